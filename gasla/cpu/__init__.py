@@ -1,0 +1,1 @@
+"""The CPU engine: Numba kernels that several threads run at once, from start to finish."""

@@ -1,0 +1,138 @@
+"""Atomic operations on the elements of NumPy arrays, for use inside Numba functions.
+
+Numba offers none on the CPU. Each function here becomes one LLVM instruction: `atomicrmw`, `cmpxchg`, an atomic
+load or store, or a prefetch. Indices are taken as unsigned and are not checked.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _pointer(context, builder, array_type, array, index):
+    """The address of `array[index]` for a one-dimensional array."""
+    struct = context.make_array(array_type)(context, builder, array)
+    return cgutils.get_item_pointer(
+        context, builder, array_type, struct, [index], wraparound=False, boundscheck=False
+    )
+
+
+def _fetch(operation):
+    """An intrinsic `f(array, index, value) -> old value` over one `atomicrmw` operation."""
+
+    @intrinsic
+    def fetch(typing_context, array, index, value):
+        def generate(context, builder, signature, arguments):
+            array_type, index_type, value_type = signature.args
+            position = context.cast(builder, arguments[1], index_type, types.uintp)
+            operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
+            pointer = _pointer(context, builder, array_type, arguments[0], position)
+            return builder.atomic_rmw(operation, pointer, operand, "acq_rel")
+
+        return array.dtype(array, index, value), generate
+
+    return fetch
+
+
+fetch_add = _fetch("add")
+fetch_or = _fetch("or")
+exchange = _fetch("xchg")
+
+
+@intrinsic
+def compare_and_swap(typing_context, array, index, expected, new):
+    """Set `array[index]` to `new` if it holds the very bits of `expected`; True if it did."""
+
+    def generate(context, builder, signature, arguments):
+        array_type, index_type, expected_type, new_type = signature.args
+        element = array_type.dtype
+        position = context.cast(builder, arguments[1], index_type, types.uintp)
+        old = context.cast(builder, arguments[2], expected_type, element)
+        fresh = context.cast(builder, arguments[3], new_type, element)
+        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        if isinstance(element, types.Float):  # cmpxchg takes integers alone
+            import llvmlite.ir as ir
+
+            bits = ir.IntType(element.bitwidth)
+            pointer = builder.bitcast(pointer, bits.as_pointer())
+            old = builder.bitcast(old, bits)
+            fresh = builder.bitcast(fresh, bits)
+        elif isinstance(element, types.Boolean):
+            import llvmlite.ir as ir
+
+            old, fresh = (builder.zext(x, ir.IntType(8)) for x in (old, fresh))
+        result = builder.cmpxchg(pointer, old, fresh, "acq_rel", "acquire")
+        return builder.extract_value(result, 1)
+
+    return types.boolean(array, index, expected, new), generate
+
+
+@intrinsic
+def load(typing_context, array, index):
+    """`array[index]`, read afresh from memory and before anything after it."""
+
+    def generate(context, builder, signature, arguments):
+        array_type, index_type = signature.args
+        position = context.cast(builder, arguments[1], index_type, types.uintp)
+        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        return builder.load_atomic(pointer, "acquire", array_type.dtype.bitwidth // 8)
+
+    return array.dtype(array, index), generate
+
+
+@intrinsic
+def store(typing_context, array, index, value):
+    """Write `array[index]` after everything before it."""
+
+    def generate(context, builder, signature, arguments):
+        array_type, index_type, value_type = signature.args
+        position = context.cast(builder, arguments[1], index_type, types.uintp)
+        operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
+        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        builder.store_atomic(operand, pointer, "release", array_type.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, index, value), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, index):
+    """Ask for the cache line of `array[index]`; any index is safe."""
+
+    def generate(context, builder, signature, arguments):
+        import llvmlite.ir as ir
+
+        array_type, index_type = signature.args
+        position = context.cast(builder, arguments[1], index_type, types.uintp)
+        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        byte = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
+        )
+        builder.call(function, [builder.bitcast(pointer, byte), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@intrinsic
+def pause(typing_context):
+    """Tell the processor that this is a spinning wait."""
+
+    def generate(context, builder, signature, arguments):
+        import llvmlite.binding as binding
+        import llvmlite.ir as ir
+
+        machine = binding.get_process_triple()
+        if machine.startswith(("x86", "i386", "i686", "amd64")):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+        elif machine.startswith(("aarch64", "arm64")):
+            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+            hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.aarch64.hint")
+            builder.call(hint, [ir.IntType(32)(1)])
+        return context.get_dummy_value()
+
+    return types.void(), generate
