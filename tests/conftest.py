@@ -1,0 +1,26 @@
+"""What all tests share: GPU tests skip themselves where there is no GPU; hypothesis sets no deadline."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("gasla", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gasla")
+
+
+def gpu_missing() -> str | None:
+    """Return why no GPU can be used, or None where one can."""
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed"
+    return None if cupy.cuda.is_available() else "no NVIDIA GPU"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked gpu, with the reason, where they cannot run."""
+    marked = [item for item in items if "gpu" in item.keywords]
+    reason = gpu_missing() if marked else None
+    for item in marked if reason else []:
+        item.add_marker(pytest.mark.skip(reason=reason))
