@@ -1,0 +1,27 @@
+"""Verifiers: is this answer right? Decided from properties that only a right answer has, and not from a second answer.
+
+Each function takes the graph, what was asked and what was answered. It returns nothing, or raises `VerificationError`
+that names the vertex or the edge and the property that it breaks. None of them runs any of gasla's kernels: they are
+written over plain arrays with NumPy and SciPy, so that an error in an engine can't hide itself here.
+
+| answer      | properties                                                                                             |
+|-------------|--------------------------------------------------------------------------------------------------------|
+| bfs         | only the source is at level 0; no edge skips a level; whoever is reached has a neighbour one level up  |
+| sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
+| pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
+| components  | no edge leaves its component; every component is connected                                             |
+| triangles   | every triangle has three corners; the counts are those of sparse products                              |
+| betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+
+The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
+Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
+"""
+
+from gasla.verify._common import VerificationError
+from gasla.verify.counts import triangles
+from gasla.verify.labels import components
+from gasla.verify.paths import bfs, sssp
+from gasla.verify.ranks import pagerank
+from gasla.verify.scores import betweenness
+
+__all__ = ["VerificationError", "betweenness", "bfs", "components", "pagerank", "sssp", "triangles"]

@@ -1,0 +1,76 @@
+"""What all verifiers share: the edges as plain arrays, the shape of an answer, and how a complaint is made."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gasla.graph import as_graph
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Array = NDArray[Any]
+
+
+class VerificationError(AssertionError):
+    """An answer breaks a property that every right answer has; the message says which one, and where."""
+
+    __module__ = "gasla.verify"  # where users find it
+
+
+class Edges(NamedTuple):
+    """All edges of a graph of `n` vertices, grouped by where they start."""
+
+    n: int
+    indptr: Array
+    src: Array
+    dst: Array
+    weight: Array
+
+    def matrix(self, data: Array | None = None, keep: Array | None = None) -> "csr_array":
+        """The edges, or those of them that `keep` marks, as a SciPy matrix; ones where no `data` is given."""
+        from scipy.sparse import csr_array
+
+        data = np.ones(self.dst.size) if data is None else data
+        if keep is None:
+            return csr_array((data, self.dst, self.indptr), shape=(self.n, self.n))
+        indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
+        return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
+
+
+def edges_of(graph: Any) -> Edges:
+    graph = as_graph(graph)
+    indptr, dst = graph.out.indptr, graph.out.indices
+    src = np.repeat(np.arange(graph.n, dtype=dst.dtype), np.diff(indptr))
+    weight = np.ones(1) if graph.values is None else np.asarray(graph.out_values)
+    return Edges(graph.n, indptr, src, dst, np.broadcast_to(weight.astype(np.float64), dst.shape))
+
+
+def require(holds: Array, complaint: Callable[[int], str]) -> None:
+    """Raise with the complaint about the first place where the property does not hold."""
+    if not holds.all():
+        raise VerificationError(complaint(int(np.argmin(holds))))
+
+
+def answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
+    """The answer as an array, if it has one value of the right kind for each vertex."""
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise VerificationError(f"{name}: {n} values were expected, one a vertex, not an array of shape {array.shape}")
+    if array.dtype.kind not in kinds:
+        wanted = "integers" if "i" in kinds else "floating-point numbers"
+        raise VerificationError(f"{name}: {wanted} were expected, not {array.dtype}")
+    return array
+
+
+def check_source(source: int, n: int) -> int:
+    if not 0 <= source < n:
+        raise ValueError(f"source {source} is outside a graph of {n} vertices")
+    return int(source)
+
+
+def edge_name(edges: Edges, e: int) -> str:
+    """How a complaint speaks of an edge."""
+    return f"edge {edges.src[e]} → {edges.dst[e]}"

@@ -1,0 +1,129 @@
+"""Verify triangle counts: the sum over all corners, and a count by masked sparse products."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def triangles(
+    graph: Any,
+    total: int,
+    per_vertex: ArrayLike | None = None,
+    *,
+    effort: float = 3e8,
+    samples: int = 64,
+    seed: int = 0,
+) -> None:
+    """Verify a count of triangles; the graph is read as simple and undirected.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    total : int
+        How many triangles there are said to be.
+    per_vertex : array of int, optional
+        In how many of them each vertex is said to be.
+    effort : float, default 3e8
+        Every vertex is counted again if that takes no more multiplications than this; otherwise a sample is, and
+        the sum over all vertices must be three times the total. A total alone is always counted again.
+    samples, seed : int
+        The size of the sample and its seed.
+
+    Raises
+    ------
+    VerificationError
+        If the total, or the count of a vertex that was counted again, is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    >>> triangles(triangle, 1, [1, 1, 1])
+    >>> triangles(triangle, 1, [1, 2, 0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 1 is in 1 triangles, not 2
+    """
+    simple = _simple(edges_of(graph))
+    n = simple.shape[0]
+    count = None if per_vertex is None else answer("per_vertex", per_vertex, n, "iu").astype(np.int64)
+    if count is not None and int(count.sum()) != 3 * int(total):
+        raise VerificationError(
+            f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
+        )
+    degree = np.diff(simple.indptr).astype(np.int64)
+    oriented = _oriented(simple, degree)
+    out_degree = np.diff(oriented.indptr).astype(np.int64)
+    work = int((out_degree**2).sum() + out_degree[oriented.indices].sum())
+    if count is None or work <= effort:
+        right = _count_triangles(oriented)
+        if count is not None:
+            require(count == right, lambda v: f"vertex {v} is in {right[v]} triangles, not {count[v]}")
+        if right.sum() != 3 * int(total):
+            raise VerificationError(f"there are {right.sum() // 3} triangles, not {total}")
+        return
+    most = degree * (degree - 1) // 2
+    require(
+        (count >= 0) & (count <= most),
+        lambda v: f"vertex {v} has {degree[v]} neighbours, so that {count[v]} triangles are impossible",
+    )
+    chosen = np.random.default_rng(seed).choice(n, min(samples, n), replace=False)
+    for v in map(int, chosen):
+        neighbours = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        around = simple[neighbours][:, neighbours].nnz // 2
+        if count[v] != around:
+            raise VerificationError(f"vertex {v} is in {around} triangles, not {count[v]}")
+
+
+def _simple(edges: Edges) -> "csr_array":
+    """The pattern of the undirected graph without self loops and repeated edges."""
+    from scipy.sparse import csr_array
+
+    away = edges.src != edges.dst
+    pattern = edges.matrix(np.ones(edges.dst.size, np.int64), away)
+    both = csr_array(pattern + pattern.T)
+    both.sum_duplicates()
+    both.data[:] = 1
+    return both
+
+
+def _oriented(simple: "csr_array", degree: Array) -> "csr_array":
+    """Each undirected edge once, from the end of lower degree to the other: no vertex keeps many out-edges."""
+    from scipy.sparse import csr_array
+
+    rank = np.empty(degree.size, np.int64)
+    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
+    coo = simple.tocoo()
+    upward = rank[coo.row] < rank[coo.col]
+    return csr_array((coo.data[upward], (coo.row[upward], coo.col[upward])), shape=simple.shape)
+
+
+def _count_triangles(oriented: "csr_array") -> Array:
+    """Triangles u → v → w with u → w, counted at all three corners by masked sparse products."""
+    n = oriented.shape[0]
+    low, middle, high = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    backward = oriented.T.tocsr()
+    for rows in _row_blocks(oriented):
+        closed = (oriented[rows] @ oriented).multiply(oriented[rows])  # at (u, w): how many v
+        low[rows] += np.asarray(closed.sum(axis=1)).ravel()
+        high += np.asarray(closed.sum(axis=0)).ravel()
+        middle[rows] += np.asarray((backward[rows] @ oriented).multiply(oriented[rows]).sum(axis=1)).ravel()
+    return low + middle + high
+
+
+def _row_blocks(matrix: "csr_array", entries: int = 1 << 18) -> Iterator[slice]:
+    """Slices of rows that hold about so many entries each."""
+    cuts = np.searchsorted(matrix.indptr, np.arange(0, matrix.nnz, entries))
+    cuts = np.unique(np.append(np.minimum(cuts, matrix.shape[0]), matrix.shape[0]))
+    start = 0
+    for cut in map(int, cuts):
+        if cut > start:
+            yield slice(start, cut)
+        start = cut

@@ -1,0 +1,167 @@
+"""Verify levels, distances and the trees of parents that belong to them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edge_name, edges_of, require
+
+
+def bfs(
+    graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, max_depth: int | None = None
+) -> None:
+    """Verify the levels of a breadth-first search, and the parents if they are given.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph that was searched.
+    source : int
+        Where the search began.
+    levels : array of int
+        For each vertex its distance from the source in edges, or -1.
+    parents : array of int, optional
+        For each vertex the one before it on a shortest path: itself for the source, -1 where there is none.
+    max_depth : int, optional
+        The level at which the search was told to stop.
+
+    Raises
+    ------
+    VerificationError
+        If any vertex has a wrong level or a wrong parent.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> bfs(path, 0, [0, 1, 2], [0, 0, 1])
+    >>> bfs(path, 0, [0, 1, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 is at level 1, but no edge comes to it from level 0
+    """
+    edges = edges_of(graph)
+    source = check_source(source, edges.n)
+    level = answer("levels", levels, edges.n, "iu").astype(np.int64)
+    deepest = np.iinfo(np.int64).max if max_depth is None else max_depth
+
+    if level[source] != 0:
+        raise VerificationError(f"the source {source} is at level {level[source]}, not 0")
+    require((level != 0) | (np.arange(edges.n) == source), lambda v: f"vertex {v} is at level 0, but is not the source")
+    require(level >= -1, lambda v: f"vertex {v} is at level {level[v]}, below -1")
+    require(level <= deepest, lambda v: f"vertex {v} is at level {level[v]}, past the limit of {max_depth}")
+
+    above, below = level[edges.src], level[edges.dst]
+    follows = (above >= 0) & (above < deepest)
+    require(
+        ~follows | (below >= 0), lambda e: f"{edge_name(edges, e)} leads from level {above[e]} to an unreached vertex"
+    )
+    require(
+        ~follows | (below <= above + 1), lambda e: f"{edge_name(edges, e)} skips from level {above[e]} to {below[e]}"
+    )
+
+    steps_down = (above >= 0) & (below == above + 1)
+    supported = np.zeros(edges.n, bool)
+    supported[source] = True
+    supported[edges.dst[steps_down]] = True
+    require(
+        supported | (level < 0),
+        lambda v: f"vertex {v} is at level {level[v]}, but no edge comes to it from level {level[v] - 1}",
+    )
+    if parents is not None:
+        _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
+
+
+def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | None = None) -> None:
+    """Verify shortest distances, and the parents if they are given; weights may be negative.
+
+    Distances may differ from sums along the paths by the rounding of their own type.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; its values are the weights (1 where it has none).
+    source : int
+        Where all paths begin.
+    distances : array of float
+        For each vertex the length of a shortest path, infinite where there is none.
+    parents : array of int, optional
+        For each vertex the one before it on a shortest path: itself for the source, -1 where there is none.
+
+    Raises
+    ------
+    VerificationError
+        If any vertex has a wrong distance or a wrong parent.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1.0, 5.0], [0, 0, 2.0], [0, 0, 0]])
+    >>> sssp(triangle, 0, [0.0, 1.0, 3.0], [0, 0, 1])
+    >>> sssp(triangle, 0, [0.0, 1.0, 5.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 is at distance 5.0, but the edge 1 → 2 offers 3.0
+    """
+    edges = edges_of(graph)
+    source = check_source(source, edges.n)
+    given = answer("distances", distances, edges.n, "f")
+    distance = given.astype(np.float64)
+
+    if distance[source] != 0:
+        raise VerificationError(f"the source {source} is at distance {given[source]}, not 0")
+    require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
+    require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
+
+    before, after = distance[edges.src], distance[edges.dst]
+    offered = before + edges.weight
+    with np.errstate(invalid="ignore"):  # where no path comes from, inf - inf says nothing
+        rounding = 4 * np.finfo(given.dtype).eps * (np.abs(before) + np.abs(edges.weight))
+        excess = np.where(np.isinf(before), -np.inf, after - offered)
+        require(
+            ~(excess > rounding),
+            lambda e: (
+                f"vertex {edges.dst[e]} is at distance {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
+                f"offers {offered[e]}"
+            ),
+        )
+        attains = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
+    reached = np.isfinite(distance)
+    require(
+        _reachable(edges, source, attains) | ~reached,
+        lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
+    )
+    if parents is not None:
+        _tree(edges, source, parents, reached, attains, "is not on a shortest path")
+
+
+def _reachable(edges: Edges, source: int, usable: Array) -> Array:
+    """Which vertices a walk from the source over the usable edges can reach."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    found = np.zeros(edges.n, bool)
+    found[breadth_first_order(edges.matrix(keep=usable), source, return_predecessors=False)] = True
+    return found
+
+
+def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:
+    """Verify that `parents` is a tree from the source to all that is reached, made of allowed edges."""
+    parent = answer("parents", parents, edges.n, "iu").astype(np.int64)
+    if parent[source] != source:
+        raise VerificationError(f"the parent of the source {source} is {parent[source]}, not the source itself")
+    require(reached | (parent == -1), lambda v: f"vertex {v} is unreached, but has the parent {parent[v]} and not -1")
+    require(
+        ~reached | ((parent >= 0) & (parent < edges.n)),
+        lambda v: f"vertex {v} is reached, but its parent {parent[v]} is no vertex",
+    )
+    is_parent = edges.src == parent[edges.dst]
+    linked, right = np.zeros(edges.n, bool), np.zeros(edges.n, bool)
+    linked[edges.dst[is_parent]] = True
+    right[edges.dst[is_parent & allowed]] = True
+    linked[source] = right[source] = True
+    require(linked | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, but there is no edge between them")
+    require(right | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, which {otherwise}")
+
+    ancestor = np.where(reached, parent, source)
+    for _ in range(int(edges.n).bit_length()):  # each round doubles how far back we look
+        ancestor = ancestor[ancestor]
+    require(ancestor == source, lambda v: f"vertex {v}: its parents go round in a circle and never reach the source")

@@ -1,0 +1,166 @@
+"""Verify betweenness: the sum of all dependencies, and those on single sources."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph import as_graph
+from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def betweenness(
+    graph: Any,
+    scores: ArrayLike,
+    *,
+    sources: ArrayLike | None = None,
+    normalized: bool = True,
+    weighted: bool = False,
+    endpoints: bool = False,
+    effort: float = 2e7,
+    seed: int = 0,
+) -> None:
+    """Verify betweenness centrality.
+
+    Without weights the sum over all vertices must be that of (distance - 1) over all reachable pairs. Then the
+    dependencies on some of the sources, on all of them where the effort allows it, are computed again: with all
+    sources every score must be equal, else none may be lower.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; undirected if its pattern (and its weights, if they count) are symmetric.
+    scores : array of float
+        The answer.
+    sources, normalized, weighted, endpoints
+        What `gasla.betweenness_centrality` was given, or the sources it chose.
+    effort : float, default 2e7
+        How many edges may be visited in computing again; one source is computed again in any case.
+    seed : int
+        The choice of these sources.
+
+    Raises
+    ------
+    VerificationError
+        If the sum, or the score of a vertex, is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> betweenness(path, [0.0, 1.0, 0.0])
+    >>> betweenness(path, [0.0, 0.5, 0.5])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 1 has the score 0.5, but its dependencies give 1
+    """
+    graph = as_graph(graph)
+    edges = edges_of(graph)
+    score = answer("scores", scores, edges.n, "f").astype(np.float64)
+    require(np.isfinite(score), lambda v: f"vertex {v} has the score {score[v]}")
+    require(score >= 0, lambda v: f"vertex {v} has the negative score {score[v]}")
+    chosen = np.arange(edges.n) if sources is None else np.asarray(sources)
+    directed = not (graph.is_symmetric and (not weighted or graph.has_symmetric_values))
+    scale = _betweenness_scale(edges.n, None if sources is None else chosen, normalized, directed, endpoints)
+
+    if not weighted:
+        _betweenness_sum(edges, score, scale, chosen, endpoints)
+    affordable = max(1, int(effort / max(1, edges.dst.size + edges.n)))
+    again = chosen
+    if affordable < chosen.size:
+        again = np.random.default_rng(seed).choice(chosen, affordable, replace=False)
+    due = np.zeros(edges.n)
+    for s in map(int, again):
+        due += _dependencies(edges, s, weighted, endpoints)
+    due *= scale
+    off = np.abs(score - due) if again.size == chosen.size else due - score
+    require(
+        off <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
+        lambda v: (
+            f"vertex {v} has the score {score[v]:.9g}, but its dependencies give {due[v]:.9g}"
+            + ("" if again.size == chosen.size else f" for {again.size} of the sources alone")
+        ),
+    )
+
+
+def _betweenness_scale(n: int, sources: Array | None, normalized: bool, directed: bool, endpoints: bool) -> Array:
+    """For each vertex what its sum of dependencies is multiplied by; NetworkX's rules for a sample of sources."""
+    pairs_of = n if endpoints else n - 1  # how many others a vertex can be paired with
+    if pairs_of < 2:
+        return np.ones(n)
+    count = pairs_of if sources is None or sources.size == n else sources.size
+
+    def scale(among: int) -> float:
+        if among == 0:
+            return 0.0
+        return 1 / (among * (pairs_of - 1)) if normalized else pairs_of / (among * (1 if directed else 2))
+
+    result = np.full(n, scale(count))
+    if sources is not None and sources.size < n and not endpoints:  # a source is never inside its own paths
+        result[sources] = scale(count - 1)
+    return result
+
+
+def _betweenness_sum(edges: Edges, score: Array, scale: Array, sources: Array, endpoints: bool) -> None:
+    matrix = edges.matrix()
+    inside = 0.0
+    for s in map(int, sources):
+        distance = _distances(matrix, s)
+        reached = np.isfinite(distance)
+        reached[s] = False
+        inside += float((distance[reached] + (1 if endpoints else -1)).sum())
+    total = float(np.divide(score, scale, out=np.zeros(edges.n), where=scale != 0).sum())
+    if abs(total - inside) > 1e-6 * inside + 1e-9:
+        raise VerificationError(
+            f"the dependencies of all vertices sum to {total:.12g}, but the vertices inside all shortest paths "
+            f"from {sources.size} sources to {inside:.12g}"
+        )
+
+
+def _distances(matrix: "csr_array", source: int) -> Array:
+    from scipy.sparse.csgraph import dijkstra
+
+    return dijkstra(matrix, indices=[source])[0]
+
+
+def _dependencies(edges: Edges, source: int, weighted: bool, endpoints: bool) -> Array:
+    """What a source's paths give to each vertex, after Brandes; path counts are logarithms: none overflows."""
+    length = edges.weight if weighted else np.ones(edges.dst.size)
+    distance = _distances(edges.matrix(length), source)
+    reached = np.isfinite(distance)
+    with np.errstate(invalid="ignore"):
+        tight = reached[edges.src] & (distance[edges.src] + length == distance[edges.dst])
+    paths = edges.matrix(keep=tight & (edges.dst != source))
+
+    log_count = np.full(edges.n, -np.inf)
+    log_count[source] = 0.0
+    layers = list(_layers(paths, source))
+    for start, end in layers:
+        np.logaddexp.at(log_count, end, log_count[start])
+    if np.isneginf(log_count[reached]).any():
+        raise ValueError(f"edges of weight 0 close a circle near source {source}: shortest paths can't be counted")
+    dependency = np.zeros(edges.n)
+    for start, end in reversed(layers):
+        np.add.at(dependency, start, np.exp(log_count[start] - log_count[end]) * (1 + dependency[end]))
+    dependency[source] = 0.0
+    if endpoints:
+        dependency[reached] += 1
+        dependency[source] = reached.sum() - 1
+    return dependency
+
+
+def _layers(paths: "csr_array", source: int) -> Iterator[tuple[Array, Array]]:
+    """The edges of an acyclic graph, layer by layer: a vertex's edges come after all edges that lead to it."""
+    waiting = np.bincount(paths.indices, minlength=paths.shape[0])
+    frontier = np.array([source])
+    while frontier.size:
+        count = paths.indptr[frontier + 1] - paths.indptr[frontier]
+        first = np.repeat(paths.indptr[frontier] - np.concatenate(([0], np.cumsum(count)[:-1])), count)
+        end = paths.indices[first + np.arange(first.size)]
+        yield np.repeat(frontier, count), end
+        targets, arrived = np.unique(end, return_counts=True)
+        waiting[targets] -= arrived
+        frontier = targets[waiting[targets] == 0]
