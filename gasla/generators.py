@@ -1,0 +1,253 @@
+"""Benchmark graphs that are the same bits on every machine: R-MAT, Kronecker, uniform, grid, random geometric.
+
+Every random choice is a splitmix64 hash of a counter, compared as an integer: no random generator and no floating point
+enters, and `fingerprint` (a sum of hashed edges modulo 2**64) proves that a graph is the one meant. All graphs are
+undirected: both directions stored, no self loops, no parallel edges, rows sorted, weights float32 whole numbers.
+
+R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining" (2004); parameters of Graph500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Array = np.ndarray[Any, Any]
+Pairs = Iterator[tuple[Array, Array]]
+
+_EDGE, _PERMUTATION, _WEIGHT = 0x1234_5678_9ABC_DEF0, 0x0F1E_2D3C_4B5A_6978, 0x5DEE_CE66_D1CE_4E5B
+_CUT, _POINT, _SOURCE, _PRINT = 0x2545_F491_4F6C_DD1D, 0x9E6C_63D0_876A_46E5, 0xD6E8_FEB8_6659_FD93, 1  # seeds
+_HALF = np.uint64(32)
+_BLOCK = 1 << 16  # numbers hashed at a time: they stay in the cache
+_NO_WEIGHTS = np.empty(0, np.float32)
+
+
+def rmat(scale: int, edge_factor: int = 16) -> csr_array:
+    """Return the Kronecker graph of Graph500: skewed degrees, shuffled ids, a = .57, b = c = .19.
+
+    Parameters
+    ----------
+    scale : int
+        The graph has ``2**scale`` vertices.
+    edge_factor : int
+        Edges drawn per vertex; the repeated ones and self loops among them are left out.
+
+    Examples
+    --------
+    >>> A = rmat(10)
+    >>> A.shape, A.nnz, fingerprint(A)
+    ((1024, 1024), 21030, '89fd5595a0d36c37')
+    """
+    n = _vertices(scale)
+    order = np.argsort(_hash(np.arange(n, dtype=np.uint64), _PERMUTATION))
+    drawn = (_kronecker(edges, scale) for edges in _counters(edge_factor * n))
+    return _graph(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
+
+
+def kron(scale: int) -> csr_array:
+    """Return `rmat` with 48 edges a vertex, as kron_g500-logn of the 10th DIMACS challenge has.
+
+    Examples
+    --------
+    >>> kron(8).nnz
+    8608
+    """
+    return rmat(scale, edge_factor=48)
+
+
+def uniform(scale: int, edge_factor: int = 16) -> csr_array:
+    """Return ``2**scale`` vertices and uniformly drawn edges, `edge_factor` a vertex (an Erdos-Renyi graph, nearly).
+
+    Examples
+    --------
+    >>> uniform(8).nnz
+    7678
+    """
+    n = _vertices(scale)
+    shift = np.uint64(64 - scale)
+    two, one = np.uint64(2), np.uint64(1)
+    pairs = ((_hash(e * two, _EDGE) >> shift, _hash(e * two + one, _EDGE) >> shift) for e in _counters(edge_factor * n))
+    return _graph(n, pairs, largest_weight=255)
+
+
+def grid(scale: int) -> csr_array:
+    """Return a square grid of ``2**scale`` vertices in row-major order, a tenth of its edges left out.
+
+    Examples
+    --------
+    >>> grid(8).nnz
+    866
+    """
+    n = _vertices(scale)
+    if scale % 2:
+        raise ValueError(f"scale is {scale}; a square grid of 2**scale vertices needs an even one")
+    return _graph(n, _grid_pairs(1 << scale // 2), largest_weight=1000)
+
+
+def rgg(scale: int) -> csr_array:
+    """Return ``2**scale`` random points in the unit square, joined where near: about 16 neighbours each.
+
+    Ids follow the row-major order of the cells that the points are sorted into.
+
+    Examples
+    --------
+    >>> rgg(8).nnz
+    3854
+    """
+    n = _vertices(scale, smallest=7)  # fewer points would lie in so few cells that squared distances overflow
+    return _graph(n, _geometric_pairs(n), largest_weight=255)
+
+
+def fingerprint(A: Any) -> str:
+    """Return a sum of hashed edges, 16 hexadecimal digits: equal for equal sets of edges, whatever their order.
+
+    Examples
+    --------
+    >>> fingerprint(grid(4))
+    '50cd2f7fb0212cc4'
+    """
+    coo = A.tocoo()
+    total = 0
+    for start in range(0, coo.nnz, _BLOCK):
+        keys = _keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
+        total += int(_hash(keys, _PRINT).sum(dtype=np.uint64))
+    return f"{total % 2**64:016x}"
+
+
+def sources(A: Any, count: int = 8) -> list[int]:
+    """Return `count` vertices of the largest weak component, the first in the order of a hash of their ids.
+
+    Examples
+    --------
+    >>> sources(grid(4), 3)
+    [13, 4, 10]
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    _, labels = connected_components(A, directed=True, connection="weak")
+    order = np.argsort(_hash(np.arange(A.shape[0], dtype=np.uint64), _SOURCE))
+    inside = labels[order] == np.bincount(labels).argmax()
+    chosen: list[int] = order[inside][:count].tolist()
+    return chosen
+
+
+def with_weights(A: Any, largest: int = 255) -> csr_array:
+    """Return `A` with float32 weights 1, 2, ... `largest`, a hash of the two ends: the same for both directions.
+
+    Examples
+    --------
+    >>> with_weights(grid(2), largest=9).data
+    array([6., 4., 6., 9., 4., 9., 9., 9.], dtype=float32)
+    """
+    from scipy.sparse import csr_array
+
+    A = csr_array(A)
+    row, column = A.tocoo().coords
+    weights = [_weights(row[i : i + _BLOCK], column[i : i + _BLOCK], largest) for i in range(0, A.nnz, _BLOCK)]
+    return csr_array((np.concatenate([_NO_WEIGHTS, *weights]), A.indices, A.indptr), shape=A.shape)
+
+
+def _vertices(scale: int, smallest: int = 1) -> int:
+    if not smallest <= scale <= 31:
+        raise ValueError(f"scale is {scale}; expected {smallest} to 31, for 2**scale vertices")
+    return 1 << scale
+
+
+def _hash(counter: Array, seed: int) -> Array:
+    """Return number `counter` of the splitmix64 stream that starts at `seed`."""
+    z = counter * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def _counters(total: int) -> Iterator[Array]:
+    """Yield 0, 1, ... total - 1 in blocks."""
+    for start in range(0, total, _BLOCK):
+        yield np.arange(start, min(start + _BLOCK, total), dtype=np.uint64)
+
+
+def _keys(row: Array, column: Array) -> Array:
+    """Return one number for every pair, which sorts as the pairs do."""
+    return row.astype(np.uint64) << _HALF | column.astype(np.uint64)
+
+
+def _weights(row: Array, column: Array, largest: int) -> Array:
+    """Return 1 to `largest` by a hash of the unordered pair."""
+    hashed = _hash(_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
+    return ((hashed * np.uint64(largest)) >> _HALF).astype(np.float32) + np.float32(1)
+
+
+def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
+    """Return the undirected graph of the pairs, without self loops and repeats."""
+    from scipy.sparse import csr_array
+
+    keys = np.concatenate([_keys(np.minimum(u, v), np.maximum(u, v))[u != v] for u, v in pairs])
+    keys.sort()
+    keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
+    small, large = (keys >> _HALF).astype(np.int32), (keys & np.uint64(2**32 - 1)).astype(np.int32)
+    del keys
+    indptr = np.searchsorted(small, np.arange(n + 1)).astype(np.int32 if 2 * len(large) < 2**31 else np.int64)
+    upper = with_weights(csr_array((np.ones(len(large), np.float32), large, indptr), shape=(n, n)), largest_weight)
+    upper.has_canonical_format = True
+    return upper + upper.T.tocsr()
+
+
+def _kronecker(edges: Array, scale: int) -> tuple[Array, Array]:
+    """Return both ends of the edges with these numbers: a quadrant of the matrix is drawn for every bit."""
+    a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
+    u, v = np.zeros_like(edges), np.zeros_like(edges)
+    for level in range(scale):
+        drawn = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
+        lower = drawn >= ab
+        right = (drawn >= a) ^ lower ^ (drawn >= abc)
+        u = u + u + lower
+        v = v + v + right
+    return u, v
+
+
+def _grid_pairs(side: int) -> Pairs:
+    """Yield each vertex with its right, then with its lower neighbour, where that edge is not cut."""
+    cut = np.uint64(int(0.1 * 2**32))
+    width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
+    for v in _counters(side * side):
+        right = (v % width < width - one) & (_hash(v * two, _CUT) >> _HALF >= cut)
+        yield v[right], v[right] + one
+        lower = (v // width < width - one) & (_hash(v * two + one, _CUT) >> _HALF >= cut)
+        yield v[lower], v[lower] + width
+
+
+def _geometric_pairs(n: int) -> Pairs:
+    """Yield the pairs of points within a cell's width of each other; only neighbouring cells are compared."""
+    cells = round((3.14159265 * n / 16) ** 0.5)  # along a side
+    reach = ((1 << 32) // cells) ** 2
+    i = np.arange(n, dtype=np.uint64)
+    x, y = _hash(i * np.uint64(2), _POINT) >> _HALF, _hash(i * np.uint64(2) + np.uint64(1), _POINT) >> _HALF
+    column, row = (x * np.uint64(cells)) >> _HALF, (y * np.uint64(cells)) >> _HALF
+    order = np.argsort(row * np.uint64(cells) + column, kind="stable")
+    x, y, column, row = np.stack([x, y, column, row])[:, order].astype(np.int64)
+    start = np.searchsorted(row * cells + column, np.arange(cells * cells + 1))
+    for across, down in ((0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)):
+        for block in _counters(n):
+            me = block.astype(np.int64)
+            me = me[(column[me] + across >= 0) & (column[me] + across < cells) & (row[me] + down < cells)]
+            cell = (row[me] + down) * cells + column[me] + across
+            first = me + 1 if across == down == 0 else start[cell]
+            u, v = _ranges(me, first, start[cell + 1])
+            near = (x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2 <= reach
+            yield u[near], v[near]
+
+
+def _ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
+    """Return every left[k] beside each of first[k], ... stop[k] - 1."""
+    counts = stop - first
+    ends = np.cumsum(counts)
+    return np.repeat(left, counts), np.arange(ends[-1] if len(ends) else 0) + np.repeat(stop - ends, counts)
