@@ -3,8 +3,8 @@
     python tools/build_ny_roads.py NY.gr.xz
 
 Input: NY.gr.xz of https://github.com/ben-strasser/road-graphs-pace16: `c` comments, one line `p tw VERTICES EDGES`,
-then an edge `u v` a line, u < v, vertices from 1, sorted. Kept, compressed with LZMA: for every vertex the number of its
-larger neighbours, and for every edge v - u as three bytes laid out in planes (low bytes first, then middle, then high).
+then an edge `u v` a line, u < v, vertices from 1, sorted. Kept, compressed with LZMA: for every vertex the number of
+its larger neighbours, and for every edge v - u as three bytes in planes (low bytes first, then middle, then high).
 """
 
 import sys
