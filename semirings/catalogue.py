@@ -1,0 +1,230 @@
+"""The predefined operators, monoids and semirings; a semiring is called ``{monoid}_{multiply}``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semirings.expr import Expr, as_expr
+from semirings.functions import is_symbolic, where
+from semirings.operators import ANY, BinaryOp, Monoid, Semiring
+from semirings.types import TupleType, VectorType
+
+# --- the limits of types -------------------------------------------------------------------------------------
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """The smallest value of a type; minus infinity for floats."""
+    return {"b": False, "f": -np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """The largest value of a type; infinity for floats."""
+    return {"b": True, "f": np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).max
+
+
+def exact_lowest(dtype: np.dtype[Any]) -> Any:
+    """What no minimum can go below: nothing for floats, since NaN takes precedence even of minus infinity."""
+    return None if dtype.kind == "f" else lowest(dtype)
+
+
+def exact_highest(dtype: np.dtype[Any]) -> Any:
+    """What no maximum can go above; see `exact_lowest`."""
+    return None if dtype.kind == "f" else highest(dtype)
+
+
+def exact_zero(dtype: np.dtype[Any]) -> Any:
+    """Zero, where it annihilates: not for floats, whose product of 0 and infinity is NaN."""
+    return None if dtype.kind == "f" else 0
+
+
+def _all_ones(dtype: np.dtype[Any]) -> Any:
+    """Every bit set."""
+    return True if dtype.kind == "b" else dtype.type(0) if dtype.kind == "f" else ~dtype.type(0)
+
+
+def nothing(dtype: np.dtype[Any]) -> Any:
+    """The value that stands for "no value yet" in `first` and `second`: NaN, the extreme integer, or False."""
+    return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
+
+
+# --- functions behind the operators -----------------------------------------------------------------------------
+
+
+def _first(x: Any, y: Any) -> Any:
+    """The left value."""
+    return x
+
+
+def _second(x: Any, y: Any) -> Any:
+    """The right value."""
+    return y
+
+
+def _pair(x: Any, y: Any) -> Any:
+    """One, as int64, whatever the values: counts matches without overflow."""
+    if is_symbolic((x, y)):
+        return as_expr(1)
+    return np.ones(np.broadcast(x, y).shape, np.int64)[()]
+
+
+def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
+    """The row of the right value: for a vector times a matrix, the vertex that a value comes from."""
+    return k
+
+
+def _firsti(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
+    """The row of the left value."""
+    return i
+
+
+def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
+    """The column of the right value."""
+    return j
+
+
+def _choose_first(x: Any, y: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
+    """x, unless it equals the value that stands for nothing: then y. A tuple is taken or left as a whole."""
+    parts = tuple(x) if _is_tuple(x) else (x,)
+    present = _differs(parts[0], nothing)
+    for part in parts[1:]:
+        present = present | _differs(part, nothing)
+    return where(present, x, y)
+
+
+def _is_tuple(x: Any) -> bool:
+    return isinstance(x, tuple) or (isinstance(x, Expr) and isinstance(x.type, TupleType))
+
+
+def _scalar_type(x: Any) -> np.dtype[Any]:
+    """The type of a value's scalars."""
+    kind = as_expr(x).type if is_symbolic(x) else np.asarray(x).dtype
+    assert not isinstance(kind, TupleType)
+    return kind.dtype if isinstance(kind, VectorType) else kind
+
+
+def _differs(x: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
+    """Whether x is something."""
+    value = nothing(_scalar_type(x))
+    return ~np.isnan(x) if value != value else x != value
+
+
+def either(x: Any, y: Any) -> Any:
+    """One of the two: x, unless it is zero, the identity."""
+    return _choose_first(x, y, lambda dtype: 0)
+
+
+def first_present(x: Any, y: Any) -> Any:
+    """The left value, unless it is the one that stands for nothing, see `nothing`."""
+    return _choose_first(x, y, nothing)
+
+
+def last_present(x: Any, y: Any) -> Any:
+    """The right value, unless it is the one that stands for nothing, see `nothing`."""
+    return _choose_first(y, x, nothing)
+
+
+def lexicographic_min(x: Any, y: Any) -> Any:
+    """The tuple that comes first in lexicographic order; NaN comes before everything."""
+    return where(_comes_first(tuple(x), tuple(y), np.less), x, y)
+
+
+def lexicographic_max(x: Any, y: Any) -> Any:
+    """The tuple that comes last in lexicographic order; NaN comes after everything."""
+    return where(_comes_first(tuple(x), tuple(y), np.greater), x, y)
+
+
+def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
+    """Whether tuple x is preferred: by its first item, on a tie by the others."""
+    before, tie = _preferred(x[0], y[0], less)
+    if len(x) == 1:
+        return before
+    return before | (tie & _comes_first(x[1:], y[1:], less))
+
+
+def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
+    """(x is preferred to y, neither is preferred), where NaN is preferred to any number."""
+    before, tie = less(x, y), x == y
+    if _scalar_type(x).kind != "f":
+        return before, tie
+    x_is_nan, y_is_nan = np.isnan(x), np.isnan(y)
+    return before | (x_is_nan & ~y_is_nan), tie | (x_is_nan & y_is_nan)
+
+
+# --- operators: semirings.binary ----------------------------------------------------------------------------------
+
+
+class binary:
+    """The predefined operators, to build semirings with: ``Semiring(semirings.min, semirings.binary.plus)``."""
+
+    plus = BinaryOp("plus", np.add)
+    minus = BinaryOp("minus", np.subtract)
+    times = BinaryOp("times", np.multiply)
+    div = BinaryOp("div", np.true_divide)
+    min = BinaryOp("min", np.minimum)
+    max = BinaryOp("max", np.maximum)
+    land = BinaryOp("land", np.logical_and)
+    lor = BinaryOp("lor", np.logical_or)
+    lxor = BinaryOp("lxor", np.logical_xor)
+    band = BinaryOp("band", np.bitwise_and)
+    bor = BinaryOp("bor", np.bitwise_or)
+    bxor = BinaryOp("bxor", np.bitwise_xor)
+    first = BinaryOp("first", _first)
+    second = BinaryOp("second", _second)
+    pair = BinaryOp("pair", _pair)
+    firsti = BinaryOp("firsti", _firsti)  # type: ignore[arg-type]
+    secondi = BinaryOp("secondi", _secondi)  # type: ignore[arg-type]
+    secondj = BinaryOp("secondj", _secondj)  # type: ignore[arg-type]
+
+
+# --- monoids ------------------------------------------------------------------------------------------------------
+
+plus = Monoid(binary.plus, 0)
+times = Monoid(binary.times, 1, terminal=exact_zero)
+min = Monoid(binary.min, highest, idempotent=True, terminal=exact_lowest)
+max = Monoid(binary.max, lowest, idempotent=True, terminal=exact_highest)
+lor = Monoid(binary.lor, False, idempotent=True, terminal=True)
+land = Monoid(binary.land, True, idempotent=True, terminal=False)
+lxor = Monoid(binary.lxor, False)
+bor = Monoid(binary.bor, 0, idempotent=True, terminal=_all_ones)
+band = Monoid(binary.band, _all_ones, idempotent=True, terminal=0)
+bxor = Monoid(binary.bxor, 0)
+any = Monoid(either, 0, name="any", idempotent=True, terminal=ANY)
+logaddexp = Monoid(np.logaddexp, lowest, name="logaddexp")
+argmin = Monoid(lexicographic_min, highest, name="argmin", idempotent=True, terminal=exact_lowest)
+argmax = Monoid(lexicographic_max, lowest, name="argmax", idempotent=True, terminal=exact_highest)
+first = Monoid(first_present, nothing, name="first", commutative=False, idempotent=True)
+second = Monoid(last_present, nothing, name="second", commutative=False, idempotent=True)
+
+# --- semirings ----------------------------------------------------------------------------------------------------
+
+plus_times = Semiring(plus, binary.times)
+plus_first = Semiring(plus, binary.first)
+plus_second = Semiring(plus, binary.second)
+plus_pair = Semiring(plus, binary.pair)
+plus_plus = Semiring(plus, binary.plus)
+plus_min = Semiring(plus, binary.min)
+min_plus = Semiring(min, binary.plus)
+min_times = Semiring(min, binary.times)
+min_max = Semiring(min, binary.max)
+min_first = Semiring(min, binary.first)
+min_second = Semiring(min, binary.second)
+min_firsti = Semiring(min, binary.firsti)
+min_secondi = Semiring(min, binary.secondi)
+max_plus = Semiring(max, binary.plus)
+max_times = Semiring(max, binary.times)
+max_min = Semiring(max, binary.min)
+max_first = Semiring(max, binary.first)
+max_second = Semiring(max, binary.second)
+max_secondi = Semiring(max, binary.secondi)
+any_pair = Semiring(any, binary.pair)
+any_first = Semiring(any, binary.first)
+any_second = Semiring(any, binary.second)
+any_secondi = Semiring(any, binary.secondi)
+or_and = Semiring(lor, binary.land, "or_and")
+and_or = Semiring(land, binary.lor, "and_or")
+xor_and = Semiring(lxor, binary.land, "xor_and")
+bor_band = Semiring(bor, binary.band)
+logaddexp_plus = Semiring(logaddexp, binary.plus)

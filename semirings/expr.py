@@ -1,0 +1,357 @@
+"""The typed expression graph: what a user's function yields when it is called with symbols.
+
+Nodes are hash-consed: two structurally equal expressions are one object, so common subexpressions are
+computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which hand it to
+`semirings.ufuncs`; vectors and tuples are taken apart on the way, so every operation is on scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from semirings.casting import cast_array
+from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
+
+_NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+
+BRANCH_ADVICE = (
+    "a symbolic value has no truth value: write where(condition, a, b) for `if`, & | ~ for `and` `or` `not`, "
+    "semirings.minimum and semirings.maximum for min() and max(), and (a <= x) & (x < b) for `a <= x < b`"
+)
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
+    """The two methods (plain, reflected) of a binary operator."""
+
+    def method(self: Expr, other: Any) -> Expr:
+        return ufunc(self, other)
+
+    def reflected(self: Expr, other: Any) -> Expr:
+        return ufunc(other, self)
+
+    return method, reflected
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
+    """The method of a unary operator."""
+
+    def method(self: Expr) -> Expr:
+        return ufunc(self)
+
+    return method
+
+
+class Expr:
+    """
+    A node of the expression graph. Made by `Symbol`, `constant` and operations on them, never directly.
+
+    Attributes
+    ----------
+    op : str
+        ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, or the name of a
+        NumPy ufunc.
+    type : numpy.dtype, VectorType or TupleType
+    args : tuple of Expr
+    payload : object
+        A symbol's name, a constant's NumPy scalar, an item's index; else None.
+    """
+
+    __slots__ = ("op", "type", "args", "payload", "__weakref__")
+    op: str
+    type: Type
+    args: tuple[Expr, ...]
+    payload: Any
+
+    __hash__ = object.__hash__
+
+    __add__, __radd__ = _binary(np.add)
+    __sub__, __rsub__ = _binary(np.subtract)
+    __mul__, __rmul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__ = _binary(np.remainder)
+    __pow__, __rpow__ = _binary(np.power)
+    __and__, __rand__ = _binary(np.bitwise_and)
+    __or__, __ror__ = _binary(np.bitwise_or)
+    __xor__, __rxor__ = _binary(np.bitwise_xor)
+    __lshift__, __rlshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__ = _binary(np.right_shift)
+    __lt__, __gt__ = _binary(np.less)[0], _binary(np.greater)[0]
+    __le__, __ge__ = _binary(np.less_equal)[0], _binary(np.greater_equal)[0]
+    __eq__, __ne__ = _binary(np.equal)[0], _binary(np.not_equal)[0]  # type: ignore[assignment]
+    __neg__, __pos__ = _unary(np.negative), _unary(np.positive)
+    __invert__, __abs__ = _unary(np.invert), _unary(np.absolute)
+
+    def astype(self, dtype: Any) -> Expr:
+        """This value as another type; see `semirings.cast`."""
+        return cast_expr(self, as_type(dtype))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Expr:
+        from semirings.ufuncs import apply
+
+        if method != "__call__" or options:
+            what = f"np.{ufunc.__name__}.{method}" if method != "__call__" else f"the options {sorted(options)}"
+            raise TypeError(f"{what} on a symbolic value: call np.{ufunc.__name__} with values alone")
+        return apply(ufunc, *operands)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Expr:
+        from semirings import functions
+
+        ours = {np.where: functions.where, np.clip: functions.clip}.get(function)
+        if ours is None:
+            raise TypeError(f"np.{function.__name__} on a symbolic value: use operators, NumPy ufuncs or semirings.where")
+        return ours(*args, **kwargs)
+
+    def __getitem__(self, index: Any) -> Expr:
+        if isinstance(self.type, np.dtype):
+            raise TypeError(f"{self} is a scalar of type {self.type}: only vectors and tuples have items")
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise TypeError(f"index {index!r} of {self}: an index is a constant integer")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is outside {self}, which has {len(self)} items")
+        return item(self, int(index) % len(self))
+
+    def __getattr__(self, name: str) -> Expr:
+        names = self.type.names if isinstance(self.type, TupleType) else None
+        if names is None or name not in names:
+            fields = f"; its items are {', '.join(names)}" if names else ""
+            raise AttributeError(f"a symbolic value of type {self.type} has no attribute {name!r}{fields}")
+        return item(self, names.index(name))
+
+    def __len__(self) -> int:
+        if isinstance(self.type, VectorType):
+            return self.type.length
+        if isinstance(self.type, TupleType):
+            return len(self.type.items)
+        raise TypeError(f"{self} is a scalar of type {self.type}: it has no length")
+
+    def __iter__(self) -> Iterator[Expr]:
+        if isinstance(self.type, np.dtype):
+            raise TypeError(f"{self} is a scalar of type {self.type}: only vectors and tuples can be iterated over")
+        return iter([item(self, index) for index in range(len(self))])
+
+    def __contains__(self, _: Any) -> bool:
+        raise TypeError("`in` on a symbolic value: compare the items with == and join them with |")
+
+    def __bool__(self) -> bool:
+        raise TypeError(BRANCH_ADVICE)
+
+    def _no_number(self, *_: Any) -> NoReturn:
+        raise TypeError(
+            "a symbolic value is not a number yet: use semirings.sqrt, semirings.exp, … (or NumPy's) for the functions "
+            "of math, and semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int()"
+        )
+
+    __float__ = __int__ = __complex__ = __index__ = _no_number
+
+    def _no_rounding(self, *_: Any) -> NoReturn:
+        raise TypeError("rounding a symbolic value: use semirings.floor, ceil, trunc or rint (and cast for an integer)")
+
+    __floor__ = __ceil__ = __trunc__ = __round__ = _no_rounding
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a symbolic value cannot become an array: semirings.vector(a, b, …) makes a vector of values")
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.type}>"
+
+
+class Symbol(Expr):
+    """
+    A leaf that stands for a value known only when the generated code runs.
+
+    Parameters
+    ----------
+    name : str
+        Any text; the printers turn it into an identifier.
+    type : dtype-like, (dtype, (k,)) or tuple of types
+        See `as_type`.
+
+    Examples
+    --------
+    >>> distance = Symbol("distance", np.float32)
+    >>> distance + 1
+    <distance + 1.0: float32>
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, type: Any) -> Symbol:
+        symbol = node("symbol", as_type(type), payload=str(name))
+        assert isinstance(symbol, Symbol)
+        return symbol
+
+    @property
+    def name(self) -> str:
+        """The name it was given."""
+        return str(self.payload)
+
+
+def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
+    """The one node with this operation, type, arguments and payload."""
+    key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
+    found = _NODES.get(key)
+    if found is None:
+        found = object.__new__(Symbol if op == "symbol" else Expr)
+        found.op, found.type, found.args, found.payload = op, type, args, payload
+        _NODES[key] = found
+    return found
+
+
+def constant(value: Any, type: Any = None) -> Expr:
+    """
+    A constant: of its own type, or cast to `type`.
+
+    Examples
+    --------
+    >>> constant(3), constant(3, np.float32)
+    (<3: int64>, <3.0: float32>)
+    """
+    if type is not None:
+        return cast_expr(constant(value), as_type(type))
+    scalar = np.asarray(value)[()]
+    dtype = scalar_type(scalar.dtype)
+    return node("constant", dtype, payload=dtype.type(scalar))
+
+
+def as_expr(value: Any) -> Expr:
+    """
+    A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
+
+    A Python tuple becomes a tuple value (a NamedTuple keeps its names), a one-dimensional NumPy array a vector.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, tuple):
+        return make_tuple([as_expr(entry) for entry in value], getattr(value, "_fields", None))
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return make_vector([constant(entry) for entry in value])
+    if isinstance(value, bool | int | float | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return constant(value)
+    raise TypeError(f"{value!r} is not a value: expected a symbolic value, a number, or a tuple of those")
+
+
+def item(container: Expr, index: int) -> Expr:
+    """Item `index` of a vector or tuple."""
+    if container.op in ("vector", "tuple"):
+        return container.args[index]
+    kind = container.type
+    assert isinstance(kind, VectorType | TupleType)
+    return node("item", kind.dtype if isinstance(kind, VectorType) else kind.items[index], container, payload=index)
+
+
+def make_vector(items: Iterable[Expr]) -> Expr:
+    """The vector of these scalars of one type."""
+    entries = tuple(items)
+    types = {entry.type for entry in entries}
+    first = entries[0].type
+    if len(types) > 1 or not isinstance(first, np.dtype):
+        raise TypeError(f"a vector of {', '.join(str(entry.type) for entry in entries)}: its elements must be scalars of one type")
+    return node("vector", VectorType(first, len(entries)), *entries)
+
+
+def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> Expr:
+    """The tuple of these values."""
+    entries = tuple(items)
+    return node("tuple", TupleType(tuple(entry.type for entry in entries), names), *entries)
+
+
+def cast_expr(value: Expr, target: Type) -> Expr:
+    """`value` as type `target`; vectors and tuples item by item, a scalar to a vector by repetition."""
+    if value.type == target:
+        return value
+    if isinstance(target, VectorType):
+        return make_vector([cast_expr(part, target.dtype) for part in vector_items(value, target.length)])
+    if isinstance(target, TupleType):
+        if not isinstance(value.type, TupleType) or len(value) != len(target.items):
+            raise TypeError(f"cannot cast {value}, of type {value.type}, to {target}")
+        return make_tuple([cast_expr(part, kind) for part, kind in zip(value, target.items, strict=True)], target.names)
+    if not isinstance(value.type, np.dtype):
+        raise TypeError(f"cannot cast {value}, of type {value.type}, to the scalar type {target}")
+    if value.op == "constant":
+        return constant(cast_array(value.payload, target))
+    return node("cast", target, value)
+
+
+def vector_items(value: Expr, length: int) -> list[Expr]:
+    """The items of a vector of this length; a scalar stands for `length` copies of itself."""
+    if isinstance(value.type, np.dtype):
+        return [value] * length
+    if isinstance(value.type, TupleType) or len(value) != length:
+        raise TypeError(f"{value}, of type {value.type}, does not match a vector of {length} items")
+    return list(value)
+
+
+def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
+    """
+    The symbols that these expressions read, each once, in order of appearance.
+
+    Examples
+    --------
+    >>> x, y = Symbol("x", np.int32), Symbol("y", np.int32)
+    >>> free_symbols([x * y + x])
+    [<x: int32>, <y: int32>]
+    """
+    return [expr for expr in in_order(exprs) if expr.op == "symbol"]
+
+
+def in_order(exprs: Expr | Iterable[Expr]) -> list[Expr]:
+    """Every node under these expressions once, arguments before what uses them."""
+    found: dict[Expr, None] = {}
+    pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
+    while pending:
+        expr = pending[-1]
+        waiting = [arg for arg in reversed(expr.args) if arg not in found]
+        if expr in found or not waiting:
+            found[pending.pop()] = None
+        else:
+            pending += waiting
+    return list(found)
+
+
+_INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_PREFIX = {"negative": "-", "invert": "~"}
+
+
+def describe(expr: Expr, limit: int = 200) -> str:
+    """The expression as a person would write it, cut off after `limit` characters."""
+    texts: dict[Expr, str] = {}
+    for part in in_order(expr):
+        texts[part] = _describe(part, [texts[arg] for arg in part.args], limit)
+    return texts[expr]
+
+
+def _describe(expr: Expr, args: list[str], limit: int) -> str:
+    """One node as text, given the text of its arguments."""
+
+    def operand(index: int) -> str:
+        return f"({args[index]})" if expr.args[index].op in (*_INFIX, *_PREFIX) else args[index]
+
+    if expr.op in ("symbol", "constant"):
+        text = str(expr.payload)
+    elif expr.op == "item":
+        kind = expr.args[0].type
+        names = kind.names if isinstance(kind, TupleType) else None
+        text = f"{args[0]}.{names[expr.payload]}" if names else f"{args[0]}[{expr.payload}]"
+    elif expr.op == "tuple":
+        text = f"({', '.join(args)})"
+    elif expr.op == "cast":
+        text = f"{expr.type}({args[0]})"
+    elif expr.op in _INFIX:
+        text = f"{operand(0)} {_INFIX[expr.op]} {operand(1)}"
+    elif expr.op in _PREFIX:
+        text = f"{_PREFIX[expr.op]}{operand(0)}"
+    else:
+        text = f"{expr.op}({', '.join(args)})"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

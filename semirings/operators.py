@@ -1,0 +1,302 @@
+"""Binary operators, monoids and semirings, built from ordinary functions of two values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semirings.expr import Expr, Symbol, as_expr
+from semirings.functions import cast, is_symbolic, where
+from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
+
+
+class _Any:
+    """The type of `ANY`."""
+
+    def __repr__(self) -> str:
+        return "semirings.ANY"
+
+
+ANY = _Any()
+"""The terminal of a monoid for which every value is terminal: the first value found is the answer."""
+
+
+class BinaryOp:
+    """
+    A named function of two values.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        Works on symbolic values and on arrays; a NumPy ufunc or any function written with operators and
+        `semirings.where`.
+
+    Examples
+    --------
+    >>> absdiff = BinaryOp("absdiff", lambda x, y: abs(x - y))
+    >>> absdiff(np.array([1, 5]), 3)
+    array([2, 2])
+    """
+
+    def __init__(self, name: str, function: Callable[[Any, Any], Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"operator {name}: {function!r} is not a function of two values")
+        self.name = name
+        self.function = function
+
+    def __call__(self, x: Any, y: Any) -> Any:
+        return self.function(x, y)
+
+    def __repr__(self) -> str:
+        return f"BinaryOp({self.name!r})"
+
+
+def as_operator(op: BinaryOp | Callable[..., Any], name: str | None = None) -> BinaryOp:
+    """`op` itself, or a BinaryOp around a function, called by the function's name unless `name` is given."""
+    if isinstance(op, BinaryOp):
+        return op
+    return BinaryOp(name or getattr(op, "__name__", "op").strip("<>"), op)
+
+
+class Monoid:
+    """
+    An associative operator with an identity: a way to reduce many values to one.
+
+    Parameters
+    ----------
+    op : BinaryOp or function of two values
+    identity : scalar, tuple, or function of a dtype
+        ``op(identity, x)`` is x. A function is given each scalar type, and tells its identity; a scalar serves all types.
+        For a tuple type, a tuple gives each item's own.
+    name : str, optional
+        Otherwise the operator's.
+    commutative : bool
+        If not, gasla reduces in the order of the input.
+    idempotent : bool
+        Whether ``op(x, x)`` is x, so that a value may be counted twice.
+    terminal : scalar, tuple, function of a dtype, ANY, or None
+        The value z with ``op(z, x) == z`` for all x, where a reduction can stop; a function may return None for a type
+        that has none.
+
+    Examples
+    --------
+    >>> product_mod_7 = Monoid(lambda x, y: x * y % 7, 1, name="product_mod_7")
+    >>> product_mod_7.reduce(np.array([3, 4, 5]))
+    np.int64(4)
+    >>> product_mod_7.identity(np.int8)
+    np.int8(1)
+    """
+
+    def __init__(
+        self,
+        op: BinaryOp | Callable[[Any, Any], Any],
+        identity: Any,
+        *,
+        name: str | None = None,
+        commutative: bool = True,
+        idempotent: bool = False,
+        terminal: Any = None,
+    ) -> None:
+        self.op = as_operator(op, name)
+        self.name = name or self.op.name
+        self.commutative = commutative
+        self.idempotent = idempotent
+        self._identity = identity
+        self._terminal = terminal
+
+    def identity(self, type: Any) -> Any:
+        """The identity for a type: a NumPy scalar, an array for a vector, a tuple of those for a tuple."""
+        value = self._value(self._identity, as_type(type), "identity")
+        if value is None:
+            raise TypeError(f"monoid {self.name} has no identity for {as_type(type)}")
+        return value
+
+    def terminal(self, type: Any) -> Any:
+        """The value no other can change, ANY where every value is so, or None."""
+        if self._terminal is ANY or self._terminal is None:
+            return self._terminal
+        return self._value(self._terminal, as_type(type), "terminal value")
+
+    def _value(self, given: Any, type: Type, what: str) -> Any:
+        """`given` for a type: items of tuples and vectors each have their own; None if any has none."""
+        if isinstance(type, TupleType):
+            each = given if isinstance(given, tuple) else (given,) * len(type.items)
+            if len(each) != len(type.items):
+                raise ValueError(f"monoid {self.name}: an {what} of {len(each)} items for the type {type}")
+            parts = [self._value(part, kind, what) for part, kind in zip(each, type.items, strict=True)]
+            return None if any(part is None for part in parts) else tuple(parts)
+        if isinstance(type, VectorType):
+            part = self._value(given, type.dtype, what)
+            return None if part is None else np.full(type.length, part)
+        value = given(type) if callable(given) else given
+        if value is None:
+            return None
+        try:
+            return type.type(value)
+        except (OverflowError, TypeError, ValueError):
+            raise ValueError(
+                f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
+            ) from None
+
+    def combine(self, x: Any, y: Any) -> Any:
+        """
+        ``op(x, y)`` for symbolic values, arrays or tuples of either; of the type of x and y.
+
+        Raises
+        ------
+        TypeError
+            If the operator returns another type than it was given, so that its result could not be combined again.
+        """
+        result = self.op(x, y)
+        if not is_symbolic((x, y)):
+            return result
+        result, x, y = as_expr(result), as_expr(x), as_expr(y)
+        if x.type == y.type and not same_layout(result.type, x.type):
+            raise TypeError(
+                f"monoid {self.name} combines two values of {x.type} into {result.type}: "
+                "cast inside the operator, or use it on another type"
+            )
+        return result
+
+    __call__ = combine
+
+    def reduce(self, array: Any) -> Any:
+        """
+        Reduce the last axis of an array in order, or each array of a tuple together; the identity where it is empty.
+
+        Examples
+        --------
+        >>> from semirings import argmin, plus
+        >>> plus.reduce(np.array([1, 2, 3], np.int8))
+        np.int8(6)
+        >>> argmin.reduce((np.array([2.0, 1.0, 1.0]), np.array([7, 9, 8])))
+        (np.float64(1.0), np.int64(8))
+        """
+        parts = tuple(map(np.asarray, array)) if isinstance(array, tuple) else (np.asarray(array),)
+        single = not isinstance(array, tuple)
+        if parts[0].shape[-1] == 0:
+            types = tuple(scalar_type(part.dtype) for part in parts)
+            empty = self.identity(types[0]) if single else self.identity(TupleType(types))
+            shape = parts[0].shape[:-1]
+            return np.full(shape, empty)[()] if single else empty
+        if single and isinstance(self.op.function, np.ufunc) and self.op.function.nin == 2:
+            return self.op.function.reduce(parts[0], axis=-1, dtype=self._loop_type(parts[0].dtype))
+        while (count := parts[0].shape[-1]) > 1:
+            parts = self._halve(parts, count, single)
+        result = tuple(part[..., 0] for part in parts)
+        return result[0] if single else result
+
+    @staticmethod
+    def _loop_type(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+        """Keep ufunc.reduce from widening small integers; logic on bool needs no telling."""
+        return dtype if dtype.kind in "iuf" else None
+
+    def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
+        """Combine neighbours, which keeps the order; an odd last value is carried over."""
+        even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
+        odd = tuple(part[..., 1:count:2] for part in parts)
+        combined = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
+        if count % 2:
+            combined = tuple(np.concatenate([c, p[..., -1:]], axis=-1) for c, p in zip(combined, parts, strict=True))
+        return tuple(combined)
+
+    def __repr__(self) -> str:
+        return f"Monoid({self.name!r})"
+
+
+def same_layout(a: Type, b: Type) -> bool:
+    """Whether two types are equal, apart from the names of a tuple's items."""
+    return a == b or (isinstance(a, TupleType) and isinstance(b, TupleType) and a.items == b.items)
+
+
+class Semiring:
+    """
+    A monoid to add with and an operator to multiply with.
+
+    Parameters
+    ----------
+    monoid : Monoid
+    multiply : BinaryOp or function
+        Of two values (x from the matrix's row side, y from the other), or of five: ``(x, y, i, k, j)``, where x is
+        entry [i, k] and y is entry [k, j].
+    name : str, optional
+        ``{monoid}_{multiply}`` otherwise.
+
+    Examples
+    --------
+    >>> import semirings
+    >>> closest = Semiring(semirings.min, lambda x, y: abs(x - y), name="closest")
+    >>> closest
+    Semiring('closest')
+    >>> Semiring(semirings.min, semirings.binary.plus)
+    Semiring('min_plus')
+    """
+
+    def __init__(self, monoid: Monoid, multiply: BinaryOp | Callable[..., Any], name: str | None = None) -> None:
+        if not isinstance(monoid, Monoid):
+            raise TypeError(f"a semiring adds with a Monoid, not {monoid!r}: semirings.Monoid(function, identity)")
+        self.monoid = monoid
+        self.operator = as_operator(multiply)
+        self.positional = _arity(self.operator.function) == 5
+        self.name = name or f"{monoid.name}_{self.operator.name}"
+
+    def multiply(self, x: Any, y: Any, i: Any = None, k: Any = None, j: Any = None) -> Any:
+        """The product of entry x at [i, k] and entry y at [k, j]; the indices matter only to a positional operator."""
+        if self.positional:
+            return self.operator.function(x, y, i, k, j)
+        return self.operator.function(x, y)
+
+    def __repr__(self) -> str:
+        return f"Semiring({self.name!r})"
+
+
+def _arity(function: Callable[..., Any]) -> int:
+    """2 or 5: how many values an operator takes."""
+    if isinstance(function, np.ufunc):
+        count = function.nin
+    else:
+        parameters = inspect.signature(function).parameters.values()
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        count = sum(p.kind in kinds and p.default is p.empty for p in parameters)
+    if count not in (2, 5):
+        raise TypeError(f"a semiring multiplies with a function of 2 values, or of 5 (x, y, i, k, j), not of {count}")
+    return count
+
+
+def is_absorbing(result: Expr, old: Symbol, gathered: Symbol, monoid: Monoid) -> bool:
+    """
+    Whether `result` is the monoid's combination of `old` and `gathered`, read off its structure.
+
+    Either order of the operands counts, and for min and max the spelling with `where`.
+
+    Examples
+    --------
+    >>> import semirings
+    >>> old, new = Symbol("old", "f4"), Symbol("new", "f4")
+    >>> is_absorbing(semirings.where(new < old, new, old), old, new, semirings.min)
+    True
+    >>> is_absorbing(old + new, old, new, semirings.min)
+    False
+    """
+    if result.op == "cast":
+        result = result.args[0]
+    spellings = [monoid.combine(old, gathered), monoid.combine(gathered, old)]
+    smaller = monoid.op.function is np.minimum
+    if (smaller or monoid.op.function is np.maximum) and isinstance(old.type, np.dtype):
+        spellings += _chosen(old, gathered, smaller) + _chosen(gathered, old, smaller)
+    return any(result is cast(spelling, result.type) for spelling in spellings if _same_shape(spelling, result))
+
+
+def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
+    """The ways of writing "a if it is smaller (larger), else b"."""
+    tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
+    return [where(test, a, b) for test in tests]
+
+
+def _same_shape(a: Expr, b: Expr) -> bool:
+    """Whether one could be cast to the other's type."""
+    return isinstance(a.type, np.dtype) == isinstance(b.type, np.dtype) and (isinstance(a.type, np.dtype) or len(a) == len(b))

@@ -1,0 +1,299 @@
+"""Print expressions as CUDA C++ device functions.
+
+The text needs no header and compiles with NVRTC alone. Vectors and tuples are plain structs, templates in namespace
+``semirings``, so that several programs share them; names of functions are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semirings.expr import Expr, Symbol
+from semirings.printers.layout import check_parameters, identifiers, statements
+from semirings.types import TupleType, Type, VectorType
+
+MAX_TUPLE = 8  # items of the longest tuple struct in the prelude
+
+_STRUCTS = "".join(
+    f"template <{', '.join(f'class T{i}' for i in range(n))}> struct tuple<{', '.join(f'T{i}' for i in range(n))}> "
+    f"{{ {' '.join(f'T{i} item{i};' for i in range(n))} }};\n"
+    for n in range(1, MAX_TUPLE + 1)
+)
+
+_HELPERS = """
+// Integer arithmetic wraps: signed overflow is undefined in C++, so it is done on unsigned numbers.
+template <class T> __device__ __forceinline__ T add(T a, T b) { return T((unsigned long long)a + (unsigned long long)b); }
+template <class T> __device__ __forceinline__ T subtract(T a, T b) { return T((unsigned long long)a - (unsigned long long)b); }
+template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T((unsigned long long)a * (unsigned long long)b); }
+template <class T> __device__ __forceinline__ T negative(T a) { return T(0ULL - (unsigned long long)a); }
+template <class T> __device__ __forceinline__ T absolute(T a) { return a < T(0) ? negative(a) : a; }
+
+// Integer division rounds down; the answer is 0 where b is 0.
+template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
+    if (b == T(0)) return T(0);
+    if (b == T(-1) && T(-1) < T(0)) return negative(a);
+    T quotient = T(a / b);
+    return quotient * b != a && (a < T(0)) != (b < T(0)) ? T(quotient - T(1)) : quotient;
+}
+template <class T> __device__ __forceinline__ T remainder(T a, T b) {
+    if (b == T(0) || (b == T(-1) && T(-1) < T(0))) return T(0);
+    T rest = T(a % b);
+    return rest != T(0) && (rest < T(0)) != (b < T(0)) ? T(rest + b) : rest;
+}
+
+// A shift by the width or more, or by a negative count, shifts every bit out.
+template <class T> __device__ __forceinline__ T left_shift(T a, T b) {
+    return (unsigned long long)b < 8 * sizeof(T) ? T((unsigned long long)a << b) : T(0);
+}
+template <class T> __device__ __forceinline__ T right_shift(T a, T b) {
+    if ((unsigned long long)b < 8 * sizeof(T)) return T(a >> b);
+    return a < T(0) ? T(-1) : T(0);
+}
+
+// A float as an integer: towards zero, the nearest integer where it does not fit, 0 for NaN.
+template <class T, class F> __device__ __forceinline__ T to_signed(F x) {
+    const F limit = F(1ULL << (8 * sizeof(T) - 1));
+    if (x != x) return T(0);
+    if (x >= limit) return T(~(1ULL << (8 * sizeof(T) - 1)));
+    return x > -limit ? T(x) : T(1ULL << (8 * sizeof(T) - 1));
+}
+template <class T, class F> __device__ __forceinline__ T to_unsigned(F x) {
+    const F limit = F(1ULL << (8 * sizeof(T) - 1)) * F(2);
+    if (x >= limit) return T(~0ULL);
+    return x > F(0) ? T(x) : T(0);
+}
+"""
+
+_FLOAT_HELPERS = """
+__device__ __forceinline__ FLOAT remainder(FLOAT a, FLOAT b) {
+    FLOAT mod = fmodSUFFIX(a, b);
+    if (mod == 0) return copysignSUFFIX(mod, b);
+    return (b < 0) != (mod < 0) ? mod + b : mod;
+}
+__device__ __forceinline__ FLOAT floor_divide(FLOAT a, FLOAT b) {
+    if (b == 0) return a / b;
+    FLOAT mod = fmodSUFFIX(a, b);
+    FLOAT quotient = (a - mod) / b;
+    if (mod != 0 && (b < 0) != (mod < 0)) quotient = quotient - FLOAT(1);
+    if (quotient == 0) return copysignSUFFIX(FLOAT(0), a / b);
+    FLOAT whole = floorSUFFIX(quotient);
+    return quotient - whole > FLOAT(0.5) ? whole + FLOAT(1) : whole;
+}
+"""
+
+PRELUDE = (
+    "namespace semirings {\n"
+    "template <class T, int k> struct vector { T item[k]; };\n"
+    "template <class... T> struct tuple;\n"
+    + _STRUCTS
+    + _HELPERS
+    + "".join(_FLOAT_HELPERS.replace("FLOAT", f).replace("SUFFIX", s) for f, s in (("float", "f"), ("double", "")))
+    + "}  // namespace semirings\n"
+)
+"""Structs and helper functions the printed functions use: pasted once at the top of a program."""
+
+_CTYPES = {
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
+    "float32": "float", "float64": "double",
+}  # fmt: skip
+_SUFFIXES = {"int32": "", "int64": "LL", "uint32": "U", "uint64": "ULL"}
+_RESERVED = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
+    concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
+    do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+    requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
+    true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    semirings isnan isinf isfinite threadIdx blockIdx blockDim gridDim warpSize
+    sqrt sqrtf cbrt cbrtf exp expf exp2 exp2f expm1 expm1f log logf log2 log2f log10 log10f log1p log1pf sin sinf cos cosf
+    tan tanf asin asinf acos acosf atan atanf sinh sinhf cosh coshf tanh tanhf atan2 atan2f hypot hypotf copysign copysignf
+    pow powf fmod fmodf rint rintf floor floorf ceil ceilf trunc truncf fabs fabsf NULL INFINITY NAN
+    __int_as_float __longlong_as_double
+    """.split()
+)
+_INFIX = {
+    "divide": "/", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_WRAPPING = {"add": "+", "subtract": "-", "multiply": "*"}
+_HELPED = ("floor_divide", "remainder", "left_shift", "right_shift")
+_MATH = {
+    "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "absolute": "fabs",
+    **{name: name for name in (
+        "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
+        "tanh", "hypot", "copysign", "fmod", "rint", "floor", "ceil", "trunc",
+    )},
+}  # fmt: skip
+
+
+def ctype(type: Type) -> str:
+    """
+    The C++ type that holds a value of this type.
+
+    Examples
+    --------
+    >>> from semirings import as_type
+    >>> ctype(as_type("i8")), ctype(as_type(("f4", (3,)))), ctype(as_type(("f4", "i4")))
+    ('long long', 'semirings::vector<float, 3>', 'semirings::tuple<float, int>')
+    """
+    if isinstance(type, VectorType):
+        return f"semirings::vector<{ctype(type.dtype)}, {type.length}>"
+    if isinstance(type, TupleType):
+        return _tuple_ctype(type.items)
+    return _CTYPES[type.name]
+
+
+def _tuple_ctype(items: Sequence[Type]) -> str:
+    """The struct for these items."""
+    if len(items) > MAX_TUPLE:
+        raise TypeError(f"a tuple of {len(items)} items: CUDA structs hold at most {MAX_TUPLE}, use a vector")
+    return f"semirings::tuple<{', '.join(map(ctype, items))}>"
+
+
+def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
+    """
+    A ``__device__`` function of `parameters` that returns `result` by value.
+
+    Parameters
+    ----------
+    name : str
+    parameters : sequence of Symbol
+        In call order; their names are kept where C++ allows.
+    result : Expr or tuple of Expr
+        Several results come back in one ``semirings::tuple``.
+
+    Examples
+    --------
+    >>> from semirings import Symbol, minimum
+    >>> distance, weight = Symbol("distance", "f4"), Symbol("weight", "f4")
+    >>> print(function("relax", [distance, weight], minimum(distance, weight + 1)))
+    __device__ __forceinline__ float relax(float distance, float weight) {
+        const float t0 = weight + 1.0f;
+        return distance < t0 || distance != distance ? distance : t0;
+    }
+    <BLANKLINE>
+    """
+    results = result if isinstance(result, tuple) else (result,)
+    check_parameters(name, parameters, results)
+    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, name})
+    lines, values = statements(results, dict(zip(parameters, names, strict=True)), expression)
+    kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
+    value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
+    arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
+    body = [f"const {ctype(expr.type)} {temporary} = {text};" for expr, temporary, text in lines]
+    head = f"__device__ __forceinline__ {kind} {name}({arguments}) {{"
+    return "\n".join([head, *(f"    {line}" for line in [*body, f"return {value};"]), "}", ""])
+
+
+def expression(expr: Expr, args: list[str]) -> str:
+    """One node as C++, given its arguments as text."""
+    if expr.op == "constant":
+        return literal(expr.payload, expr.type)
+    if expr.op == "item":
+        is_vector = isinstance(expr.args[0].type, VectorType)
+        return f"{args[0]}.item[{expr.payload}]" if is_vector else f"{args[0]}.item{expr.payload}"
+    if expr.op == "vector":
+        return f"{ctype(expr.type)}{{{{{', '.join(args)}}}}}"
+    if expr.op == "tuple":
+        return f"{ctype(expr.type)}{{{', '.join(args)}}}"
+    if expr.op == "where":
+        return f"{args[0]} ? {args[1]} : {args[2]}"
+    assert isinstance(expr.type, np.dtype)
+    if expr.op == "cast":
+        return _cast(args[0], expr.args[0].type, expr.type)
+    if expr.op in ("minimum", "maximum"):
+        return _extremum(expr, *args)
+    return _arithmetic(expr, args, expr.type)
+
+
+def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
+    """An operation on scalars, by kind of number."""
+    op, arguments = expr.op, ", ".join(args)
+    if op in _INFIX:
+        return _narrow(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
+    if op in _WRAPPING:
+        plain = dtype.kind == "f" or dtype.name in ("uint32", "uint64")
+        return f"{args[0]} {_WRAPPING[op]} {args[1]}" if plain else f"semirings::{op}({arguments})"
+    if op in _HELPED:
+        return f"semirings::{op}({arguments})"
+    if op == "negative":
+        return f"-{args[0]}" if dtype.kind == "f" else f"semirings::negative({arguments})"
+    if op == "invert":
+        return f"!{args[0]}" if dtype.kind == "b" else _narrow(f"~{args[0]}", dtype)
+    if op == "absolute" and dtype.kind != "f":
+        return f"semirings::absolute({arguments})"
+    if op in ("isnan", "isinf", "isfinite"):
+        return f"{op}({arguments})"
+    return f"{_MATH[op]}{'f' if dtype.itemsize == 4 else ''}({arguments})"
+
+
+def _extremum(expr: Expr, a: str, b: str) -> str:
+    """Minimum or maximum; a NaN on either side is the answer."""
+    sign = "<" if expr.op == "minimum" else ">"
+    assert isinstance(expr.type, np.dtype)
+    is_float = expr.type.kind == "f" and expr.args[0].op != "constant"
+    if expr.type.kind == "f" and not is_float and np.isnan(expr.args[0].payload):
+        return a
+    test = f"{a} {sign} {b} || {a} != {a}" if is_float else f"{a} {sign} {b}"
+    return f"{test} ? {a} : {b}"
+
+
+def _narrow(text: str, dtype: np.dtype[Any]) -> str:
+    """C++ computes integers of less than 32 bits as int: cut them back to their own size."""
+    return f"{_parenthesised(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
+
+
+def _parenthesised(dtype: np.dtype[Any]) -> str:
+    """A C-style cast to the type."""
+    return f"({ctype(dtype)})"
+
+
+def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
+    """A scalar converted to another type."""
+    assert isinstance(source, np.dtype)
+    if target.kind == "b":
+        return f"{text} != {literal(source.type(0), source)}"
+    if source.kind == "f" and target.kind in "iu":
+        helper = "to_signed" if target.kind == "i" else "to_unsigned"
+        return f"semirings::{helper}<{ctype(target)}>({text})"
+    return f"{_parenthesised(target)}{text}"
+
+
+def literal(value: Any, type: Type) -> str:
+    """
+    A constant of exactly this type as C++ source.
+
+    Examples
+    --------
+    >>> literal(0.1, np.dtype("f4")), literal(-np.inf, np.dtype("f8")), literal(5, np.dtype("u8"))
+    ('0.1f', '-__longlong_as_double(0x7ff0000000000000LL)', '5ULL')
+    """
+    if isinstance(type, VectorType):
+        return f"{ctype(type)}{{{{{', '.join(literal(part, type.dtype) for part in value)}}}}}"
+    if isinstance(type, TupleType):
+        return f"{ctype(type)}{{{', '.join(literal(part, kind) for part, kind in zip(value, type.items, strict=True))}}}"
+    if type.kind == "b":
+        return "true" if value else "false"
+    if type.kind == "f":
+        return _float_literal(type.type(value), type.itemsize == 4)
+    number = int(value)
+    if type.itemsize < 4:
+        return f"({ctype(type)}){number}"
+    suffix = _SUFFIXES[type.name]
+    is_lowest = type.kind == "i" and number == np.iinfo(type).min
+    return f"({number + 1}{suffix} - 1)" if is_lowest else f"{number}{suffix}"
+
+
+def _float_literal(number: Any, single: bool) -> str:
+    """A float; infinities and NaN from their bits, since NVRTC has no <math.h>."""
+    if np.isfinite(number):
+        return f"{number!s}f" if single else str(number)
+    bits = {True: (0x7F800000, 0x7FC00000), False: (0x7FF0000000000000, 0x7FF8000000000000)}[single]
+    text = hex(bits[int(np.isnan(number))])
+    call = f"__int_as_float({text})" if single else f"__longlong_as_double({text}LL)"
+    return f"-{call}" if number < 0 else call

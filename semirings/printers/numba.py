@@ -1,0 +1,299 @@
+"""Print expressions as Python source for Numba.
+
+The source computes exactly what NumPy would: Numba's own arithmetic widens small integers to 64 bits, so their
+results are cast back; 64-bit integers and floats need no cast. Vectors and tuples are Python tuples. The caller
+decorates the printed functions and must pass ``error_model="numpy"``, or a division by zero raises.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semirings.expr import Expr, Symbol
+from semirings.printers.layout import check_parameters, identifiers, statements
+from semirings.types import TupleType, Type, VectorType
+
+_HEAD = '''\
+import math
+
+import numpy as np
+from numba import njit
+
+helper = njit(error_model="numpy", nogil=True)
+
+
+@helper
+def floor_divide_signed(a, b):
+    """a // b for int64: 0 where b is 0, and no trap where the quotient overflows."""
+    if b == 0:
+        return np.int64(0)
+    if b == -1:
+        return -a
+    return a // b
+
+
+@helper
+def remainder_signed(a, b):
+    """a % b for int64, with the sign of b: 0 where b is 0."""
+    if b == 0 or b == -1:
+        return np.int64(0)
+    return a % b
+
+
+@helper
+def floor_divide_unsigned(a, b):
+    """a // b for uint64: 0 where b is 0."""
+    return a // b if b != np.uint64(0) else np.uint64(0)
+
+
+@helper
+def remainder_unsigned(a, b):
+    """a % b for uint64: 0 where b is 0."""
+    return a % b if b != np.uint64(0) else np.uint64(0)
+
+
+@helper
+def left_shift(a, b, bits):
+    """a << b, 0 where every bit is shifted out."""
+    return a << b if 0 <= b < bits else a ^ a
+
+
+@helper
+def right_shift_signed(a, b, bits):
+    """a >> b, the sign where every bit is shifted out."""
+    return a >> b if 0 <= b < bits else a >> (bits - 1)
+
+
+@helper
+def right_shift_unsigned(a, b, bits):
+    """a >> b, 0 where every bit is shifted out."""
+    return a >> b if b < bits else a ^ a
+'''
+
+_FLOAT_HELPERS = '''
+
+@helper
+def remainder_FLOAT(a, b):
+    """a % b with the sign of b, NaN where b is 0."""
+    mod = np.FLOAT(np.fmod(a, b))
+    if mod == 0:
+        return math.copysign(mod, b)
+    return mod + b if (b < 0) != (mod < 0) else mod
+
+
+@helper
+def floor_divide_FLOAT(a, b):
+    """a // b, rounded once as NumPy does; a / b where b is 0."""
+    if b == 0:
+        return a / b
+    mod = np.FLOAT(np.fmod(a, b))
+    quotient = (a - mod) / b
+    if mod != 0 and (b < 0) != (mod < 0):
+        quotient = quotient - np.FLOAT(1)
+    if quotient == 0:
+        return math.copysign(np.FLOAT(0), a / b)
+    whole = np.floor(quotient)
+    return whole + np.FLOAT(1) if quotient - whole > np.FLOAT(0.5) else whole
+'''
+
+_SIGNED_CAST = '''
+
+@helper
+def to_INT(x):
+    """A float as INT: towards zero, the nearest INT where it does not fit, 0 for NaN."""
+    if x != x:
+        return np.INT(0)
+    if x >= LIMIT:
+        return np.INT(HIGHEST)
+    return np.INT(x) if x > -LIMIT else np.INT(LOWEST)
+'''
+
+_UNSIGNED_CAST = '''
+
+@helper
+def to_INT(x):
+    """A float as INT: towards zero, the nearest INT where it does not fit, 0 for NaN."""
+    if x >= LIMIT:
+        return np.INT(HIGHEST)
+    return np.INT(x) if x > 0 else np.INT(0)
+'''
+
+
+def _cast_helper(dtype: np.dtype[Any]) -> str:
+    """The saturating cast to one integer type."""
+    limits = np.iinfo(dtype)
+    text = _SIGNED_CAST if dtype.kind == "i" else _UNSIGNED_CAST
+    lowest = f"{limits.min + 1} - 1"  # -2**63 alone would be read as minus an unsigned number
+    for word, value in (("INT", dtype.name), ("LIMIT", f"{float(limits.max + 1)}"), ("HIGHEST", str(limits.max))):
+        text = text.replace(word, value)
+    return text.replace("LOWEST", lowest)
+
+
+_INTEGERS = [np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+PRELUDE = (
+    _HEAD
+    + "".join(_FLOAT_HELPERS.replace("FLOAT", name) for name in ("float32", "float64"))
+    + "".join(map(_cast_helper, _INTEGERS))
+)
+"""Helper functions the printed functions call, with their imports: the top of a generated module."""
+
+_RESERVED = {
+    *keyword.kwlist, "np", "math", "njit", "helper", "abs", "left_shift",
+    *(f"{name}_{kind}" for name in ("floor_divide", "remainder", "right_shift") for kind in ("signed", "unsigned", "float32", "float64")),
+    *(f"to_{dtype}" for dtype in _INTEGERS),
+}  # fmt: skip
+_INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_MATH = {
+    "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign",
+    "power": "pow", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+}  # fmt: skip
+_NUMPY = ("fmod", "cbrt", "rint", "floor", "ceil", "trunc")
+
+
+def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
+    """
+    A plain Python function (the caller adds the decorator) of `parameters` that returns `result`.
+
+    Parameters
+    ----------
+    name : str
+    parameters : sequence of Symbol
+        In call order; their names are kept where Python allows.
+    result : Expr or tuple of Expr
+        Several results come back as a tuple.
+
+    Examples
+    --------
+    >>> from semirings import Symbol, minimum
+    >>> distance, weight = Symbol("distance", "f4"), Symbol("weight", "f4")
+    >>> print(function("relax", [distance, weight], minimum(distance, weight + 1)))
+    def relax(distance, weight):
+        # (float32, float32) -> float32
+        t0 = weight + np.float32(1.0)
+        return distance if distance < t0 or distance != distance else t0
+    <BLANKLINE>
+    """
+    results = result if isinstance(result, tuple) else (result,)
+    check_parameters(name, parameters, results)
+    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, name})
+    lines, values = statements(results, dict(zip(parameters, names, strict=True)), expression)
+    body = [f"{temporary} = {text}" for _, temporary, text in lines]
+    value = _tuple(values) if isinstance(result, tuple) else values[0]
+    kinds = ", ".join(str(parameter.type) for parameter in parameters)
+    kind = _tuple([str(r.type) for r in results]) if isinstance(result, tuple) else str(results[0].type)
+    head = [f"def {name}({', '.join(names)}):", f"    # ({kinds}) -> {kind}"]
+    return "\n".join([*head, *(f"    {line}" for line in [*body, f"return {value}"]), ""])
+
+
+def expression(expr: Expr, args: list[str]) -> str:
+    """One node as Python, given its arguments as text."""
+    if expr.op == "constant":
+        return literal(expr.payload, expr.type)
+    if expr.op == "item":
+        return f"{args[0]}[{expr.payload}]"
+    if expr.op in ("vector", "tuple"):
+        return _tuple(args)
+    if expr.op == "where":
+        return f"{args[1]} if {args[0]} else {args[2]}"
+    assert isinstance(expr.type, np.dtype)
+    if expr.op == "cast":
+        return _cast(args[0], expr.args[0].type, expr.type)
+    if expr.op in _INFIX:
+        text = f"{args[0]} {_INFIX[expr.op]} {args[1]}"
+        return _narrow(text, expr.type) if expr.op in ("add", "subtract", "multiply", "bitwise_xor") else _narrow(text, expr.type)
+    if expr.op in ("minimum", "maximum"):
+        return _extremum(expr, *args)
+    if expr.op in _MATH:
+        return f"math.{_MATH[expr.op]}({', '.join(args)})"
+    if expr.op in _NUMPY:
+        return f"np.{expr.op}({', '.join(args)})"
+    return _narrow(_integer_operation(expr, args), expr.type)
+
+
+def _integer_operation(expr: Expr, args: list[str]) -> str:
+    """Operations that differ by kind of number, or need a helper."""
+    assert isinstance(expr.type, np.dtype)
+    op, kind, bits = expr.op, expr.type.kind, expr.type.itemsize * 8
+    signed = "signed" if kind == "i" else "unsigned"
+    plain = expr.args[-1].op == "constant"  # zero, -1 and wide shifts have been taken care of
+    if op == "negative":
+        return f"-{args[0]}"
+    if op == "absolute":
+        return f"abs({args[0]})"
+    if op == "invert":
+        return f"not {args[0]}" if kind == "b" else f"~{args[0]}"
+    if op in ("floor_divide", "remainder"):
+        if kind == "f":
+            return f"{op}_{expr.type}({args[0]}, {args[1]})"
+        if plain:
+            return f"{args[0]} {'//' if op == 'floor_divide' else '%'} {args[1]}"
+        wide = [f"np.uint64({arg})" if kind == "u" and bits < 64 else arg for arg in args]
+        return f"{op}_{signed}({', '.join(wide)})"
+    if plain:
+        return f"{args[0]} {'<<' if op == 'left_shift' else '>>'} {args[1]}"
+    if op == "left_shift":
+        return f"left_shift({args[0]}, {args[1]}, {bits})"
+    assert op == "right_shift", op
+    return f"right_shift_{signed}({args[0]}, {args[1]}, {bits})"
+
+
+def _extremum(expr: Expr, a: str, b: str) -> str:
+    """Minimum or maximum; a NaN on either side is the answer."""
+    sign = "<" if expr.op == "minimum" else ">"
+    assert isinstance(expr.type, np.dtype)
+    test = f"{a} {sign} {b}"
+    if expr.type.kind == "f" and expr.args[0].op != "constant":
+        test += f" or {a} != {a}"
+    elif expr.type.kind == "f" and np.isnan(expr.args[0].payload):
+        return a
+    return f"{a} if {test} else {b}"
+
+
+def _narrow(text: str, dtype: np.dtype[Any]) -> str:
+    """Numba computes in 64 bits: cut a smaller integer back to its own size."""
+    return f"np.{dtype}({text})" if dtype.kind in "iu" and dtype.itemsize < 8 else text
+
+
+def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
+    """A scalar converted to another type."""
+    assert isinstance(source, np.dtype)
+    if target.kind == "b":
+        return f"{text} != {literal(source.type(0), source)}"
+    return f"to_{target}({text})" if source.kind == "f" and target.kind in "iu" else f"np.{target}({text})"
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    """The text of a tuple."""
+    return f"({', '.join(texts)},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def literal(value: Any, type: Type) -> str:
+    """
+    A constant of exactly this type as Python source.
+
+    Examples
+    --------
+    >>> literal(1, np.dtype("f4")), literal(np.inf, np.dtype("f8")), literal(-1, np.dtype("i8"))
+    ('np.float32(1.0)', 'np.inf', '-1')
+    """
+    if isinstance(type, VectorType | TupleType):
+        kinds = (type.dtype,) * type.length if isinstance(type, VectorType) else type.items
+        return _tuple([literal(part, kind) for part, kind in zip(value, kinds, strict=True)])
+    if type.kind == "b":
+        return str(bool(value))
+    if type.kind == "f":
+        text = {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}.get(str(type.type(value)), str(type.type(value)))
+        return text if type.itemsize == 8 else f"np.{type}({text})"
+    number = int(value)
+    if type.name == "int64":
+        return str(number) if number != np.iinfo(np.int64).min else f"({number + 1} - 1)"
+    return f"np.{type}({number})"

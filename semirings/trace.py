@@ -1,0 +1,54 @@
+"""Call a user's function with symbols and collect the expressions it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from semirings.expr import Expr, as_expr
+
+
+def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] | dict[str, Expr]:
+    """
+    Call `function` once with symbolic arguments.
+
+    Parameters
+    ----------
+    function : callable
+        Any Python function of values; it may branch on anything but a symbolic value.
+    *args : Expr or objects with symbolic attributes
+        Handed over as they are.
+
+    Returns
+    -------
+    Expr, tuple of Expr, or dict of str to Expr
+        What the function returned, with numbers turned into constants.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semirings import Symbol
+    >>> trace(lambda x, y: {"larger": np.maximum(x, y), "count": 1}, Symbol("x", "f4"), Symbol("y", "f4"))
+    {'larger': <maximum(x, y): float32>, 'count': <1: int64>}
+    """
+    result = function(*args)
+    name = getattr(function, "__name__", repr(function))
+    if isinstance(result, dict):
+        for key in result:
+            if not isinstance(key, str):
+                raise TypeError(f"{name} returned a dict with the key {key!r}: keys must be field names")
+        return {key: _value(value, f"{name}, field {key!r},") for key, value in result.items()}
+    if isinstance(result, tuple):
+        return tuple(_value(value, f"{name}, item {index},") for index, value in enumerate(result))
+    return _value(result, name)
+
+
+def _value(value: Any, where: str) -> Expr:
+    """One returned value as an expression."""
+    try:
+        return as_expr(value)
+    except TypeError:
+        forgotten = " (is a return missing?)" if value is None else ""
+        raise TypeError(
+            f"{where} returned {value!r}{forgotten}: expected a symbolic value, a number, a tuple or a dict of those"
+        ) from None

@@ -1,0 +1,119 @@
+"""The types a symbolic value can have: NumPy scalar types, short vectors of them, and tuples.
+
+A scalar type is a plain ``numpy.dtype``; `VectorType` is a fixed number of equal scalars (a field of
+shape ``(k,)``); `TupleType` is several values of any types, optionally named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+_OWN_ATTRIBUTES = ("op", "type", "args", "payload", "astype", "name")  # of symbolic values
+
+
+@dataclass(frozen=True)
+class VectorType:
+    """A fixed number of scalars of one type: the type of a field of shape ``(length,)``."""
+
+    dtype: np.dtype[Any]
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ValueError(f"a vector type of length {self.length}: a vector has at least one element")
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{self.length}]"
+
+
+@dataclass(frozen=True)
+class TupleType:
+    """Several values side by side, such as ``(distance, parent)``; `names` lets them be read as attributes."""
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", tuple(as_type(item) for item in self.items))
+        if not self.items:
+            raise ValueError("a tuple type without items: a tuple has at least one")
+        if any(isinstance(item, TupleType) for item in self.items):
+            raise TypeError(f"tuple type {self} holds a tuple: its items must be scalars or vectors")
+        if self.names is not None and len(self.names) != len(self.items):
+            raise ValueError(f"{len(self.names)} names for a tuple of {len(self.items)} items: give one name an item")
+        for name in self.names or ():
+            if not name.isidentifier() or name in _OWN_ATTRIBUTES:
+                raise ValueError(f"a tuple item cannot be called {name!r}: choose an identifier not in {_OWN_ATTRIBUTES}")
+
+    def __str__(self) -> str:
+        if self.names is None:
+            return f"({', '.join(map(str, self.items))})"
+        return f"({', '.join(f'{name}: {item}' for name, item in zip(self.names, self.items, strict=True))})"
+
+
+Type: TypeAlias = "np.dtype[Any] | VectorType | TupleType"
+
+
+def as_type(spec: Any) -> Type:
+    """
+    The type that `spec` stands for.
+
+    Parameters
+    ----------
+    spec : dtype-like, (dtype, (k,)), sequence of types, mapping of names to types, or a type
+        A structured dtype or a mapping stands for a tuple type with names.
+
+    Returns
+    -------
+    numpy.dtype, VectorType or TupleType
+
+    Examples
+    --------
+    >>> as_type("float32")
+    dtype('float32')
+    >>> print(as_type((np.float32, (3,))))
+    float32[3]
+    >>> print(as_type((np.float64, np.int32)))
+    (float64, int32)
+    >>> print(as_type({"distance": np.float64, "parent": np.int32}))
+    (distance: float64, parent: int32)
+    """
+    if isinstance(spec, VectorType | TupleType):
+        return spec
+    if isinstance(spec, Mapping):
+        return TupleType(tuple(spec.values()), tuple(spec))
+    if isinstance(spec, tuple | list):
+        return _vector_or_tuple(tuple(spec))
+    try:
+        dtype = np.dtype(spec)
+    except TypeError:
+        raise TypeError(f"{spec!r} is not a type: give a NumPy dtype, (dtype, (k,)) or a tuple of types") from None
+    if dtype.names is not None:
+        return TupleType(tuple(as_type(dtype[name]) for name in dtype.names), dtype.names)
+    if dtype.subdtype is not None:
+        return _vector_or_tuple(dtype.subdtype)
+    return scalar_type(dtype)
+
+
+def _vector_or_tuple(spec: tuple[Any, ...]) -> Type:
+    """Tell ``(dtype, (k,))`` from a tuple of types."""
+    if len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(length, int | np.integer) for length in spec[1]):
+        dtype, shape = spec
+        if len(shape) > 1:
+            raise TypeError(f"a field of shape {shape}: only scalars, shape (), and vectors, shape (k,), are supported")
+        return VectorType(scalar_type(dtype), int(shape[0])) if shape else scalar_type(dtype)
+    return TupleType(spec)
+
+
+def scalar_type(spec: Any) -> np.dtype[Any]:
+    """The scalar type for a dtype-like, in the machine's byte order; TypeError for any other type."""
+    dtype = np.dtype(spec)
+    if dtype.name not in SCALAR_NAMES:
+        raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
+    return np.dtype(dtype.name)

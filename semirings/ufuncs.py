@@ -1,0 +1,305 @@
+"""What each NumPy ufunc means on symbolic values.
+
+NumPy itself decides the types (`numpy.ufunc.resolve_dtypes`, so promotion is NumPy's by construction). The rules
+here rewrite whatever can be said with simpler operations, so that the printers know few of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semirings.expr import Expr, as_expr, cast_expr, constant, make_vector, node, vector_items
+from semirings.types import SCALAR_NAMES, TupleType, VectorType
+
+BOOL = np.dtype(np.bool_)
+FLOAT_FUNCTIONS = (
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "tanh", "arctan2", "hypot", "copysign", "fmod", "rint", "floor", "ceil", "trunc",
+    "isnan", "isinf", "isfinite",
+)  # fmt: skip
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "negative", "absolute")
+COMPARISONS = {
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne,
+}  # fmt: skip
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift")
+# The operations a printer must know, beside symbol, constant, item, vector, tuple, where and cast.
+PRIMITIVES = frozenset((*FLOAT_FUNCTIONS, *ARITHMETIC, *COMPARISONS, *BITWISE, "power", "minimum", "maximum"))
+
+
+def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
+    """`ufunc` of symbolic values, numbers and arrays of one dimension (vectors)."""
+    name = ufunc.__name__
+    if name not in PRIMITIVES and name not in RULES:
+        raise TypeError(f"np.{name} is not available on symbolic values; there are {', '.join(sorted(PRIMITIVES))}")
+    values = [_operand(operand) for operand in operands]
+    lengths = {value.type.length for value in values if isinstance(value, Expr) and isinstance(value.type, VectorType)}
+    if not lengths:
+        return _scalar(ufunc, values)
+    if len(lengths) > 1:
+        raise TypeError(f"np.{name} of vectors of {' and '.join(map(str, sorted(lengths)))} items: lengths must match")
+    (length,) = lengths
+    columns = [vector_items(v, length) if isinstance(v, Expr) else [v] * length for v in values]
+    return make_vector([_scalar(ufunc, list(row)) for row in zip(*columns, strict=True)])
+
+
+def _operand(value: Any) -> Any:
+    """An Expr, or a Python int or float, which adapts to the type of what it meets (NumPy's "weak" scalars)."""
+    if type(value) in (int, float):
+        return value
+    expr = as_expr(value)
+    if isinstance(expr.type, TupleType):
+        raise TypeError(f"arithmetic on the tuple {expr}: work on its items, {expr}[0] …, or use where()")
+    return expr
+
+
+def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
+    """`ufunc` of scalars: find NumPy's types, convert the operands, rewrite."""
+    name = ufunc.__name__
+    if name == "power":
+        values = _power_operands(values)
+        if len(values) == 1:
+            return values[0]
+    types = resolve(ufunc, values)
+    if name in COMPARISONS and (answer := _compare_out_of_range(name, values, types)) is not None:
+        return answer
+    args = [operand_as(value, dtype, name) for value, dtype in zip(values, types, strict=False)]
+    rule = RULES.get(name)
+    result = rule(*args) if rule else None
+    return operation(name, types[-1], *args) if result is None else result
+
+
+def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
+    """The types NumPy computes in: one for each operand, then the result's."""
+    given = [value.type if isinstance(value, Expr) else type(value) for value in values]
+    name = ufunc.__name__
+    try:
+        types = ufunc.resolve_dtypes((*given, None))
+    except TypeError as error:
+        names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in given)
+        raise TypeError(f"np.{name} is not defined for {names}: {error}") from None
+    if any(dtype.name not in SCALAR_NAMES for dtype in types):
+        wrong = next(dtype for dtype in types if dtype.name not in SCALAR_NAMES)
+        raise TypeError(
+            f"np.{name} of {given[0]} would be computed in {wrong}, which is not supported: "
+            "convert first, with semirings.cast(x, np.float32) for example"
+        )
+    return tuple(np.dtype(dtype.name) for dtype in types)
+
+
+def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
+    """An operand converted to the type an operation works in; a Python int must fit."""
+    if isinstance(value, Expr):
+        return cast_expr(value, dtype)
+    if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
+        raise OverflowError(f"the constant {value} does not fit {dtype}: cast the other operand of np.{name} to a wider type")
+    with np.errstate(over="ignore"):
+        return constant(dtype.type(value))
+
+
+def fits(value: int, dtype: np.dtype[Any]) -> bool:
+    """Whether integer type `dtype` holds `value`."""
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+
+
+def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
+    """The node for an operation; computed by NumPy at once where every argument is a constant."""
+    if all(arg.op == "constant" for arg in args):
+        with np.errstate(all="ignore"):
+            return constant(dtype.type(getattr(np, name)(*(arg.payload for arg in args))))
+    return node(name, dtype, *args)
+
+
+def select(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """`a` where the condition holds, else `b`; all three scalars, `a` and `b` of one type."""
+    condition = cast_expr(condition, BOOL)
+    if condition.op == "constant":
+        return a if condition.payload else b
+    return a if a is b else node("where", a.type, condition, a, b)
+
+
+def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
+    """NumPy compares with the exact value of a Python int, even where the other side's type cannot hold it."""
+    for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
+        if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
+            sides = (value, 0) if position == 0 else (0, value)
+            return constant(bool(COMPARISONS[name](*sides)))
+    return None
+
+
+def _power_operands(values: list[Any]) -> list[Any]:
+    """``[base ** exponent]`` where products say it (a small constant exponent), else the two operands."""
+    base, exponent = values
+    types = resolve(np.power, values)
+    number = exponent.payload if isinstance(exponent, Expr) and exponent.op == "constant" else exponent
+    if types[-1].kind not in "iu":
+        if isinstance(number, Expr) or isinstance(base, int | float):
+            return values
+        if type(exponent) is float and number == 0.5:
+            return [operation("sqrt", types[-1], cast_expr(base, types[-1]))]
+        if number not in (-1, 0, 1, 2, 3, 4):
+            return values
+    elif isinstance(number, Expr) or number < 0:
+        raise TypeError(
+            f"an integer power needs a constant exponent of at least 0, not {number}: "
+            "semirings.cast(x, np.float64) ** y computes it in floating point"
+        )
+    product = _product(operand_as(base, types[-1], "power"), abs(int(number)))
+    return [product if number >= 0 else operation("divide", types[-1], constant(1, types[-1]), product)]
+
+
+def _product(base: Expr, count: int) -> Expr:
+    """`base` multiplied by itself `count` times, by repeated squaring."""
+    result = constant(1, base.type)
+    while count:
+        if count & 1:
+            result = base if result.op == "constant" and result.payload == 1 else operation("multiply", base.type, result, base)
+        count >>= 1
+        base = operation("multiply", base.type, base, base) if count else base
+    return result
+
+
+def _kind(*args: Expr) -> str:
+    """NumPy's kind letter of the first argument's type."""
+    assert isinstance(args[0].type, np.dtype)
+    return args[0].type.kind
+
+
+def _if_bool(name: str) -> Callable[..., Expr | None]:
+    """On bool, the operation is bit operation `name`; on numbers, itself."""
+
+    def rule(*args: Expr) -> Expr | None:
+        return operation(name, BOOL, *args) if _kind(*args) == "b" else None
+
+    return rule
+
+
+def _logical(name: str) -> Callable[..., Expr]:
+    """Logic is bit logic on the truth values."""
+
+    def rule(*args: Expr) -> Expr:
+        return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
+
+    return rule
+
+
+def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
+    """The operation leaves values of these kinds as they are."""
+    return lambda x: x if _kind(x) in kinds else None
+
+
+def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
+    """Integers are always finite and never NaN."""
+    return lambda x: constant(answer) if _kind(x) in "biu" else None
+
+
+def _sign(x: Expr) -> Expr:
+    """1, -1, or the value itself: zero and NaN."""
+    negative = select(x < 0, constant(-1, x.type), x) if _kind(x) != "u" else x
+    return select(x > 0, constant(1, x.type), negative)
+
+
+def _reciprocal(x: Expr) -> Expr:
+    if _kind(x) != "f":
+        raise TypeError(f"np.reciprocal of {x.type}: write 1 / x, which is a float")
+    return operation("divide", x.type, constant(1, x.type), x)  # type: ignore[arg-type]
+
+
+def _logaddexp(x: Expr, y: Expr) -> Expr:
+    """log(exp(x) + exp(y)) without overflow; equal infinities first, since their difference is NaN."""
+    unequal = np.maximum(x, y) + np.log1p(np.exp(-abs(x - y)))
+    return select(x == y, x + float(np.log(2)), unequal)
+
+
+def _fmin(x: Expr, y: Expr) -> Expr:
+    return select((x < y) | np.isnan(y), x, y)
+
+
+def _fmax(x: Expr, y: Expr) -> Expr:
+    return select((x > y) | np.isnan(y), x, y)
+
+
+def _divide_by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
+    """Integer division by a constant 0 or -1, the two divisors that need care, is decided here."""
+
+    def rule(x: Expr, y: Expr) -> Expr | None:
+        if y.op != "constant" or _kind(y) not in "iu" or y.payload not in (0, -1):
+            return None
+        return on_zero(x) if y.payload == 0 else on_minus_one(x)
+
+    return rule
+
+
+def _zero(x: Expr) -> Expr:
+    return constant(0, x.type)
+
+
+def _left_shift(x: Expr, y: Expr) -> Expr | None:
+    return _zero(x) if _shifts_all(y) else None
+
+
+def _right_shift(x: Expr, y: Expr) -> Expr | None:
+    if not _shifts_all(y):
+        return None
+    return _zero(x) if _kind(x) == "u" else operation("right_shift", x.type, x, constant(_bits(x) - 1, x.type))  # type: ignore[arg-type]
+
+
+def _bits(x: Expr) -> int:
+    assert isinstance(x.type, np.dtype)
+    return x.type.itemsize * 8
+
+
+def _shifts_all(y: Expr) -> bool:
+    """Whether `y` is a constant that shifts every bit out; a negative count does so too, as in NumPy."""
+    return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
+
+
+def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
+    """Compare int64 with uint64 exactly, as NumPy does: by sign first."""
+    swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
+
+    def rule(x: Expr, y: Expr) -> Expr | None:
+        if x.type == y.type:
+            return None
+        if _kind(x) == "u":
+            return _mixed_sign(swapped.get(name, name))(y, x)
+        compared = operation(name, BOOL, cast_expr(x, y.type), y)
+        return (x < 0) | compared if name in ("less", "less_equal", "not_equal") else (x >= 0) & compared
+
+    return rule
+
+
+RULES: dict[str, Callable[..., Expr | None]] = {
+    "add": _if_bool("bitwise_or"),
+    "multiply": _if_bool("bitwise_and"),
+    "minimum": _if_bool("bitwise_and"),
+    "maximum": _if_bool("bitwise_or"),
+    "logical_and": _logical("bitwise_and"),
+    "logical_or": _logical("bitwise_or"),
+    "logical_xor": _logical("bitwise_xor"),
+    "logical_not": _logical("invert"),
+    "positive": lambda x: x,
+    "absolute": _identity_on("bu"),
+    "fabs": lambda x: operation("absolute", x.type, x),
+    "floor": _identity_on("biu"),
+    "ceil": _identity_on("biu"),
+    "trunc": _identity_on("biu"),
+    "isnan": _never_on_integers(False),
+    "isinf": _never_on_integers(False),
+    "isfinite": _never_on_integers(True),
+    "sign": _sign,
+    "square": lambda x: x * x,
+    "reciprocal": _reciprocal,
+    "logaddexp": _logaddexp,
+    "fmin": _fmin,
+    "fmax": _fmax,
+    "floor_divide": _divide_by_constant(_zero, lambda x: -x),
+    "remainder": _divide_by_constant(_zero, _zero),
+    "left_shift": _left_shift,
+    "right_shift": _right_shift,
+    **{name: _mixed_sign(name) for name in COMPARISONS},
+}
