@@ -17,7 +17,7 @@ _HOMES = {
     "connected_components": "algorithms.connected_components",
     "triangle_count": "algorithms.triangle_count",
     "betweenness_centrality": "algorithms.betweenness_centrality",
-    "ConvergenceWarning": "algorithms.pagerank",
+    "ConvergenceWarning": "runner",
     "mxv": "products",
     "vxm": "products",
     "VertexProgram": "program",
@@ -25,8 +25,11 @@ _HOMES = {
     "edge": "program",
     "parameter": "program",
     "aggregate": "program",
-    "run": "run",
+    "ID": "program",
+    "run": "runner",
+    "Result": "runner",
     "Frontier": "frontier",
+    "EdgeFrontier": "frontier",
 }
 _MODULES = ("datasets", "io", "stages")
 

@@ -49,6 +49,14 @@ class Adjacency:
         """Whether every neighbour list ascends."""
         return _ascends_within(self.indptr, self.indices)
 
+    def in_order(self) -> Adjacency:
+        """The same lists, each in the order of the input; itself where it is so already."""
+        if self.edge_ids is None or _ascends_within(self.indptr, self.edge_ids):
+            return self
+        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        order = np.lexsort((self.edge_ids, rows))
+        return Adjacency(self.indptr, self.indices[order], self.edge_ids[order])
+
     def __iter__(self) -> Iterator[Array | None]:
         return iter((self.indptr, self.indices, self.edge_ids))
 
@@ -214,6 +222,16 @@ class Graph:
         assert self._ends is not None
         src, dst = self._ends
         return _group(dst, src, self.n)
+
+    @cached_property
+    def both(self) -> Adjacency:
+        """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
+        lists = [self.out, self.in_]
+        keys = np.concatenate([np.repeat(np.arange(self.n, dtype=self.id_dtype), np.diff(x.indptr)) for x in lists])
+        others = np.concatenate([x.indices for x in lists])
+        ids = np.concatenate([_edge_ids(x) for x in lists])
+        order = np.lexsort((ids, keys))
+        return Adjacency(self.out.indptr + self.in_.indptr, others[order], ids[order])
 
     def _reversed(self, given: Adjacency) -> Adjacency:
         """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""

@@ -1,0 +1,131 @@
+"""The loop that every thread runs from a program's first iteration to its last.
+
+All threads take the same decisions from the same counters: nothing is read that the iteration at hand still writes.
+"""
+
+from typing import TYPE_CHECKING
+
+from gasla.cpu.generate import block
+
+if TYPE_CHECKING:
+    from gasla.cpu.generate import Module
+
+
+def text(module: "Module") -> str:
+    """The source of `run_loop`."""
+    body = [
+        *_begin(module),
+        "while size > 0 and self_iteration < limit and control[STOP] == 0 and not done:",
+        *("    " + line for line in _iteration(module)),
+        *_end(module),
+    ]
+    doc = "Run iterations until nothing is active, the program says stop, or the limit is reached."
+    return f'@jit\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+
+
+def _begin(m: "Module") -> list[str]:
+    return [
+        "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
+        "remaining, form, done, traversed = control[REMAINING], control[FORM], False, np.int64(0)",
+        "began = self_iteration = control[ITERATION]",
+        *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
+    ]
+
+
+def _iteration(m: "Module") -> list[str]:
+    lines = [
+        "counters = counts[self_iteration % 3]",
+        "parity, queue_size = self_iteration & 1, size",
+        "if thread == 0:",
+        "    counts[(self_iteration + 1) % 3, :] = 0",
+        "    control[PROGRESS] = self_iteration",
+        *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
+        *(_everyone(m) if m.everyone else _choose(m)),
+    ]
+    if "scatter" in m.functions:
+        if m.everyone or m.keeps_active:
+            lines += _list_next(m)
+        lines += [f"scatter({m.arguments})", "barrier(control, threads)"]
+    if "post_apply" in m.functions:
+        lines += [f"post_apply({m.arguments})", "barrier(control, threads)"]
+    lines += [
+        "if thread == 0 and self_iteration - began < len(log):",
+        "    note(log[self_iteration - began], size, counters[TOUCHED], way)",
+        "size, edges, traversed = counters[NEXT], counters[EDGES], traversed + counters[TOUCHED]",
+        *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
+    ]
+    if "mask" in m.functions and not m.everyone:
+        lines.append("remaining = max(remaining - edges, 0)")
+    if "stop" in m.functions:
+        lines.append(f"done = {m.call('stop')}")
+    return [*lines, "self_iteration += 1"]
+
+
+def _everyone(m: "Module") -> list[str]:
+    return ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
+
+
+def _choose(m: "Module") -> list[str]:
+    """Sparse or dense, and the change of form that goes with it."""
+    return [
+        "way = control[WAY]",
+        "if way == 0:",
+        f"    way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, {m.ratio}) else SPARSE",
+        "if way == DENSE:",
+        "    if form == LIST:",
+        "        clear(thread, threads, claimed)",
+        "        to_bits(thread, threads, control, queues[parity], size, bits[parity])",
+        *("    " + line for line in _dense(m)),
+        "else:",
+        "    if form == BITS:",
+        "        to_list(thread, threads, control, bits[parity], queues[parity], counters, LISTED, local[thread, 0])",
+        "    form = LIST",
+        *("    " + line for line in _sparse(m)),
+    ]
+
+
+def _dense(m: "Module") -> list[str]:
+    lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
+    if m.two_phases:
+        return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
+    return [*lines, "form = BITS"]
+
+
+def _sparse(m: "Module") -> list[str]:
+    """A thin iteration is done by thread 0 alone: two threads would only pass cache lines to and fro."""
+    crew = m.arguments.replace("thread, threads", "thread, crew", 1)
+
+    def call(name: str) -> list[str]:
+        return ["if thread < crew:", f"    {name}({crew})", "barrier(control, threads)"]
+
+    lines = ["crew = 1 if edges < THIN else threads"]
+    crew_stages: list[str] = []
+    if m.pushes:
+        crew_stages.append("push")
+        if m.push_at_once:
+            return [*lines, *call("push"), "if counters[RECEIVED] > 0:", *("    " + x for x in call("release"))]
+        if not m.absorbs:
+            crew_stages += ["release", "apply_list"]
+    else:
+        crew_stages += ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
+    for name in crew_stages:
+        lines += call(name)
+    return lines
+
+
+def _list_next(m: "Module") -> list[str]:
+    listing = [
+        "    to_list(thread, threads, control, bits[1 - parity], queues[1 - parity], counters, LISTED, local[thread, 0])",
+    ]
+    if m.everyone:
+        return ["if True:", *listing]
+    return ["if form == BITS:", *listing, "    form = LIST"]
+
+
+def _end(m: "Module") -> list[str]:
+    return [
+        "if thread == 0:",
+        "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",
+        "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
+        "    control[TOTAL] += traversed",
+    ]

@@ -1,0 +1,114 @@
+"""Sets of vertices and of edges, as the stages pass them on: a list or a bitmap, one object."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+__all__ = ["EdgeFrontier", "Frontier"]
+
+
+class Frontier:
+    """A set of vertices of a graph, held as a list of ids, a boolean mask, or both once both were asked for.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices of the graph.
+    ids : array of integers, optional
+        The vertices, without repetition, in any order.
+    mask : (n,) array of bool, optional
+        In place of `ids`: True for each vertex of the set.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> frontier = gasla.Frontier(5, [3, 1])
+    >>> len(frontier), 3 in frontier, frontier.mask
+    (2, True, array([False,  True, False,  True, False]))
+    """
+
+    def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
+        if (ids is None) == (mask is None):
+            raise TypeError("a Frontier takes ids or a mask; expected exactly one of them")
+        self.n = int(n)
+        if ids is not None:
+            self.__dict__["ids"] = _checked_ids(self.n, ids)
+        else:
+            mask = np.asarray(mask)
+            if mask.shape != (self.n,) or mask.dtype != np.dtype(bool):
+                raise ValueError(f"the mask is {mask.dtype}{mask.shape}; expected bool({self.n},)")
+            self.__dict__["mask"] = mask
+
+    @classmethod
+    def all(cls, n: int) -> "Frontier":
+        """Every vertex."""
+        return cls(n, mask=np.ones(n, bool))
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The vertices as a list of ids."""
+        return np.flatnonzero(self.mask)
+
+    @cached_property
+    def mask(self) -> np.ndarray:
+        """The vertices as an array of n booleans."""
+        mask = np.zeros(self.n, bool)
+        mask[self.ids] = True
+        return mask
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, vertex: int) -> bool:
+        return 0 <= vertex < self.n and bool(self.mask[vertex])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __repr__(self) -> str:
+        return f"Frontier({len(self)} of {self.n} vertices)"
+
+
+class EdgeFrontier:
+    """A set of edges: parallel arrays of edge ids (places in the input), sources and destinations."""
+
+    def __init__(self, n: int, ids: np.ndarray, src: np.ndarray, dst: np.ndarray) -> None:
+        self.n, self.ids, self.src, self.dst = n, ids, src, dst
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, keep: Any) -> "EdgeFrontier":
+        """The edges that a boolean mask or a list of places selects."""
+        return EdgeFrontier(self.n, self.ids[keep], self.src[keep], self.dst[keep])
+
+    def __repr__(self) -> str:
+        return f"EdgeFrontier({len(self)} edges)"
+
+
+def as_frontier(n: int, active: Any) -> Frontier:
+    """What a caller gave as an active set: None for all, a Frontier, a boolean mask, or ids."""
+    if active is None:
+        return Frontier.all(n)
+    if isinstance(active, Frontier):
+        if active.n != n:
+            raise ValueError(f"the frontier is of a graph of {active.n} vertices; this graph has {n}")
+        return active
+    array = np.asarray(active)
+    return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
+
+
+def _checked_ids(n: int, ids: Any) -> np.ndarray:
+    array = np.atleast_1d(np.asarray(ids))
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
+    for bad in (array.min(), array.max()):
+        if not 0 <= bad < n:
+            raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
+    if len(np.unique(array)) != len(array):
+        raise ValueError("a vertex appears twice in the list of ids; expected each once (numpy.unique removes repeats)")
+    return array

@@ -1,0 +1,183 @@
+"""`run`: a vertex program, a graph, and what came of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from gasla.frontier import Frontier, as_frontier
+from gasla.graph import as_graph
+from gasla.program import VertexProgram
+
+__all__ = ["ConvergenceWarning", "Result", "run"]
+
+NO_LIMIT = 2**62
+
+TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
+
+
+class ConvergenceWarning(UserWarning):
+    """A program stopped at its limit of iterations before its own test was met."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left behind. Fields of the program are attributes: `result.distance`.
+
+    Attributes
+    ----------
+    state : dict of str to ndarray
+        Every vertex field, and every edge field that the program owns (in the order of the input's edges).
+    iterations : int
+        How many iterations ran.
+    converged : bool
+        Whether the program ended by itself: nothing active, or its `stop()` held.
+    edges : int
+        Edges looked at, over all iterations.
+    active : Frontier
+        The vertices that were active at the end.
+    aggregates : dict
+        The last value of every aggregate.
+    trace : structured ndarray or None
+        On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull".
+    """
+
+    state: Mapping[str, np.ndarray]
+    iterations: int
+    converged: bool
+    edges: int
+    active: Frontier = field(repr=False)
+    aggregates: Mapping[str, Any] = field(default_factory=dict)
+    trace: np.ndarray | None = field(default=None, repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        for values in (self.__dict__.get("state", {}), self.__dict__.get("aggregates", {})):
+            if name in values:
+                return values[name]
+        raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(self.__dict__.get('state', {}))}")
+
+
+def run(
+    program: VertexProgram | type[VertexProgram],
+    graph: Any,
+    *,
+    active: Any = None,
+    max_iterations: int | None = None,
+    direction: Literal["auto", "push", "pull"] = "auto",
+    deterministic: bool = False,
+    trace: bool = False,
+    callback: Callable[[Result], Any] | None = None,
+    progress: Callable[[int], Any] | None = None,
+    device: Literal["cpu"] | None = None,
+    delta: float | None = None,
+    **fields: Any,
+) -> Result:
+    """Run a vertex program on a graph until it ends.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        An instance (with its parameters), or a class (with their defaults).
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j.
+    active : array of ids, array of bool, or Frontier, optional
+        The vertices that count as changed before the first iteration; by default all.
+    max_iterations : int, optional
+        At most this many iterations; by default as many as it takes.
+    direction : "auto", "push" or "pull"
+        Auto chooses in each iteration. Push falls back to walking the active vertices' edges where the program's
+        reduction can't be done by pushing.
+    deterministic : bool
+        The same bits in every run with the same number of threads.
+    trace : bool
+        Record each iteration.
+    callback : function of a Result, optional
+        Called after each iteration with the state so far (not a copy); a true return value ends the run.
+    progress : function of an int, optional
+        Called ten times a second with the number of iterations done.
+    device : "cpu", optional
+        Where to run.
+    delta : float, optional
+        Width of a bucket for programs with a priority; by default estimated.
+    **fields
+        Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    TypeError, ValueError
+        For unknown fields, wrong shapes or types, ids outside the graph.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> class Hops(gasla.VertexProgram):
+    ...     hops = gasla.vertex(np.int32, init=100)
+    ...     reduce = semirings.min
+    ...     def gather(self, src, dst, edge): return src.hops + 1
+    ...     def apply(self, vertex, gathered): return {"hops": semirings.minimum(vertex.hops, gathered)}
+    >>> path = csr_array(np.eye(4, k=1))
+    >>> result = gasla.run(Hops, path, active=[0], hops=[0, 100, 100, 100])
+    >>> result.hops, result.converged
+    (array([0, 1, 2, 3], dtype=int32), True)
+    """
+    if isinstance(program, type):
+        program = program()
+    if direction not in ("auto", "push", "pull"):
+        raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
+    if device not in (None, "cpu"):
+        raise ValueError(f"device is {device!r}; expected 'cpu'")
+    if max_iterations is not None and max_iterations < 0:
+        raise ValueError(f"max_iterations is {max_iterations}; expected 0 or more")
+    from gasla.cpu.engine import Bound
+
+    graph = as_graph(graph)
+    frontier = as_frontier(graph.n, active)
+    bound = Bound(program, graph, fields, deterministic=deterministic)
+    try:
+        limit = NO_LIMIT if max_iterations is None else max_iterations
+        bound.begin(frontier, {"auto": 0, "push": 1, "pull": 2}[direction], delta)
+        rows = _advance(bound, limit, trace, callback, progress)
+        return _result(bound, rows)
+    finally:
+        bound.close()
+
+
+def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) -> list[np.ndarray]:
+    """Let the loop run, in pieces where somebody wants to look in between; returns the pieces of the trace."""
+    piece = 1 if callback else bound.log_rows if trace else NO_LIMIT
+    rows = []
+    while True:
+        began = bound.iteration
+        bound.advance(min(limit, began + piece), progress)
+        if trace:
+            rows.append(bound.log(bound.iteration - began))
+        enough = bound.ended or bound.iteration >= limit
+        if callback and bound.iteration > began and callback(_result(bound, [])):
+            enough = True
+        if enough:
+            return rows
+
+
+def _result(bound: Any, rows: list[np.ndarray]) -> Result:
+    return Result(
+        state=bound.state(),
+        iterations=bound.iteration,
+        converged=bound.ended,
+        edges=bound.edges,
+        active=bound.frontier(),
+        aggregates=bound.aggregates(),
+        trace=_trace(np.concatenate(rows)) if rows else None,
+    )
+
+
+def _trace(rows: np.ndarray) -> np.ndarray:
+    table = np.empty(len(rows), TRACE)
+    table["active"], table["edges"] = rows[:, 0], rows[:, 1]
+    table["direction"] = np.where(rows[:, 2] == 2, "pull", "push")
+    return table
