@@ -5,103 +5,17 @@ A user's function is called once with symbols (`trace`) and printed as Numba Pyt
 function works on NumPy arrays. What each operation means is decided in one place and is the same in all three.
 """
 
-from semirings import printers
-from semirings.catalogue import (
-    and_or,
-    any,
-    any_first,
-    any_pair,
-    any_second,
-    any_secondi,
-    argmax,
-    argmin,
-    band,
-    binary,
-    bor,
-    bor_band,
-    bxor,
-    first,
-    land,
-    logaddexp_plus,
-    lor,
-    lxor,
-    max,
-    max_first,
-    max_min,
-    max_plus,
-    max_second,
-    max_secondi,
-    max_times,
-    min,
-    min_first,
-    min_firsti,
-    min_max,
-    min_plus,
-    min_second,
-    min_secondi,
-    min_times,
-    or_and,
-    plus,
-    plus_first,
-    plus_min,
-    plus_pair,
-    plus_plus,
-    plus_second,
-    plus_times,
-    second,
-    times,
-    xor_and,
-)
-from semirings.catalogue import logaddexp as logaddexp
+from semirings import catalogue, functions, printers
+from semirings.catalogue import *  # noqa: F403  (its own __all__ says what)
 from semirings.expr import Expr, Symbol, as_expr, constant, free_symbols
-from semirings.functions import (
-    abs,
-    arccos,
-    arcsin,
-    arctan,
-    arctan2,
-    cast,
-    cbrt,
-    ceil,
-    clip,
-    copysign,
-    cos,
-    cosh,
-    exp,
-    exp2,
-    expm1,
-    floor,
-    fmax,
-    fmin,
-    fmod,
-    hypot,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log1p,
-    log2,
-    log10,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    power,
-    reciprocal,
-    rint,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    square,
-    tan,
-    tanh,
-    trunc,
-    vector,
-    where,
-)
+from semirings.functions import *  # noqa: F403
 from semirings.operators import ANY, BinaryOp, Monoid, Semiring, is_absorbing
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type
+
+__all__ = [
+    "ANY", "BinaryOp", "Expr", "Monoid", "Semiring", "Symbol", "TupleType", "Type", "VectorType", "as_expr", "as_type",
+    "constant", "free_symbols", "is_absorbing", "printers", "trace",
+]  # fmt: skip
+__all__ += catalogue.__all__
+__all__ += functions.__all__

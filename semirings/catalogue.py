@@ -12,6 +12,14 @@ from semirings.functions import is_symbolic, where
 from semirings.operators import ANY, BinaryOp, Monoid, Semiring
 from semirings.types import TupleType, VectorType
 
+__all__ = [
+    "and_or", "any", "any_first", "any_pair", "any_second", "any_secondi", "argmax", "argmin", "band", "binary", "bor",
+    "bor_band", "bxor", "first", "land", "logaddexp", "logaddexp_plus", "lor", "lxor", "max", "max_first", "max_min",
+    "max_plus", "max_second", "max_secondi", "max_times", "min", "min_first", "min_firsti", "min_max", "min_plus",
+    "min_second", "min_secondi", "min_times", "or_and", "plus", "plus_first", "plus_min", "plus_pair", "plus_plus",
+    "plus_second", "plus_times", "second", "times", "xor_and",
+]  # fmt: skip
+
 # --- the limits of types -------------------------------------------------------------------------------------
 
 
@@ -41,8 +49,8 @@ def exact_zero(dtype: np.dtype[Any]) -> Any:
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """Every bit set."""
-    return True if dtype.kind == "b" else dtype.type(0) if dtype.kind == "f" else ~dtype.type(0)
+    """Every bit set; floats have no bit operations."""
+    return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
@@ -128,12 +136,19 @@ def last_present(x: Any, y: Any) -> Any:
 
 def lexicographic_min(x: Any, y: Any) -> Any:
     """The tuple that comes first in lexicographic order; NaN comes before everything."""
-    return where(_comes_first(tuple(x), tuple(y), np.less), x, y)
+    return _lexicographic("argmin", x, y, np.less)
 
 
 def lexicographic_max(x: Any, y: Any) -> Any:
     """The tuple that comes last in lexicographic order; NaN comes after everything."""
-    return where(_comes_first(tuple(x), tuple(y), np.greater), x, y)
+    return _lexicographic("argmax", x, y, np.greater)
+
+
+def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
+    """The preferred of two tuples."""
+    if not (_is_tuple(x) and _is_tuple(y)):
+        raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
+    return where(_comes_first(tuple(x), tuple(y), less), x, y)
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
@@ -174,9 +189,9 @@ class binary:
     first = BinaryOp("first", _first)
     second = BinaryOp("second", _second)
     pair = BinaryOp("pair", _pair)
-    firsti = BinaryOp("firsti", _firsti)  # type: ignore[arg-type]
-    secondi = BinaryOp("secondi", _secondi)  # type: ignore[arg-type]
-    secondj = BinaryOp("secondj", _secondj)  # type: ignore[arg-type]
+    firsti = BinaryOp("firsti", _firsti)
+    secondi = BinaryOp("secondi", _secondi)
+    secondj = BinaryOp("secondj", _secondj)
 
 
 # --- monoids ------------------------------------------------------------------------------------------------------

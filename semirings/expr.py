@@ -28,10 +28,12 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Exp
     """The two methods (plain, reflected) of a binary operator."""
 
     def method(self: Expr, other: Any) -> Expr:
-        return ufunc(self, other)
+        result: Expr = ufunc(self, other)
+        return result
 
     def reflected(self: Expr, other: Any) -> Expr:
-        return ufunc(other, self)
+        result: Expr = ufunc(other, self)
+        return result
 
     return method, reflected
 
@@ -40,7 +42,8 @@ def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
     """The method of a unary operator."""
 
     def method(self: Expr) -> Expr:
-        return ufunc(self)
+        result: Expr = ufunc(self)
+        return result
 
     return method
 
@@ -60,7 +63,7 @@ class Expr:
         A symbol's name, a constant's NumPy scalar, an item's index; else None.
     """
 
-    __slots__ = ("op", "type", "args", "payload", "__weakref__")
+    __slots__ = ("__weakref__", "args", "op", "payload", "type")
     op: str
     type: Type
     args: tuple[Expr, ...]
@@ -87,8 +90,15 @@ class Expr:
     __invert__, __abs__ = _unary(np.invert), _unary(np.absolute)
 
     def astype(self, dtype: Any) -> Expr:
-        """This value as another type; see `semirings.cast`."""
+        """Convert to another type; see `semirings.cast`."""
         return cast_expr(self, as_type(dtype))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a scalar, or of a vector's items."""
+        if isinstance(self.type, TupleType):
+            raise TypeError(f"{self} is a tuple of type {self.type}: its items have their own types")
+        return self.type.dtype if isinstance(self.type, VectorType) else self.type
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Expr:
         from semirings.ufuncs import apply
@@ -101,10 +111,14 @@ class Expr:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Expr:
         from semirings import functions
 
-        ours = {np.where: functions.where, np.clip: functions.clip}.get(function)
-        if ours is None:
-            raise TypeError(f"np.{function.__name__} on a symbolic value: use operators, NumPy ufuncs or semirings.where")
-        return ours(*args, **kwargs)
+        if function is np.where:
+            result: Expr = functions.where(*args, **kwargs)
+        elif function is np.clip:
+            result = functions.clip(*args, **kwargs)
+        else:
+            name = function.__name__
+            raise TypeError(f"np.{name} on a symbolic value: use operators, NumPy's ufuncs or semirings.where")
+        return result
 
     def __getitem__(self, index: Any) -> Expr:
         if isinstance(self.type, np.dtype):
@@ -253,7 +267,8 @@ def make_vector(items: Iterable[Expr]) -> Expr:
     types = {entry.type for entry in entries}
     first = entries[0].type
     if len(types) > 1 or not isinstance(first, np.dtype):
-        raise TypeError(f"a vector of {', '.join(str(entry.type) for entry in entries)}: its elements must be scalars of one type")
+        given = ", ".join(str(entry.type) for entry in entries)
+        raise TypeError(f"a vector of {given}: its elements must be scalars of one type")
     return node("vector", VectorType(first, len(entries)), *entries)
 
 

@@ -13,15 +13,64 @@ import numpy as np
 
 from semirings.casting import cast_array
 from semirings.expr import Expr, as_expr, cast_expr, make_tuple, make_vector, vector_items
-from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
-from semirings.ufuncs import operand_as, select
+from semirings.types import TupleType, Type, VectorType, as_type
+from semirings.ufuncs import common_type, operand_as, select
+
+__all__ = [
+    "abs",
+    "arccos",
+    "arcsin",
+    "arctan",
+    "arctan2",
+    "cast",
+    "cbrt",
+    "ceil",
+    "clip",
+    "copysign",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "power",
+    "reciprocal",
+    "rint",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "vector",
+    "where",
+]  # fmt: skip
 
 minimum, maximum, fmin, fmax = np.minimum, np.maximum, np.fmin, np.fmax
 abs, sign, square, reciprocal = np.absolute, np.sign, np.square, np.reciprocal
 floor, ceil, trunc, rint, fmod = np.floor, np.ceil, np.trunc, np.rint, np.fmod
 sqrt, cbrt, hypot, power = np.sqrt, np.cbrt, np.hypot, np.power
 exp, exp2, expm1, log, log2, log10, log1p = np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p
-logaddexp, copysign = np.logaddexp, np.copysign
+copysign = np.copysign
 sin, cos, tan, arcsin, arccos, arctan, arctan2 = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2
 sinh, cosh, tanh = np.sinh, np.cosh, np.tanh
 isnan, isinf, isfinite = np.isnan, np.isinf, np.isfinite
@@ -58,22 +107,17 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 def _where(condition: Any, a: Any, b: Any) -> Expr:
     """`where` on symbols: item by item for tuples and vectors."""
     test = as_expr(condition)
-    kinds = [as_expr(value).type for value in (a, b)]
-    for kind in kinds:
-        if isinstance(kind, TupleType):
-            return _where_tuples(test, as_expr(a), as_expr(b))
-    for kind in (test.type, *kinds):
-        if isinstance(kind, VectorType):
-            parts = [vector_items(as_expr(value), kind.length) if not _is_weak(value) else [value] * kind.length for value in (a, b)]
-            tests = vector_items(test, kind.length)
-            return make_vector([_where(t, x, y) for t, x, y in zip(tests, *parts, strict=True)])
     values = [value if _is_weak(value) else as_expr(value) for value in (a, b)]
-    if all(map(_is_weak, values)):
-        values = [as_expr(value) for value in values]
-        dtype = np.result_type(*(value.type for value in values))
-    else:
-        dtype = np.result_type(*(value.type if isinstance(value, Expr) else value for value in values))
-    return select(test, *(operand_as(value, dtype, "where") for value in values))
+    kinds = [test.type, *(value.type for value in values if isinstance(value, Expr))]
+    if any(isinstance(kind, TupleType) for kind in kinds):
+        return _where_tuples(test, as_expr(a), as_expr(b))
+    lengths = {kind.length for kind in kinds if isinstance(kind, VectorType)}
+    if not lengths:
+        dtype = common_type(values)
+        return select(test, *(operand_as(value, dtype, "where") for value in values))
+    length = max(lengths)
+    columns = [vector_items(v, length) if isinstance(v, Expr) else [v] * length for v in (test, *values)]
+    return make_vector([_where(*row) for row in zip(*columns, strict=True)])
 
 
 def _where_tuples(test: Expr, a: Expr, b: Expr) -> Expr:
@@ -135,7 +179,8 @@ def vector(*items: Any) -> Any:
     """
     if not items:
         raise ValueError("vector() without items: give at least one")
-    if is_symbolic(items):
-        dtype = scalar_type(np.result_type(*(item if _is_weak(item) else as_expr(item).type for item in items)))
-        return make_vector([operand_as(item if _is_weak(item) else as_expr(item), dtype, "vector") for item in items])
-    return np.stack(np.broadcast_arrays(*items))
+    if not is_symbolic(items):
+        return np.stack(np.broadcast_arrays(*items))
+    values = [item if _is_weak(item) else as_expr(item) for item in items]
+    dtype = common_type(values)
+    return make_vector([operand_as(value, dtype, "vector") for value in values])

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from semirings.expr import Expr, Symbol, as_expr
-from semirings.functions import cast, is_symbolic, where
+from semirings.expr import Expr, Symbol, as_expr, cast_expr
+from semirings.functions import is_symbolic, where
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
 
@@ -42,7 +42,7 @@ class BinaryOp:
     array([2, 2])
     """
 
-    def __init__(self, name: str, function: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"operator {name}: {function!r} is not a function of two values")
         self.name = name
@@ -70,8 +70,8 @@ class Monoid:
     ----------
     op : BinaryOp or function of two values
     identity : scalar, tuple, or function of a dtype
-        ``op(identity, x)`` is x. A function is given each scalar type, and tells its identity; a scalar serves all types.
-        For a tuple type, a tuple gives each item's own.
+        ``op(identity, x)`` is x. A function is given each scalar type and tells its identity; a scalar serves all
+        types. For a tuple type, a tuple gives each item's own.
     name : str, optional
         Otherwise the operator's.
     commutative : bool
@@ -187,7 +187,7 @@ class Monoid:
             return self.op.function.reduce(parts[0], axis=-1, dtype=self._loop_type(parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
-        result = tuple(part[..., 0] for part in parts)
+        result = tuple(part[..., 0][()] for part in parts)
         return result[0] if single else result
 
     @staticmethod
@@ -288,7 +288,7 @@ def is_absorbing(result: Expr, old: Symbol, gathered: Symbol, monoid: Monoid) ->
     smaller = monoid.op.function is np.minimum
     if (smaller or monoid.op.function is np.maximum) and isinstance(old.type, np.dtype):
         spellings += _chosen(old, gathered, smaller) + _chosen(gathered, old, smaller)
-    return any(result is cast(spelling, result.type) for spelling in spellings if _same_shape(spelling, result))
+    return any(result is _renamed(spelling, result.type) for spelling in spellings)
 
 
 def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
@@ -297,6 +297,6 @@ def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
     return [where(test, a, b) for test in tests]
 
 
-def _same_shape(a: Expr, b: Expr) -> bool:
-    """Whether one could be cast to the other's type."""
-    return isinstance(a.type, np.dtype) == isinstance(b.type, np.dtype) and (isinstance(a.type, np.dtype) or len(a) == len(b))
+def _renamed(value: Expr, type: Type) -> Expr:
+    """A tuple with the names of another tuple type, if the types agree otherwise."""
+    return cast_expr(value, type) if same_layout(value.type, type) else value

@@ -32,7 +32,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     {'larger': <maximum(x, y): float32>, 'count': <1: int64>}
     """
     result = function(*args)
-    name = getattr(function, "__name__", repr(function))
+    named = getattr(function, "func", function)  # a functools.partial hides the function it calls
+    name = getattr(named, "__qualname__", repr(named))
     if isinstance(result, dict):
         for key in result:
             if not isinstance(key, str):

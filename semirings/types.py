@@ -14,7 +14,7 @@ import numpy as np
 
 SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
-_OWN_ATTRIBUTES = ("op", "type", "args", "payload", "astype", "name")  # of symbolic values
+_OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # of symbolic values
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TupleType:
             raise ValueError(f"{len(self.names)} names for a tuple of {len(self.items)} items: give one name an item")
         for name in self.names or ():
             if not name.isidentifier() or name in _OWN_ATTRIBUTES:
-                raise ValueError(f"a tuple item cannot be called {name!r}: choose an identifier not in {_OWN_ATTRIBUTES}")
+                raise ValueError(f"a tuple item called {name!r}: choose an identifier other than {_OWN_ATTRIBUTES}")
 
     def __str__(self) -> str:
         if self.names is None:
@@ -103,7 +103,8 @@ def as_type(spec: Any) -> Type:
 
 def _vector_or_tuple(spec: tuple[Any, ...]) -> Type:
     """Tell ``(dtype, (k,))`` from a tuple of types."""
-    if len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(length, int | np.integer) for length in spec[1]):
+    is_shape = len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(k, int | np.integer) for k in spec[1])
+    if is_shape:
         dtype, shape = spec
         if len(shape) > 1:
             raise TypeError(f"a field of shape {shape}: only scalars, shape (), and vectors, shape (k,), are supported")
@@ -116,4 +117,5 @@ def scalar_type(spec: Any) -> np.dtype[Any]:
     dtype = np.dtype(spec)
     if dtype.name not in SCALAR_NAMES:
         raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
-    return np.dtype(dtype.name)
+    native: np.dtype[Any] = np.dtype(dtype.name)
+    return native

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from semirings.expr import Expr, as_expr, cast_expr, constant, make_vector, node, vector_items
-from semirings.types import SCALAR_NAMES, TupleType, VectorType
+from semirings.types import SCALAR_NAMES, TupleType, VectorType, scalar_type
 
-BOOL = np.dtype(np.bool_)
+BOOL: np.dtype[Any] = np.dtype(np.bool_)
 FLOAT_FUNCTIONS = (
     "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "sinh", "cosh", "tanh", "arctan2", "hypot", "copysign", "fmod", "rint", "floor", "ceil", "trunc",
@@ -63,7 +63,8 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
     if name == "power":
         values = _power_operands(values)
         if len(values) == 1:
-            return values[0]
+            product: Expr = values[0]
+            return product
     types = resolve(ufunc, values)
     if name in COMPARISONS and (answer := _compare_out_of_range(name, values, types)) is not None:
         return answer
@@ -75,7 +76,7 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
     """The types NumPy computes in: one for each operand, then the result's."""
-    given = [value.type if isinstance(value, Expr) else type(value) for value in values]
+    given = [value.dtype if isinstance(value, Expr) else type(value) for value in values]
     name = ufunc.__name__
     try:
         types = ufunc.resolve_dtypes((*given, None))
@@ -96,7 +97,7 @@ def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
     if isinstance(value, Expr):
         return cast_expr(value, dtype)
     if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
-        raise OverflowError(f"the constant {value} does not fit {dtype}: cast the other operand of np.{name} to a wider type")
+        raise OverflowError(f"the constant {value} does not fit {dtype}: cast the other side of {name} to a wider type")
     with np.errstate(over="ignore"):
         return constant(dtype.type(value))
 
@@ -122,6 +123,13 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
     return a if a is b else node("where", a.type, condition, a, b)
 
 
+def common_type(values: list[Any]) -> np.dtype[Any]:
+    """The type that symbolic values and numbers are promoted to side by side."""
+    types = [value.dtype for value in values if isinstance(value, Expr)]
+    weak = [value for value in values if not isinstance(value, Expr)]
+    return scalar_type(np.result_type(*types, *(weak if types else map(np.asarray, weak))))
+
+
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
     """NumPy compares with the exact value of a Python int, even where the other side's type cannot hold it."""
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
@@ -134,39 +142,40 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 def _power_operands(values: list[Any]) -> list[Any]:
     """``[base ** exponent]`` where products say it (a small constant exponent), else the two operands."""
     base, exponent = values
-    types = resolve(np.power, values)
+    dtype = resolve(np.power, values)[-1]
     number = exponent.payload if isinstance(exponent, Expr) and exponent.op == "constant" else exponent
-    if types[-1].kind not in "iu":
-        if isinstance(number, Expr) or isinstance(base, int | float):
-            return values
-        if type(exponent) is float and number == 0.5:
-            return [operation("sqrt", types[-1], cast_expr(base, types[-1]))]
-        if number not in (-1, 0, 1, 2, 3, 4):
-            return values
-    elif isinstance(number, Expr) or number < 0:
-        raise TypeError(
-            f"an integer power needs a constant exponent of at least 0, not {number}: "
-            "semirings.cast(x, np.float64) ** y computes it in floating point"
-        )
-    product = _product(operand_as(base, types[-1], "power"), abs(int(number)))
-    return [product if number >= 0 else operation("divide", types[-1], constant(1, types[-1]), product)]
+    if dtype.kind in "iu":
+        if isinstance(number, Expr) or number < 0:
+            raise TypeError(
+                f"an integer power needs a constant exponent of at least 0, not {number}: "
+                "semirings.cast(x, np.float64) ** y computes it in floating point"
+            )
+        operand_as(exponent, dtype, "power")
+        return [_product(operand_as(base, dtype, "power"), int(number))]
+    if isinstance(number, Expr) or not isinstance(base, Expr):
+        return values
+    base = cast_expr(base, dtype)
+    if type(exponent) is float and number == 0.5:
+        return [operation("sqrt", dtype, base)]
+    if number == -1:
+        return [operation("divide", dtype, constant(1, dtype), base)]
+    return [_product(base, int(number))] if number in (0, 1, 2, 3, 4) else values
 
 
 def _product(base: Expr, count: int) -> Expr:
     """`base` multiplied by itself `count` times, by repeated squaring."""
-    result = constant(1, base.type)
-    while count:
-        if count & 1:
-            result = base if result.op == "constant" and result.payload == 1 else operation("multiply", base.type, result, base)
-        count >>= 1
-        base = operation("multiply", base.type, base, base) if count else base
-    return result
+    if count == 0:
+        return constant(1, base.dtype)
+    if count == 1:
+        return base
+    half = _product(base, count // 2)
+    even = operation("multiply", base.dtype, half, half)
+    return operation("multiply", base.dtype, even, base) if count % 2 else even
 
 
 def _kind(*args: Expr) -> str:
     """NumPy's kind letter of the first argument's type."""
-    assert isinstance(args[0].type, np.dtype)
-    return args[0].type.kind
+    return args[0].dtype.kind
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
@@ -206,12 +215,13 @@ def _sign(x: Expr) -> Expr:
 def _reciprocal(x: Expr) -> Expr:
     if _kind(x) != "f":
         raise TypeError(f"np.reciprocal of {x.type}: write 1 / x, which is a float")
-    return operation("divide", x.type, constant(1, x.type), x)  # type: ignore[arg-type]
+    return operation("divide", x.dtype, constant(1, x.type), x)
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
     """log(exp(x) + exp(y)) without overflow; equal infinities first, since their difference is NaN."""
-    unequal = np.maximum(x, y) + np.log1p(np.exp(-abs(x - y)))
+    larger: Any = np.maximum(x, y)
+    unequal = larger + np.log1p(np.exp(-abs(x - y)))
     return select(x == y, x + float(np.log(2)), unequal)
 
 
@@ -223,7 +233,7 @@ def _fmax(x: Expr, y: Expr) -> Expr:
     return select((x > y) | np.isnan(y), x, y)
 
 
-def _divide_by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
+def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
     """Integer division by a constant 0 or -1, the two divisors that need care, is decided here."""
 
     def rule(x: Expr, y: Expr) -> Expr | None:
@@ -245,12 +255,11 @@ def _left_shift(x: Expr, y: Expr) -> Expr | None:
 def _right_shift(x: Expr, y: Expr) -> Expr | None:
     if not _shifts_all(y):
         return None
-    return _zero(x) if _kind(x) == "u" else operation("right_shift", x.type, x, constant(_bits(x) - 1, x.type))  # type: ignore[arg-type]
+    return _zero(x) if _kind(x) == "u" else operation("right_shift", x.dtype, x, constant(_bits(x) - 1, x.type))
 
 
 def _bits(x: Expr) -> int:
-    assert isinstance(x.type, np.dtype)
-    return x.type.itemsize * 8
+    return x.dtype.itemsize * 8
 
 
 def _shifts_all(y: Expr) -> bool:
@@ -284,7 +293,7 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "logical_not": _logical("invert"),
     "positive": lambda x: x,
     "absolute": _identity_on("bu"),
-    "fabs": lambda x: operation("absolute", x.type, x),
+    "fabs": lambda x: operation("absolute", x.dtype, x),
     "floor": _identity_on("biu"),
     "ceil": _identity_on("biu"),
     "trunc": _identity_on("biu"),
@@ -297,8 +306,8 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "logaddexp": _logaddexp,
     "fmin": _fmin,
     "fmax": _fmax,
-    "floor_divide": _divide_by_constant(_zero, lambda x: -x),
-    "remainder": _divide_by_constant(_zero, _zero),
+    "floor_divide": _by_constant(_zero, lambda x: -x),
+    "remainder": _by_constant(_zero, _zero),
     "left_shift": _left_shift,
     "right_shift": _right_shift,
     **{name: _mixed_sign(name) for name in COMPARISONS},

@@ -25,10 +25,11 @@ _STRUCTS = "".join(
 
 _HELPERS = """
 // Integer arithmetic wraps: signed overflow is undefined in C++, so it is done on unsigned numbers.
-template <class T> __device__ __forceinline__ T add(T a, T b) { return T((unsigned long long)a + (unsigned long long)b); }
-template <class T> __device__ __forceinline__ T subtract(T a, T b) { return T((unsigned long long)a - (unsigned long long)b); }
-template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T((unsigned long long)a * (unsigned long long)b); }
-template <class T> __device__ __forceinline__ T negative(T a) { return T(0ULL - (unsigned long long)a); }
+using word = unsigned long long;
+template <class T> __device__ __forceinline__ T add(T a, T b) { return T(word(a) + word(b)); }
+template <class T> __device__ __forceinline__ T subtract(T a, T b) { return T(word(a) - word(b)); }
+template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T(word(a) * word(b)); }
+template <class T> __device__ __forceinline__ T negative(T a) { return T(word(0) - word(a)); }
 template <class T> __device__ __forceinline__ T absolute(T a) { return a < T(0) ? negative(a) : a; }
 
 // Integer division rounds down; the answer is 0 where b is 0.
@@ -46,10 +47,10 @@ template <class T> __device__ __forceinline__ T remainder(T a, T b) {
 
 // A shift by the width or more, or by a negative count, shifts every bit out.
 template <class T> __device__ __forceinline__ T left_shift(T a, T b) {
-    return (unsigned long long)b < 8 * sizeof(T) ? T((unsigned long long)a << b) : T(0);
+    return word(b) < 8 * sizeof(T) ? T(word(a) << b) : T(0);
 }
 template <class T> __device__ __forceinline__ T right_shift(T a, T b) {
-    if ((unsigned long long)b < 8 * sizeof(T)) return T(a >> b);
+    if (word(b) < 8 * sizeof(T)) return T(a >> b);
     return a < T(0) ? T(-1) : T(0);
 }
 
@@ -110,11 +111,8 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     semirings isnan isinf isfinite threadIdx blockIdx blockDim gridDim warpSize
-    sqrt sqrtf cbrt cbrtf exp expf exp2 exp2f expm1 expm1f log logf log2 log2f log10 log10f log1p log1pf sin sinf cos cosf
-    tan tanf asin asinf acos acosf atan atanf sinh sinhf cosh coshf tanh tanhf atan2 atan2f hypot hypotf copysign copysignf
-    pow powf fmod fmodf rint rintf floor floorf ceil ceilf trunc truncf fabs fabsf NULL INFINITY NAN
-    __int_as_float __longlong_as_double
-    """.split()
+    NULL INFINITY NAN __int_as_float __longlong_as_double
+    """.split()  # noqa: SIM905  (a list of 90 words reads better as text)
 )
 _INFIX = {
     "divide": "/", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
@@ -129,6 +127,7 @@ _MATH = {
         "tanh", "hypot", "copysign", "fmod", "rint", "floor", "ceil", "trunc",
     )},
 }  # fmt: skip
+_MATH_NAMES = {f"{name}{suffix}" for name in _MATH.values() for suffix in ("", "f")}
 
 
 def ctype(type: Type) -> str:
@@ -180,7 +179,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     """
     results = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, results)
-    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, name})
+    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, *_MATH_NAMES, name})
     lines, values = statements(results, dict(zip(parameters, names, strict=True)), expression)
     kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
@@ -276,7 +275,8 @@ def literal(value: Any, type: Type) -> str:
     if isinstance(type, VectorType):
         return f"{ctype(type)}{{{{{', '.join(literal(part, type.dtype) for part in value)}}}}}"
     if isinstance(type, TupleType):
-        return f"{ctype(type)}{{{', '.join(literal(part, kind) for part, kind in zip(value, type.items, strict=True))}}}"
+        parts = [literal(part, kind) for part, kind in zip(value, type.items, strict=True)]
+        return f"{ctype(type)}{{{', '.join(parts)}}}"
     if type.kind == "b":
         return "true" if value else "false"
     if type.kind == "f":

@@ -57,8 +57,8 @@ def statements(
     order = in_order(results)
     uses = Counter(arg for expr in order for arg in expr.args)
     prefix = temporary_prefix(parameters.values())
-    texts: dict[Expr, str] = dict(parameters)
-    lines = []
+    texts: dict[Expr, str] = {symbol: name for symbol, name in parameters.items()}  # noqa: C416  (keys are Expr)
+    lines: list[tuple[Expr, str, str]] = []
     for expr in order:
         if expr in parameters:
             continue

@@ -8,6 +8,7 @@ decorates the printed functions and must pass ``error_model="numpy"``, or a divi
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,13 +142,11 @@ PRELUDE = (
 )
 """Helper functions the printed functions call, with their imports: the top of a generated module."""
 
-_RESERVED = {
-    *keyword.kwlist, "np", "math", "njit", "helper", "abs", "left_shift",
-    *(f"{name}_{kind}" for name in ("floor_divide", "remainder", "right_shift") for kind in ("signed", "unsigned", "float32", "float64")),
-    *(f"to_{dtype}" for dtype in _INTEGERS),
-}  # fmt: skip
+_HELPERS = re.findall(r"^(?:def )?(\w+)(?:\(| =)", PRELUDE, re.MULTILINE)
+_RESERVED = {*keyword.kwlist, "np", "math", "njit", "abs", *_HELPERS}
 _INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
 }  # fmt: skip
 _MATH = {
@@ -208,8 +207,7 @@ def expression(expr: Expr, args: list[str]) -> str:
     if expr.op == "cast":
         return _cast(args[0], expr.args[0].type, expr.type)
     if expr.op in _INFIX:
-        text = f"{args[0]} {_INFIX[expr.op]} {args[1]}"
-        return _narrow(text, expr.type) if expr.op in ("add", "subtract", "multiply", "bitwise_xor") else _narrow(text, expr.type)
+        return _narrow(f"{args[0]} {_INFIX[expr.op]} {args[1]}", expr.type)
     if expr.op in ("minimum", "maximum"):
         return _extremum(expr, *args)
     if expr.op in _MATH:
