@@ -1,0 +1,359 @@
+"""Draws a network of places on a map of the world, with nothing but Matplotlib: no coastlines are needed or downloaded.
+
+Every connection is the great circle between its ends. All of them are added up in one image of light, as a long
+exposure would see them, so that busy regions glow and a lone ocean crossing stays a fine line; the continents show
+themselves. Places are dots on top, sized and coloured by what was computed of them. The projection is Equal Earth
+(Šavrič, Patterson, Jenny, 2018).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gasla.io.files import replacing
+
+Array = NDArray[Any]
+Box = tuple[float, float, float, float]  # left, right, bottom, top of the map
+
+CENTRE = 11.0  # this meridian is in the middle: the map's edges then run through the Bering Strait and tear no land
+SOUTH, NORTH = -59.0, 84.0
+WIDTH = 16.0  # inches
+NAMED = 46  # so many places get a name, room permitting
+
+SKY, SEA, GRID, TEXT, FAINT, ROUTE = "#05070d", "#080d18", "#1b2738", "#e8eef7", "#8593a8", "#c8ff3d"
+LIGHT = ["#080d18", "#0b2036", "#0f4166", "#1e7aa8", "#62c3e0", "#e4fbff"]
+HEAT = ["#ff9a3c", "#ff6a3d", "#ff3d6e", "#ff4fd8", "#f9c9ff"]
+
+
+class Places(NamedTuple):
+    """What is drawn of each place."""
+
+    longitude: Array
+    latitude: Array
+    name: Array
+    size: Array  # the largest gets the largest dot
+    heat: Array  # decides the colour of the dot
+
+
+class Captions(NamedTuple):
+    """The texts around the map."""
+
+    title: str
+    subtitle: str
+    size: str  # what the size of a dot means
+    heat: str  # what its colour means
+    route: str  # what the highlighted way is
+    credit: str
+
+
+def draw(
+    places: Places,
+    start: Array,
+    end: Array,
+    captions: Captions,
+    path: str | Path,
+    *,
+    route: Sequence[int] = (),
+    dpi: int = 150,
+) -> None:
+    """Draw places and the connections `start[i]` - `end[i]` between them, and save the picture.
+
+    Parameters
+    ----------
+    places : Places
+        What is to be drawn.
+    start, end : array of int
+        The places that each connection joins.
+    captions : Captions
+        What is written around the map.
+    path : str or Path
+        Where the picture goes; the ending chooses the format.
+    route : sequence of int
+        Places along a way that is drawn over everything else.
+    dpi : int, default 150
+        Pixels an inch; the picture is 16 inches wide.
+    """
+    figure, axes, box = _canvas()
+    _ground(axes)
+    _shine(axes, exposure(places, start, end, round(WIDTH * dpi), box), box)
+    _dots(axes, places, np.isin(np.arange(places.size.size), np.r_[start, end]))
+    _way(axes, places, route)
+    _names(figure, axes, places, route)
+    _legend(figure, places, captions)
+    with replacing(Path(path)) as stream:
+        figure.savefig(stream, format=picture_format(path), dpi=dpi, facecolor=SKY)
+
+
+def picture_format(path: str | Path) -> str:
+    """The format that the name of a picture asks for.
+
+    Examples
+    --------
+    >>> picture_format("airports.png")
+    'png'
+    >>> picture_format("airports.doc")
+    Traceback (most recent call last):
+    ValueError: airports.doc: the name of a picture must end in one of ...
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    ending = Path(path).suffix.lower()
+    if ending.removeprefix(".") not in known:
+        raise ValueError(f"{path}: the name of a picture must end in one of .{', .'.join(sorted(known))}")
+    return ending.removeprefix(".")
+
+
+def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
+    """Equal Earth coordinates of points given in degrees.
+
+    Examples
+    --------
+    >>> x, y = project(np.array([11.0, 11.0]), np.array([0.0, 90.0]))
+    >>> x.round(3), y.round(3)
+    (array([0., 0.]), array([0.   , 1.317]))
+    """
+    t = np.arcsin(np.sqrt(3) / 2 * np.sin(np.radians(latitude)))
+    stretch = 1.340264 - 3 * 0.081106 * t**2 + 7 * 0.000893 * t**6 + 9 * 0.003796 * t**8
+    x = 2 * np.sqrt(3) / 3 * np.radians(_from_centre(longitude)) * np.cos(t) / stretch
+    return x, t * (1.340264 - 0.081106 * t**2 + 0.000893 * t**6 + 0.003796 * t**8)
+
+
+def _from_centre(longitude: Array) -> Array:
+    """Degrees from the map's middle, -180 at its left edge and 180 at its right."""
+    return (longitude - CENTRE + 180) % 360 - 180
+
+
+def _on_sphere(places: Places) -> Array:
+    longitude, latitude = np.radians(places.longitude), np.radians(places.latitude)
+    around = np.cos(latitude)
+    return np.stack([around * np.cos(longitude), around * np.sin(longitude), np.sin(latitude)], axis=-1)
+
+
+def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
+    """Longitude and latitude of points on great circles between points of the unit sphere; `at` runs from 0 to 1."""
+    angle = np.arccos(np.clip((start * end).sum(axis=-1), -1, 1))[..., None]
+    sine = np.maximum(np.sin(angle), 1e-12)
+    point = np.sin((1 - at) * angle) / sine * start + np.sin(at * angle) / sine * end
+    return np.degrees(np.arctan2(point[..., 1], point[..., 0])), np.degrees(np.arcsin(np.clip(point[..., 2], -1, 1)))
+
+
+def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> Array:
+    """All connections added up on a grid of pixels, two samples a pixel; at each point a long one shines less."""
+    left, right, bottom, top = box
+    height = round(width * (top - bottom) / (right - left))
+    points = _on_sphere(places)
+    arc = np.arccos(np.clip((points[start] * points[end]).sum(axis=1), -1, 1))
+    image = np.zeros(width * height)
+    shorter = -1.0
+    for samples in 2 ** np.arange(3, 14):  # arcs of about the same length together
+        longest = samples / 2 * (right - left) / width if samples < 8192 else np.inf
+        group = np.flatnonzero((arc > shorter) & (arc <= longest))
+        shorter = longest
+        at = ((np.arange(samples) + 0.5) / samples)[:, None, None]
+        for some in np.array_split(group, 1 + group.size * samples // 2_000_000):
+            x, y = project(*_along(points[start[some]], points[end[some]], at))
+            strength = np.broadcast_to(arc[some] * (0.05 + arc[some]) ** -0.35 / samples, x.shape)
+            _expose(image, (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height, strength, width)
+    return image.reshape(height, width)
+
+
+def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
+    """Add points to an image, each shared out among the four pixels around it."""
+    height = image.size // width
+    column, row = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
+    right, up = x - 0.5 - column, y - 0.5 - row
+    for j, i, share in [
+        (column, row, (1 - right) * (1 - up)),
+        (column + 1, row, right * (1 - up)),
+        (column, row + 1, (1 - right) * up),
+        (column + 1, row + 1, right * up),
+    ]:
+        inside = (i >= 0) & (i < height) & (j >= 0) & (j < width)
+        image += np.bincount((i * width + j)[inside], (strength * share)[inside], image.size)
+
+
+def _canvas() -> tuple[Any, Any, Box]:
+    """A figure of its own, apart from pyplot's state, and the axes of the map."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    edge, _ = project(np.array([CENTRE + 179.999]), np.zeros(1))
+    _, ends = project(np.zeros(2), np.array([SOUTH, NORTH]))
+    box = (-1.01 * float(edge[0]), 1.01 * float(edge[0]), 1.02 * float(ends[0]), 1.01 * float(ends[1]))
+    figure = Figure(figsize=(WIDTH, 8.4))
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.01, 0.06, 0.98, 0.86))
+    axes.set(xlim=box[:2], ylim=box[2:], aspect="equal")
+    axes.axis("off")
+    return figure, axes, box
+
+
+def _ground(axes: Any) -> None:
+    """The sea, and lines of latitude and longitude."""
+    up = np.linspace(SOUTH, NORTH, 200)
+    west, east = CENTRE - 179.999, CENTRE + 179.999
+    axes.fill(*project(np.repeat([west, east], 200), np.r_[up, up[::-1]]), color=SEA, linewidth=0, zorder=0)
+    across = np.linspace(west, east, 400)
+    for meridian in range(-180, 180, 30):
+        axes.plot(*project(np.full(200, float(meridian)), up), color=GRID, linewidth=0.6, zorder=0)
+    for parallel in range(-30, 90, 30):
+        axes.plot(*project(across, np.full(400, float(parallel))), color=GRID, linewidth=0.6, zorder=0)
+
+
+def _shine(axes: Any, light: Array, box: Box) -> None:
+    """The connections, on a logarithmic scale of brightness."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    lit = light > 0
+    if not lit.any():
+        return
+    value = np.log1p(light / np.median(light[lit]))
+    value /= np.quantile(value[lit], 0.9995)
+    colours = LinearSegmentedColormap.from_list("light", LIGHT)(np.clip(value, 0, 1))
+    colours[..., 3] = np.clip(4 * value, 0, 1)
+    axes.imshow(colours, extent=box, origin="lower", interpolation="bilinear", zorder=1, aspect="equal")
+
+
+def _area(part: Array | float) -> Any:
+    """The area of a dot, in square points, whose place has this part of the largest size."""
+    return 140 * np.asarray(part) ** 1.3
+
+
+def _heat(places: Places) -> Any:
+    """From values to colours: small differences near zero show too."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+
+    top = float(places.heat.max(initial=0)) or 1.0
+    return ScalarMappable(PowerNorm(0.5, 0, top), LinearSegmentedColormap.from_list("heat", HEAT))
+
+
+def _dots(axes: Any, places: Places, joined: Array) -> None:
+    """A dot for each place with a connection, the large ones with a halo; a grain of dust for the others."""
+    x, y = project(places.longitude, places.latitude)
+    axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
+    order = np.flatnonzero(joined)[np.argsort(places.size[joined])]
+    area = _area(places.size[order] / places.size.max())
+    colour = _heat(places).to_rgba(places.heat[order])
+    axes.scatter(x[order], y[order], s=3 * area, color=colour, alpha=0.12, linewidth=0, zorder=3)
+    axes.scatter(x[order], y[order], s=area, color=colour, alpha=0.9, linewidth=0.3, edgecolor=SKY, zorder=4)
+
+
+def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
+    """The chosen route, glowing, with a ring at each stop."""
+    points = _on_sphere(places)
+    for a, b in pairwise(route):
+        curve = _along(points[a], points[b], np.linspace(0, 1, 400)[:, None])
+        for piece in _pieces(*curve):
+            for width, alpha in [(9, 0.08), (5, 0.15), (1.8, 1.0)]:
+                axes.plot(*piece, color=ROUTE, linewidth=width, alpha=alpha, solid_capstyle="round", zorder=5)
+    stops = np.array(route, int)
+    x, y = project(places.longitude[stops], places.latitude[stops])
+    axes.scatter(x, y, s=26, color=SKY, edgecolor=ROUTE, linewidth=1.6, zorder=6)
+
+
+def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
+    """A projected curve, cut where it leaves the map on one side to come back on the other."""
+    cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_centre(longitude))) > 180)
+    for piece in np.split(np.arange(longitude.size), cuts):
+        yield project(longitude[piece], latitude[piece])
+
+
+def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
+    """Names beside the stops of the route and the most important places: none over another, few over large dots."""
+    x, y = project(places.longitude, places.latitude)
+    order = np.argsort(-_importance(places), kind="stable")
+    dots = axes.transData.transform(np.stack([x, y], axis=1)[order[:60]])
+    taken: list[Any] = []
+    named: list[int] = []
+    for v in map(int, [*route, *order]):
+        too_near = np.hypot(x[named] - x[v], y[named] - y[v]).min(initial=9.0) < 0.05
+        if len(named) >= NAMED:
+            return
+        if v in named or (too_near and v not in route):
+            continue
+        away = 4 + 6 * float(places.size[v] / places.size.max())
+        found: list[tuple[int, int, Any, Any]] = []
+        for side, lift in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]:
+            text = _name(axes, places.name[v], (x[v], y[v]), (side, lift), away, v in route)
+            room = text.get_window_extent(figure.canvas.get_renderer()).expanded(1.04, 1.1)
+            if any(room.overlaps(other) for other in taken):
+                text.remove()
+            else:
+                hidden = ((dots > room.min) & (dots < room.max)).all(axis=1).sum()
+                found.append((hidden, len(found), text, room))
+        for _, _, text, _ in sorted(found)[1:]:
+            text.remove()
+        if found:
+            taken.append(min(found)[3])
+            named.append(v)
+
+
+def _importance(places: Places) -> Array:
+    """Large dots and hot ones come first."""
+    return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
+
+
+def _name(axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int], away: float, on_route: bool) -> Any:
+    from matplotlib.patheffects import withStroke
+
+    side, lift = towards
+    return axes.annotate(
+        str(name),
+        at,
+        (side * away, lift * away),
+        textcoords="offset points",
+        ha=("center", "left", "right")[side],
+        va=("center", "bottom", "top")[lift],
+        color=ROUTE if on_route else TEXT,
+        fontsize=10 if on_route else 8.5,
+        weight="bold" if on_route else "normal",
+        path_effects=[withStroke(linewidth=2.5, foreground=SKY, alpha=0.85)],
+        zorder=7,
+    )
+
+
+def _legend(figure: Any, places: Places, captions: Captions) -> None:
+    """All that is written around the map."""
+    from matplotlib.lines import Line2D
+
+    figure.text(0.02, 0.955, captions.title, color=TEXT, fontsize=20, weight="bold", va="center")
+    figure.text(0.02, 0.918, captions.subtitle, color=FAINT, fontsize=11, va="center")
+    figure.text(0.02, 0.022, captions.route, color=ROUTE, fontsize=10, va="center")
+    figure.text(0.985, 0.022, captions.credit, color=FAINT, fontsize=9, ha="right", va="center")
+
+    largest, hottest = float(places.size.max()), float(places.heat.max())
+    dots = [
+        Line2D(
+            [],
+            [],
+            marker="o",
+            linestyle="",
+            color=HEAT[0],
+            markersize=_area(part) ** 0.5,
+            label=f"{part * largest:.1%}",
+        )
+        for part in (1.0, 0.5, 0.2)
+    ]
+    figure.text(0.02, 0.165, captions.size, color=FAINT, fontsize=9)
+    figure.legend(
+        handles=dots,
+        loc="lower left",
+        bbox_to_anchor=(0.014, 0.125),
+        ncols=3,
+        frameon=False,
+        labelcolor=FAINT,
+        fontsize=8,
+        borderaxespad=0,
+    )
+    bar = figure.add_axes((0.02, 0.075, 0.14, 0.012))
+    scale = figure.colorbar(_heat(places), cax=bar, orientation="horizontal")
+    scale.outline.set_visible(False)
+    scale.set_ticks([0, hottest / 4, hottest], labels=["0", f"{hottest / 4:.1%}", f"{hottest:.1%}"])
+    bar.tick_params(colors=FAINT, labelsize=8, length=0)
+    bar.set_title(captions.heat, color=FAINT, fontsize=9, loc="left", pad=4)
