@@ -1,0 +1,23 @@
+"""Which airports hold the world together? Ask gasla, and draw the answer on a map (needs Matplotlib).
+
+    python examples/airport_map.py [FROM] [TO] [PICTURE]
+
+FROM and TO are IATA codes or cities; the shortest way between them is drawn over the map. The steps are those of
+`gasla demo`; see gasla/demo.py for the calls of the algorithms and gasla/worldmap.py for the drawing.
+"""
+
+import sys
+
+from gasla import demo
+
+
+def main(origin: str = demo.NORTHERNMOST, destination: str = demo.SOUTHERNMOST, picture: str = "airports.png") -> None:
+    """Print the report and draw the map."""
+    found = demo.examine(origin, destination)
+    print("\n".join(demo.report(found)))
+    demo.draw_map(found, picture)
+    print(f"\nThe map is in {picture}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

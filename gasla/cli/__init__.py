@@ -1,0 +1,69 @@
+"""The command line: `gasla`, or `python -m gasla`.
+
+Exit codes: 0, all is well; 1, `--check` found a wrong answer; 2, a bad argument or a file that can't be read, said in
+one line on standard error.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from gasla.cli import compute, tools
+from gasla.verify import VerificationError
+
+WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code.
+
+    Examples
+    --------
+    >>> main(["info", "no-such-file.mtx"])
+    2
+    """
+    options = parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+        try:
+            return int(options.run(options))
+        except BrokenPipeError:  # whoever reads our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except VerificationError as error:
+            _say(f"the answer is wrong: {error}")
+            return WRONG_ANSWER
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            _say(_one_line(error))
+            return BAD_INPUT
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
+    top.add_argument("--version", action="version", version=f"gasla {compute.version()}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    compute.add_commands(commands)
+    tools.add_commands(commands)
+    return top
+
+
+GRAPHS = (
+    "GRAPH is a file, or the name of a graph that comes with gasla: openflights (airports and routes), "
+    "ny-roads (streets of New York). Vertices are numbered from 0 whatever the file does."
+)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    text = " ".join(str(error).split())
+    return f"not enough memory: {text}" if isinstance(error, MemoryError) else text
+
+
+def _say(text: str) -> None:
+    print(f"gasla: {text}", file=sys.stderr)

@@ -1,0 +1,276 @@
+"""The six algorithms as commands: their options, what is said of an answer, how it is checked and saved."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gasla
+from gasla import verify
+from gasla.cli import text
+from gasla.cli.files import Named
+
+Array = NDArray[Any]
+
+
+class Algorithm:
+    """What the command line has to know of one algorithm."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Options of this algorithm alone."""
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        """What the options ask the algorithm for."""
+        return {}
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        """Compute the answer."""
+        raise NotImplementedError
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        """Raise `verify.VerificationError` if the answer is wrong."""
+        raise NotImplementedError
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        """The arrays to save, by name."""
+        raise NotImplementedError
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        """What a person wants to know of the answer."""
+        raise NotImplementedError
+
+    def iterations(self, answer: Any) -> int | None:
+        """How many rounds it took, where the answer tells."""
+        return None
+
+    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
+        """Stored directed edges whose source was reached: all of them, but for searches."""
+        return int(graph.m)
+
+
+def _add_source(parser: ArgumentParser) -> None:
+    parser.add_argument("--source", metavar="VERTEX", help="where to start (default: the vertex of most out-edges)")
+    parser.add_argument("--parents", action="store_true", help="also find each vertex's predecessor")
+
+
+def _source(graph: Named, options: Namespace) -> int:
+    if options.source is not None:
+        return graph.vertex(options.source)
+    if graph.graph.n == 0:
+        raise ValueError("a graph without vertices has no source")
+    return int(np.argmax(graph.graph.out_degrees))
+
+
+def _edges_from(graph: Any, reached: Array) -> int:
+    return int(graph.out_degrees[reached].sum(dtype=np.int64))
+
+
+class Bfs(Algorithm):
+    """Breadth-first search."""
+
+    name = "bfs"
+    help = "how many edges each vertex is away from a source"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        _add_source(parser)
+        parser.add_argument("--max-depth", type=int, metavar="N", help="go no further than this")
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        return {"source": _source(graph, options), "parents": options.parents, "max_depth": options.max_depth}
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.bfs(graph, **arguments)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        levels, parents = _pair(answer)
+        verify.bfs(graph, arguments["source"], levels, parents, max_depth=arguments["max_depth"])
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return _named(answer, "level", "parent")
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        levels, _ = _pair(answer)
+        counts = np.bincount(levels[levels >= 0]).tolist()
+        yield f"{sum(counts):,} of {graph.graph.n:,} vertices reached from {graph.label(arguments['source'])}"
+        names, counts = text.shortened([str(level) for level in range(len(counts))], counts, 20)
+        yield from text.histogram([f"level {name}" for name in names], counts, "vertices")
+
+    def iterations(self, answer: Any) -> int:
+        return int(_pair(answer)[0].max(initial=0))
+
+    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
+        return _edges_from(graph, _pair(answer)[0] >= 0)
+
+
+class Sssp(Algorithm):
+    """Single-source shortest paths."""
+
+    name = "sssp"
+    help = "how far each vertex is from a source, edges having lengths"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        _add_source(parser)
+        parser.add_argument("--delta", type=float, metavar="X", help="width of a bucket (default: from the weights)")
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        return {"source": _source(graph, options), "parents": options.parents, "delta": options.delta}
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.sssp(graph, **arguments)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        verify.sssp(graph, arguments["source"], *_pair(answer))
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return _named(answer, "distance", "parent")
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        distances, _ = _pair(answer)
+        reached = np.isfinite(distances)
+        yield f"{reached.sum():,} of {graph.graph.n:,} vertices reached from {graph.label(arguments['source'])}"
+        counts, edges = np.histogram(distances[reached], bins=10)
+        names = [f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)]
+        yield from text.histogram(names, counts.tolist(), "vertices")
+        yield "farthest:"
+        yield from text.ranking(graph, np.where(reached, distances, -np.inf), min(options.top, int(reached.sum())))
+
+    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
+        return _edges_from(graph, np.isfinite(_pair(answer)[0]))
+
+
+class PageRank(Algorithm):
+    """PageRank."""
+
+    name = "pagerank"
+    help = "how important each vertex is by the importance of those that lead to it"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--alpha", type=float, default=0.85, metavar="X", help="damping (default: 0.85)")
+        parser.add_argument("--tol", type=float, default=1e-6, metavar="X", help="L1 tolerance (default: 1e-6)")
+        parser.add_argument("--max-iter", type=int, default=100, metavar="N", help="iterations at most (default: 100)")
+        parser.add_argument("--unweighted", action="store_true", help="all edges count the same")
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        weighted = not options.unweighted
+        return {"alpha": options.alpha, "tol": options.tol, "max_iter": options.max_iter, "weighted": weighted}
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.pagerank(graph, **arguments)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        del arguments["max_iter"]
+        verify.pagerank(graph, answer.ranks, **arguments)
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return {"rank": answer.ranks}
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        state = "converged" if answer.converged else "did NOT converge"
+        yield f"{state} after {answer.iterations} iterations, residual {answer.residual:.3g}; the highest ranks:"
+        yield from text.ranking(graph, answer.ranks, options.top)
+
+    def iterations(self, answer: Any) -> int:
+        return int(answer.iterations)
+
+
+class Components(Algorithm):
+    """Weakly connected components."""
+
+    name = "components"
+    help = "which vertices hang together, whatever the direction of edges"
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.connected_components(graph)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        verify.components(graph, answer.labels, answer.count)
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return {"component": answer.labels}
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        sizes = np.bincount(answer.labels)
+        yield f"{answer.count:,} components, {(sizes == 1).sum():,} of them single vertices; the largest:"
+        _, first = np.unique(answer.labels, return_index=True)
+        for place, c in enumerate(np.argsort(-sizes, kind="stable")[: options.top].tolist(), 1):
+            yield f"{place:4}  {sizes[c]:>14,} vertices, among them {graph.label(int(first[c]))}"
+
+
+class Triangles(Algorithm):
+    """Triangle counting."""
+
+    name = "triangles"
+    help = "how many triangles there are, and through each vertex; direction is ignored"
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.triangle_count(graph, per_vertex=True)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        verify.triangles(graph, answer.total, answer.per_vertex)
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return {"triangles": answer.per_vertex}
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        yield f"{answer.total:,} triangles; the vertices in most of them:"
+        yield from text.ranking(graph, answer.per_vertex, options.top)
+
+
+class Betweenness(Algorithm):
+    """Betweenness centrality."""
+
+    name = "betweenness"
+    help = "which part of all shortest paths runs through each vertex"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        some = parser.add_mutually_exclusive_group()
+        some.add_argument("--source", nargs="+", metavar="VERTEX", help="only paths from these (default: from all)")
+        some.add_argument("-k", type=int, metavar="N", help="only paths from so many, drawn by lot")
+        parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the lot (default: 0)")
+        parser.add_argument("--weighted", action="store_true", help="edges have lengths")
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        sources = None
+        if options.source is not None:
+            sources = np.array([graph.vertex(name) for name in options.source])
+        elif options.k is not None:
+            if not 0 < options.k <= graph.graph.n:
+                raise ValueError(f"-k {options.k}: expected a number from 1 to {graph.graph.n}, the vertices there are")
+            sources = np.random.default_rng(options.seed).choice(graph.graph.n, options.k, replace=False)
+        return {"sources": sources, "weighted": options.weighted}
+
+    def run(self, graph: Any, **arguments: Any) -> Any:
+        return gasla.betweenness_centrality(graph, **arguments)
+
+    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
+        verify.betweenness(graph, answer, **arguments)
+
+    def columns(self, answer: Any) -> dict[str, Array]:
+        return {"betweenness": answer}
+
+    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
+        sources = arguments["sources"]
+        yield f"shortest paths from {graph.graph.n if sources is None else sources.size:,} sources run through:"
+        yield from text.ranking(graph, answer, options.top)
+
+    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
+        sources = range(graph.n) if arguments["sources"] is None else arguments["sources"]
+        return sum(_edges_from(graph, gasla.bfs(graph, int(s)) >= 0) for s in sources)
+
+
+def _pair(answer: Any) -> tuple[Array, Array | None]:
+    """Values and parents, whether or not parents were asked for."""
+    return answer if isinstance(answer, tuple) else (answer, None)
+
+
+def _named(answer: Any, values: str, parents: str) -> dict[str, Array]:
+    return dict(zip((values, parents), answer)) if isinstance(answer, tuple) else {values: answer}
+
+
+ALGORITHMS: tuple[Algorithm, ...] = (Bfs(), Sssp(), PageRank(), Components(), Triangles(), Betweenness())

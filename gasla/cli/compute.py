@@ -1,0 +1,135 @@
+"""The course of `gasla bfs`, `gasla pagerank` and the like: read, compute, check, save, and say what came out."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from gasla.cli import files, text
+from gasla.cli.algorithms import ALGORITHMS, Algorithm
+from gasla.progress import phases
+
+TEPS = (
+    "stored directed edges whose source was reached, divided by the time of the call "
+    "with the graph already built and compiled"
+)
+
+
+def add_commands(commands: Any) -> None:
+    """Add a command for each algorithm."""
+    for algorithm in ALGORITHMS:
+        parser = commands.add_parser(algorithm.name, help=algorithm.help, description=algorithm.help)
+        parser.set_defaults(run=partial(run, algorithm))
+        algorithm.add_options(parser)
+        add_options(parser)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options that all algorithms have."""
+    parser.add_argument("graph", metavar="GRAPH", help="a file, or openflights or ny-roads")
+    parser.add_argument("--format", metavar="F", help="format of the file: mtx, edges, gr, metis or npz")
+    parser.add_argument("--output", "-o", metavar="FILE", help="save the answer as .npy, .npz, .csv or .txt")
+    parser.add_argument(
+        "--check", action="store_true", help="verify the answer by its properties; exit code 1 if wrong"
+    )
+    parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to use")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="length of rankings (default: 10)")
+
+
+def run(algorithm: Algorithm, options: Namespace) -> int:
+    """Run one algorithm as the options say."""
+    columns = 2 if getattr(options, "parents", False) else 1
+    target = None if options.output is None else files.check_table(options.output, columns)
+    if options.threads is not None:
+        set_threads(options.threads)
+    times: dict[str, float] = {}
+    with phases([f"reading {options.graph}", f"computing {algorithm.name}", "checking", "writing"]) as done:
+        start = perf_counter()
+        named = files.load(options.graph, options.format)
+        times["read"] = perf_counter() - start
+        done()
+        arguments = algorithm.arguments(named, options)
+        for call in ("first call", "call") if options.stats else ("call",):
+            start = perf_counter()
+            answer = algorithm.run(named.graph, **arguments)
+            times[call] = perf_counter() - start
+        done()
+        if options.check:
+            algorithm.check(named.graph, answer, **arguments)
+        done()
+        if target is not None:
+            files.write_table(target, algorithm.columns(answer), named)
+        done()
+    lines = [*algorithm.summary(named, answer, options, **arguments)]
+    if options.stats:
+        lines += ["", *statistics(algorithm, named, answer, arguments, times)]
+    if options.check:
+        lines.append("check: the answer has all properties of a right one")
+    if target is not None:
+        lines.append(f"wrote {target}")
+    print("\n".join(lines))
+    return 0
+
+
+def statistics(
+    algorithm: Algorithm, named: files.Named, answer: Any, arguments: dict[str, Any], times: dict[str, float]
+) -> Iterator[str]:
+    """Sizes, iterations, edges, times, TEPS, and what the figures were taken with."""
+    graph = named.graph
+    edges = algorithm.edges(graph, answer, **arguments)
+    iterations = algorithm.iterations(answer)
+    rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
+    if iterations is not None:
+        rows["iterations"] = iterations
+    rows["edges traversed"] = edges
+    rows |= {f"time to {name}" if name == "read" else f"time of {name}": f"{t:.6f} s" for name, t in times.items()}
+    rows["TEPS"] = f"{edges / times['call']:,.0f}  ({TEPS})"
+    rows["taken with"] = provenance()
+    yield from text.facts(rows)
+
+
+def version() -> str:
+    """The version of the installed package."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("gasla")
+    except PackageNotFoundError:
+        return "(a source tree, not installed)"
+
+
+def provenance() -> str:
+    """Versions and device, without which no figure means anything."""
+    import platform
+
+    import numba
+    import numpy as np
+
+    return (
+        f"gasla {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {_processor()}"
+    )
+
+
+def _processor() -> str:
+    """The processor's own name, where the system tells it."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            return next(line.split(":")[1].strip() for line in stream if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def set_threads(threads: int) -> None:
+    """Let kernels run on so many threads."""
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS
+    if not 1 <= threads <= most:
+        raise ValueError(f"--threads {threads}: expected a number from 1 to {most}, the processors there are")
+    numba.set_num_threads(threads)

@@ -1,0 +1,118 @@
+"""What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gasla.datasets import Airports
+from gasla.graph import Graph
+
+Array = NDArray[Any]
+
+SHIPPED = ("openflights", "ny-roads")
+TABLES = (".npy", ".npz", ".csv", ".txt")
+
+
+class Named(NamedTuple):
+    """A graph, what it is called, and its airports where the vertices are airports."""
+
+    name: str
+    graph: Graph
+    airports: Airports | None = None
+
+    def vertex(self, text: str) -> int:
+        """The vertex of this number, or the airport of this code, city or name."""
+        if text.lstrip("-").isascii() and text.lstrip("-").isdigit():
+            number = int(text)
+            if not 0 <= number < self.graph.n:
+                raise ValueError(f"source {number} is outside a graph of {self.graph.n} vertices")
+            return number
+        if self.airports is None:
+            raise ValueError(f"source {text!r} is no number; vertices are numbered from 0 to {self.graph.n - 1}")
+        from gasla.demo import find_airport
+
+        return find_airport(self.airports, text)
+
+    def label(self, vertex: int) -> str:
+        """How a person would call a vertex."""
+        if self.airports is None:
+            return f"vertex {vertex}"
+        code = str(self.airports.iata[vertex]) or "---"
+        return f"{code}  {self.airports.city[vertex]}, {self.airports.country[vertex]}"
+
+
+def load(name: str, format: str | None = None) -> Named:
+    """A graph that comes with gasla, or the one in a file."""
+    from gasla import datasets, io
+
+    if name in SHIPPED and format is None and not Path(name).exists():
+        if name == "openflights":
+            flights = datasets.openflights()
+            return Named(name, Graph(flights.matrix), flights.airports)
+        return Named(name, Graph(datasets.ny_roads()))
+    return Named(name, Graph(io.read(name, format)))
+
+
+def check_table(path: str, columns: int) -> Path:
+    """The path of a table yet to be written, if it can be: said before hours of work, not after."""
+    target = Path(path)
+    if target.suffix.lower() not in TABLES:
+        raise ValueError(f"--output {path}: the name must end in {', '.join(TABLES)}")
+    if target.suffix.lower() == ".npy" and columns > 1:
+        raise ValueError(
+            f"--output {path}: a .npy file holds one array, and there are {columns}; use .npz, .csv or .txt"
+        )
+    return check_target(target)
+
+
+def check_target(path: str | Path) -> Path:
+    """The path of a file yet to be written, if its folder is there."""
+    target = Path(path)
+    if not target.absolute().parent.is_dir():
+        raise ValueError(f"--output {path}: there is no folder {target.parent}")
+    if target.is_dir():
+        raise ValueError(f"--output {path}: that is a folder")
+    return target
+
+
+def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
+    """Write one or more arrays, complete or not at all.
+
+    `.npy` and `.npz` hold the arrays; `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
+    on top and numbers the vertices.
+    """
+    from gasla.io.files import replacing
+
+    ending = path.suffix.lower()
+    with replacing(path) as stream:
+        if ending == ".npy":
+            np.save(stream, next(iter(columns.values())))
+        elif ending == ".npz":
+            np.savez(stream, **dict(columns))  # type: ignore[arg-type]
+        elif ending == ".txt":
+            stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
+        else:
+            stream.write(_csv(columns, graph).encode())
+
+
+def _words(values: Array) -> list[str]:
+    """The shortest decimals that read back as the same numbers."""
+    words: list[str] = values.astype(str).tolist()
+    return words
+
+
+def _csv(columns: Mapping[str, Array], graph: Named) -> str:
+    import csv
+    import io
+
+    table = {"vertex": [str(v) for v in range(graph.graph.n)], **{name: _words(x) for name, x in columns.items()}}
+    if graph.airports is not None:
+        table |= {"iata": graph.airports.iata.tolist(), "name": graph.airports.name.tolist()}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values()))
+    return text.getvalue()

@@ -1,0 +1,60 @@
+"""Plain-text tables for people: rankings, histograms, lists of facts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gasla.cli.files import Named
+
+
+def facts(rows: Mapping[str, object]) -> Iterator[str]:
+    """Names and values, aligned.
+
+    Examples
+    --------
+    >>> list(facts({"vertices": 3, "edges": 1200}))
+    ['vertices  3', 'edges     1,200']
+    """
+    width = max(map(len, rows), default=0)
+    for name, value in rows.items():
+        yield f"{name:{width}}  {value:,}" if isinstance(value, int) else f"{name:{width}}  {value}"
+
+
+def ranking(graph: Named, scores: NDArray[Any], top: int) -> Iterator[str]:
+    """The vertices of the highest scores."""
+    for place, v in enumerate(np.argsort(-scores, kind="stable")[:top].tolist(), 1):
+        score = scores[v].item()
+        shown = f"{score:>14,}" if isinstance(score, int) else f"{score:14.6g}"
+        yield f"{place:4}  {shown}  {graph.label(v)}"
+
+
+def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterator[str]:
+    """A bar for each count.
+
+    Examples
+    --------
+    >>> for line in histogram(["1", "10"], [4, 2], "vertices"):
+    ...     print(line)
+     1  4 vertices ████████████████████████████████████████
+    10  2 vertices ████████████████████
+    """
+    most = max(counts, default=0)
+    width = max(map(len, names), default=0)
+    digits = len(f"{most:,}")
+    for name, count in zip(names, counts):
+        yield f"{name:>{width}}  {count:>{digits},} {unit} {'█' * round(40 * count / max(most, 1))}".rstrip()
+
+
+def shortened(names: Sequence[str], counts: Sequence[int], rows: int) -> tuple[list[str], list[int]]:
+    """Neighbouring rows of a long histogram added up, so that no more than `rows` are left.
+
+    Examples
+    --------
+    >>> shortened(["0", "1", "2", "3", "4"], [1, 1, 1, 1, 1], 3)
+    (['0-1', '2-3', '4'], [2, 2, 1])
+    """
+    step = -(-len(names) // rows) or 1
+    groups = [(names[i : i + step], counts[i : i + step]) for i in range(0, len(names), step)]
+    return [some[0] if len(some) == 1 else f"{some[0]}-{some[-1]}" for some, _ in groups], [sum(c) for _, c in groups]

@@ -1,0 +1,143 @@
+"""The commands beside the algorithms: info, generate, convert, demo."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gasla.cli import files, text
+from gasla.progress import phases
+
+FAMILIES = {
+    "rmat": "power-law graph of Graph500, 16 edges a vertex",
+    "kron": "the same with 48 edges a vertex",
+    "uniform": "uniformly random edges, 16 a vertex",
+    "grid": "square grid, a tenth of its edges missing",
+    "rgg": "points in a square, near ones joined",
+}
+
+
+def add_commands(commands: Any) -> None:
+    """Add the four commands."""
+    info = commands.add_parser("info", help="what a graph is like")
+    info.add_argument("graph", metavar="GRAPH", help="a file, or openflights or ny-roads")
+    info.add_argument("--format", metavar="F", help="format of the file: mtx, edges, gr, metis or npz")
+    info.set_defaults(run=run_info)
+
+    families = "; ".join(f"{name}: {what}" for name, what in FAMILIES.items())
+    generate = commands.add_parser("generate", help="make a graph of 2**SCALE vertices", description=families)
+    generate.add_argument("family", choices=FAMILIES, metavar="FAMILY", help=", ".join(FAMILIES))
+    generate.add_argument("scale", type=int, metavar="SCALE")
+    generate.add_argument("--output", "-o", required=True, metavar="FILE", help="the file to write")
+    generate.set_defaults(run=run_generate)
+
+    convert = commands.add_parser("convert", help="write a graph in another format")
+    convert.add_argument("graph", metavar="IN", help="a file, or openflights or ny-roads")
+    convert.add_argument("output", metavar="OUT", help="the file to write; its name tells the format")
+    convert.add_argument("--format", metavar="F", help="format of IN: mtx, edges, gr, metis or npz")
+    convert.set_defaults(run=run_convert)
+
+    demo = commands.add_parser("demo", help="the airports of the world: a report, and a map to look at")
+    demo.add_argument("--from", dest="origin", metavar="AIRPORT", help="IATA code or city (default: the northernmost)")
+    demo.add_argument("--to", dest="destination", metavar="AIRPORT", help="likewise (default: the southernmost)")
+    demo.add_argument("--output", "-o", default="airports.png", metavar="FILE", help="the map (default: airports.png)")
+    demo.add_argument("--no-map", action="store_true", help="print the report alone")
+    demo.add_argument("--top", type=int, default=10, metavar="N", help="length of rankings (default: 10)")
+    demo.set_defaults(run=run_demo)
+
+
+def run_info(options: Namespace) -> int:
+    """`gasla info`."""
+    with phases([f"reading {options.graph}", "looking"]) as done:
+        named = files.load(options.graph, options.format)
+        done()
+        lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
+        done()
+    print("\n".join(lines))
+    return 0
+
+
+def _facts(graph: Any) -> dict[str, object]:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    from gasla.datasets import fingerprint
+
+    pattern = csr_array((np.ones(graph.m, np.int8), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
+    values = graph.values
+    return {
+        "vertices": graph.n,
+        "edges": graph.m,
+        "edges a vertex": f"{graph.m / max(graph.n, 1):.3g}",
+        "symmetric": "yes" if graph.is_symmetric else "no",
+        "self loops": int(pattern.diagonal().astype(bool).sum()),
+        "components": int(connected_components(pattern, connection="weak")[0]),
+        "weights": "none" if not graph.m else f"{values.dtype}, {values.min():,.6g} to {values.max():,.6g}",
+        "numbers": f"vertices {graph.id_dtype}, offsets {graph.out.indptr.dtype}",
+        "bytes held": graph.nbytes,
+        "fingerprint": fingerprint(pattern),
+    }
+
+
+def _degrees(graph: Any) -> Iterator[str]:
+    degrees = np.asarray(graph.out_degrees)
+    bins = np.where(degrees > 0, np.frexp(degrees)[1], 0)  # 0, 1, 2-3, 4-7, ...
+    counts = np.bincount(bins).tolist()
+    names = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
+    yield from text.histogram([f"{name} out-edges" for name in names[: len(counts)]], counts, "vertices")
+
+
+def run_generate(options: Namespace) -> int:
+    """`gasla generate`."""
+    from gasla import datasets, io
+
+    with phases([f"making {options.family} {options.scale}", f"writing {options.output}"]) as done:
+        matrix = getattr(datasets, options.family)(options.scale)
+        done()
+        io.write(options.output, matrix)
+        done()
+    print(f"wrote {options.output}: {matrix.shape[0]:,} vertices, {matrix.nnz:,} edges, {datasets.fingerprint(matrix)}")
+    return 0
+
+
+def run_convert(options: Namespace) -> int:
+    """`gasla convert`."""
+    from gasla import io
+
+    with phases([f"reading {options.graph}", f"writing {options.output}"]) as done:
+        graph = files.load(options.graph, options.format).graph
+        done()
+        io.write(options.output, graph)
+        done()
+    print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
+    return 0
+
+
+def run_demo(options: Namespace) -> int:
+    """`gasla demo`."""
+    from gasla import demo
+
+    if not options.no_map:
+        _check_picture(options.output)
+    found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
+    print("\n".join(demo.report(found, options.top)))
+    if not options.no_map:
+        with phases(["drawing the map"]) as done:
+            demo.draw_map(found, options.output)
+            done()
+        print(f"\nThe map is in {options.output}")
+    return 0
+
+
+def _check_picture(path: str) -> None:
+    """Say now, and not after the report, that the map can't be drawn."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise ImportError(
+            "the map needs Matplotlib: pip install 'gasla[plot]', or ask for the report alone with --no-map"
+        )
+    from gasla.worldmap import picture_format
+
+    picture_format(files.check_target(path))

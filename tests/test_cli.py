@@ -1,0 +1,355 @@
+"""The command line: what it prints and writes, and how it fails."""
+
+import io
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.sparse import load_npz
+
+import gasla
+from gasla import datasets
+from gasla.cli import main
+from gasla.progress import phases
+
+ALGORITHMS = ["bfs", "sssp", "pagerank", "components", "triangles", "betweenness"]
+SMALL = "0 1 2\n1 2 3\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
+
+
+class Outcome(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run a command in this process."""
+
+    def run(*arguments: object) -> Outcome:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as end:  # argparse
+            code = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.txt"
+    path.write_text(SMALL)
+    return path
+
+
+def complains(outcome: Outcome, *words: str) -> None:
+    """Exit code 2, one line on standard error, nothing on standard output."""
+    assert outcome.code == 2, outcome
+    assert outcome.out == ""
+    last = outcome.err.strip().splitlines()[-1]  # argparse prints its usage above
+    assert last.startswith("gasla"), outcome.err
+    assert "Traceback" not in outcome.err
+    for word in words:
+        assert word in last, (word, last)
+
+
+def test_as_a_program_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-m", "gasla", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("gasla ")
+
+
+def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
+    outcome = command("--help")
+    assert outcome.code == 0
+    for name in [*ALGORITHMS, "info", "generate", "convert", "demo"]:
+        assert name in outcome.out
+        assert command(name, "--help").code == 0
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome], small: Path, name: str) -> None:
+    outcome = command(name, small, "--check", "--stats")
+    assert outcome.code == 0, outcome
+    assert outcome.err == ""
+    assert "check: the answer has all properties of a right one" in outcome.out
+    assert "stored directed edges whose source was reached" in outcome.out
+    assert "vertices            7\n" in outcome.out
+    assert "NumPy" in outcome.out
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: str) -> None:
+    options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness") else []
+    outcome = command(name, "openflights", *options, "--top", "3", "--check")
+    assert outcome.code == 0, outcome
+    if name in ("pagerank", "triangles", "betweenness"):
+        assert len([line for line in outcome.out.splitlines() if line[:4].strip().isdigit()]) == 3
+
+
+def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcome], small: Path) -> None:
+    bfs = command("bfs", small, "--source", 3).out
+    assert "4 of 7 vertices reached from vertex 3" in bfs
+    assert "level 0  1 vertices" in bfs
+    assert "4 of 7" in command("sssp", small, "--source", 0).out
+    assert "3 components, 1 of them single" in command("components", small).out
+    assert "3 triangles" in command("triangles", small).out or "4 triangles" in command("triangles", small).out
+    assert "converged after" in command("pagerank", small).out
+    assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
+
+
+def test_the_default_source_has_the_most_edges(command: Callable[..., Outcome], small: Path) -> None:
+    assert "from vertex 1" in command("bfs", small).out
+
+
+def expected(name: str, path: Path) -> dict[str, Any]:
+    graph = gasla.Graph(gasla.io.read(path))
+    if name == "bfs":
+        return dict(zip(("level", "parent"), gasla.bfs(graph, 0, parents=True)))
+    if name == "sssp":
+        return dict(zip(("distance", "parent"), gasla.sssp(graph, 0, parents=True)))
+    return {"rank": gasla.pagerank(graph).ranks}
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank"])
+@pytest.mark.parametrize("ending", ["npz", "csv", "txt"])
+def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: str, ending: str) -> None:
+    target = small.with_name(f"answer.{ending}")
+    options = [] if name == "pagerank" else ["--source", 0, "--parents"]
+    outcome = command(name, small, *options, "-o", target)
+    assert outcome.code == 0, outcome
+    assert f"wrote {target}" in outcome.out
+    columns = expected(name, small)
+    if ending == "npz":
+        saved = np.load(target)
+        assert list(saved) == list(columns)
+        arrays = [saved[column] for column in columns]
+    elif ending == "csv":
+        assert target.read_text().splitlines()[0] == ",".join(["vertex", *columns])
+        arrays = list(np.loadtxt(target, delimiter=",", skiprows=1).T[1:])
+    else:
+        arrays = list(np.atleast_2d(np.loadtxt(target).T))
+    for array, right in zip(arrays, columns.values()):
+        np.testing.assert_array_equal(array.astype(right.dtype), right)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
+    target = small.with_name("answer.npy")
+    assert command(name, small, "-o", target).code == 0
+    assert np.load(target).shape == (7,)
+
+
+def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    target = tmp_path / "ranks.csv"
+    assert command("pagerank", "openflights", "-o", target).code == 0
+    lines = target.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "vertex,rank,iata,name"
+    assert len(lines) == 7699
+    assert lines[1].endswith(",GKA,Goroka Airport")
+
+
+def test_a_failure_while_writing_leaves_the_old_file(
+    command: Callable[..., Outcome], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = small.with_name("answer.npy")
+    target.write_bytes(b"old")
+
+    def fail(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "save", fail)
+    complains(command("bfs", small, "-o", target), "no space left")
+    assert target.read_bytes() == b"old"
+    assert sorted(path.name for path in small.parent.iterdir()) == ["answer.npy", "small.txt"]
+
+
+BAD = {
+    "no command": [],
+    "unknown command": ["fly"],
+    "no graph": ["bfs"],
+    "missing file": ["bfs", "missing.mtx"],
+    "unknown ending": ["bfs", "graph.doc"],
+    "unknown format": ["bfs", "SMALL", "--format", "doc"],
+    "a folder": ["info", "FOLDER/"],
+    "source too large": ["bfs", "SMALL", "--source", "7"],
+    "source negative": ["sssp", "SMALL", "--source=-1"],
+    "source no number": ["bfs", "SMALL", "--source", "JFK"],
+    "no such airport": ["bfs", "openflights", "--source", "XXXX"],
+    "many such airports": ["bfs", "openflights", "--source", "London"],
+    "no threads": ["bfs", "SMALL", "--threads", "0"],
+    "too many threads": ["bfs", "SMALL", "--threads", "100000"],
+    "threads no number": ["bfs", "SMALL", "--threads", "two"],
+    "k too large": ["betweenness", "SMALL", "-k", "8"],
+    "k zero": ["betweenness", "SMALL", "-k", "0"],
+    "both sources and k": ["betweenness", "SMALL", "-k", "1", "--source", "1"],
+    "output ending": ["bfs", "SMALL", "-o", "FOLDER/x.doc"],
+    "output folder missing": ["bfs", "SMALL", "-o", "FOLDER/none/x.npy"],
+    "output is a folder": ["bfs", "SMALL", "-o", "FOLDER/sub.npy"],
+    "two arrays in npy": ["bfs", "SMALL", "--parents", "-o", "FOLDER/x.npy"],
+    "bad alpha": ["pagerank", "SMALL", "--alpha", "1.5"],
+    "unknown family": ["generate", "star", "4", "-o", "FOLDER/x.mtx"],
+    "negative scale": ["generate", "grid", "-3", "-o", "FOLDER/x.mtx"],
+    "scale too large": ["generate", "rmat", "90", "-o", "FOLDER/x.mtx"],
+    "output format unknown": ["generate", "grid", "4", "-o", "FOLDER/x.doc"],
+    "convert nothing": ["convert", "missing.mtx", "FOLDER/x.npz"],
+    "convert to unknown": ["convert", "SMALL", "FOLDER/x.doc"],
+    "demo from nowhere": ["demo", "--from", "Atlantis", "--no-map"],
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments(command: Callable[..., Outcome], small: Path, case: str) -> None:
+    (small.parent / "sub.npy").mkdir()
+    arguments = [word.replace("SMALL", str(small)).replace("FOLDER", str(small.parent)) for word in BAD[case]]
+    complains(command(*arguments))
+    assert sorted(path.name for path in small.parent.iterdir()) == ["small.txt", "sub.npy"]
+
+
+MALFORMED = {
+    "word.txt": ("0 1\n1 two\n", "line 2"),
+    "short.txt": ("0 1\n1 2\n3\n", "line 3"),
+    "negative.txt": ("0 1\n-1 2\n", "line 2"),
+    "header.mtx": ("%%MatrixMarket nonsense\n1 1 0\n", "line 1"),
+    "short.mtx": ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1.0\n", ""),
+    "outside.mtx": ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 4 1.0\n", "line 3"),
+    "word.gr": ("p sp 3 2\na 1 2 5\na 2 x 5\n", "line 3"),
+    "short.graph": ("3 2\n2 3\n1\n", ""),
+    "broken.npz": ("not a zip file", ""),
+    "broken.mtx.gz": ("not compressed", ""),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("words", [["info", "IN"], ["bfs", "IN", "-o", "OUT.csv"], ["convert", "IN", "OUT.mtx"]])
+def test_malformed_files(command: Callable[..., Outcome], tmp_path: Path, name: str, words: list[str]) -> None:
+    content, where = MALFORMED[name]
+    (tmp_path / name).write_text(content)
+    out = str(tmp_path / "out")
+    arguments = [str(tmp_path / name) if word == "IN" else word.replace("OUT", out) for word in words]
+    complains(command(*arguments), name, where)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_wrong_answer_fails_the_check_and_is_not_saved(
+    command: Callable[..., Outcome], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gasla, "bfs", lambda *_, **__: np.zeros(7, np.int32))
+    target = small.with_name("levels.npy")
+    outcome = command("bfs", small, "--check", "-o", target)
+    assert outcome.code == 1
+    assert outcome.err.startswith("gasla: the answer is wrong: vertex ")
+    assert len(outcome.err.splitlines()) == 1
+    assert not target.exists()
+
+
+def test_pagerank_that_does_not_converge_says_so(command: Callable[..., Outcome], small: Path) -> None:
+    outcome = command("pagerank", small, "--max-iter", 2, "--tol", "1e-12")
+    assert outcome.code == 0
+    assert "did NOT converge" in outcome.out
+    assert outcome.err.startswith("gasla: warning: ")
+    assert command("pagerank", small, "--max-iter", 2, "--tol", "1e-12", "--check").code == 1
+
+
+def test_threads(command: Callable[..., Outcome], small: Path) -> None:
+    import numba
+
+    before = numba.get_num_threads()
+    try:
+        outcome = command("bfs", small, "--threads", 1, "--stats")
+        assert outcome.code == 0
+        assert "1 threads" in outcome.out
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("ending", ["mtx", "txt", "gr", "npz", "mtx.gz"])
+def test_generate_info_convert(command: Callable[..., Outcome], tmp_path: Path, ending: str) -> None:
+    first, second = tmp_path / f"grid.{ending}", tmp_path / "grid.npz"
+    made = command("generate", "grid", 6, "-o", first)
+    assert made.code == 0, made
+    print_of = datasets.fingerprint(datasets.grid(6))
+    assert print_of in made.out
+    assert command("convert", first, second).code == 0
+    assert (load_npz(second) != datasets.grid(6)).nnz == 0
+    info = command("info", second)
+    assert info.code == 0
+    assert print_of in info.out
+    assert "symmetric       yes" in info.out
+
+
+@pytest.mark.parametrize("family", ["rmat", "kron", "uniform", "grid", "rgg"])
+def test_every_family_is_generated(command: Callable[..., Outcome], tmp_path: Path, family: str) -> None:
+    outcome = command("generate", family, 8, "-o", tmp_path / "graph.npz")
+    assert outcome.code == 0, outcome
+    assert "256 vertices" in outcome.out
+
+
+def test_info_of_what_is_shipped(command: Callable[..., Outcome]) -> None:
+    assert "7,698" in command("info", "openflights").out
+    assert "264,346" in command("info", "ny-roads").out
+
+
+def test_a_file_comes_before_a_shipped_graph_of_its_name(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("openflights").write_text(SMALL)
+    assert "vertices        7\n" in command("info", "openflights", "--format", "edges").out
+    complains(command("info", "openflights"), "format")
+
+
+def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "empty.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n")
+    for name in ALGORITHMS:
+        outcome = command(name, path, "--check", "--stats")
+        assert outcome.code == 0, outcome
+    assert command("info", path).code == 0
+
+
+def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
+    script = f"{sys.executable} -m gasla bfs {small} | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+class Terminal(io.StringIO):
+    """Somebody is watching."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with phases(["reading", "computing"]) as done:
+        done()
+        time.sleep(1.5)  # a phase that takes its time
+        shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
+        done()
+    assert "computing" in shown
+    assert "1 of 2 phases done" in shown
+
+
+def test_progress_is_silent_at_first_and_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with phases(["computing"]) as done:
+        time.sleep(1.2)
+        done()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with phases(["computing"]) as done:
+        done()
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
