@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from semirings.expr import Expr, as_expr
-from semirings.functions import is_symbolic, where
+from semirings.expr import as_expr
+from semirings.functions import is_symbolic, is_tuple, where
 from semirings.operators import ANY, BinaryOp, Monoid, Semiring
 from semirings.types import TupleType, VectorType
 
@@ -75,7 +75,8 @@ def _pair(x: Any, y: Any) -> Any:
     """One, as int64, whatever the values: counts matches without overflow."""
     if is_symbolic((x, y)):
         return as_expr(1)
-    return np.ones(np.broadcast(x, y).shape, np.int64)[()]
+    parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
+    return np.ones(np.broadcast(*parts).shape, np.int64)[()]
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
@@ -95,15 +96,11 @@ def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
 
 def _choose_first(x: Any, y: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
     """x, unless it equals the value that stands for nothing: then y. A tuple is taken or left as a whole."""
-    parts = tuple(x) if _is_tuple(x) else (x,)
+    parts = tuple(x) if is_tuple(x) else (x,)
     present = _differs(parts[0], nothing)
     for part in parts[1:]:
         present = present | _differs(part, nothing)
     return where(present, x, y)
-
-
-def _is_tuple(x: Any) -> bool:
-    return isinstance(x, tuple) or (isinstance(x, Expr) and isinstance(x.type, TupleType))
 
 
 def _scalar_type(x: Any) -> np.dtype[Any]:
@@ -146,7 +143,7 @@ def lexicographic_max(x: Any, y: Any) -> Any:
 
 def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
     """The preferred of two tuples."""
-    if not (_is_tuple(x) and _is_tuple(y)):
+    if not (is_tuple(x) and is_tuple(y)):
         raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
     return where(_comes_first(tuple(x), tuple(y), less), x, y)
 

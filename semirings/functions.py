@@ -82,6 +82,11 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, Expr) or (isinstance(value, tuple) and any(map(is_symbolic, value)))
 
 
+def is_tuple(value: Any) -> bool:
+    """Whether a value is a tuple, symbolic or not."""
+    return isinstance(value, tuple) or (isinstance(value, Expr) and isinstance(value.type, TupleType))
+
+
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
     `a` where the condition holds, else `b`: what stands for a Python ``if``.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semirings.expr import Expr, Symbol, as_expr, cast_expr
-from semirings.functions import is_symbolic, where
+from semirings.functions import is_symbolic, is_tuple, where
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
 
@@ -151,6 +151,11 @@ class Monoid:
         TypeError
             If the operator returns another type than it was given, so that its result could not be combined again.
         """
+        if isinstance(self.op.function, np.ufunc) and (is_tuple(x) or is_tuple(y)):
+            raise TypeError(
+                f"monoid {self.name} does not work on tuples: semirings.argmin and argmax do (in lexicographic order), "
+                "or a Monoid of your own function of two tuples"
+            )
         result = self.op(x, y)
         if not is_symbolic((x, y)):
             return result

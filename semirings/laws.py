@@ -1,0 +1,301 @@
+"""Try the laws of a monoid or semiring on a type's awkward values, and show where they break.
+
+A law must hold on ordinary values (small, exact ones). On extreme values (infinities, NaN, the ends of the integers)
+rounding and overflow break even ordinary addition, so what fails only there is a caveat and not a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semirings.operators import ANY, Monoid, Semiring
+from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
+
+Values = tuple[np.ndarray[Any, Any], ...]  # one array for each item; a scalar type has one item
+Function = Callable[..., Values]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A law, and values that break it."""
+
+    law: str
+    values: dict[str, Any]
+    left: Any
+    right: Any
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        return f"{self.law}: for {given} the left side is {self.left}, the right side {self.right}"
+
+
+@dataclass(frozen=True)
+class LawReport:
+    """
+    What `check_laws` found.
+
+    Attributes
+    ----------
+    name : str
+    type : numpy.dtype, VectorType or TupleType
+    holds : list of str
+        The laws that hold on all values tried.
+    failures : list of Violation
+        Laws that break on ordinary values.
+    caveats : list of Violation
+        Laws that break on extreme values alone, and the annihilator, which sparse products do not need.
+    """
+
+    name: str
+    type: Type
+    holds: list[str]
+    failures: list[Violation]
+    caveats: list[Violation]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every law holds on ordinary values."""
+        return not self.failures
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} on {self.type}: {'the laws hold' if self.ok else 'not lawful'}"]
+        lines += [f"  holds   {law}" for law in self.holds]
+        lines += [f"  FAILS   {violation}" for violation in self.failures]
+        lines += [f"  caveat  {violation}" for violation in self.caveats]
+        return "\n".join(lines)
+
+
+class _Law(NamedTuple):
+    """``left(*values) == right(*values)`` for all values of the named variables."""
+
+    text: str
+    variables: str
+    left: Function
+    right: Function
+    must_hold_on_extremes: bool = False
+    is_needed: bool = True
+
+
+def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
+    """
+    Try the laws of a monoid or semiring on values of a type.
+
+    Identity, associativity, commutativity, idempotence and the terminal value of a monoid, each as far as the monoid
+    claims it; for a semiring also that multiplication distributes over addition.
+
+    Parameters
+    ----------
+    algebra : Monoid or Semiring
+    type : dtype-like or tuple of types
+        The type of the values. A vector is checked as its items are.
+
+    Returns
+    -------
+    LawReport
+        True where the laws hold; printed, it shows a counterexample for each law that does not.
+
+    Examples
+    --------
+    >>> import semirings
+    >>> bool(check_laws(semirings.min_plus, np.int32))
+    True
+    >>> print(check_laws(Monoid(lambda x, y: abs(x - y), 0, name="gap"), np.uint8))
+    gap on uint8: not lawful
+      holds   commutative: op(x, y) = op(y, x)
+      FAILS   ...
+    """
+    kind = as_type(type)
+    if isinstance(kind, VectorType):
+        kind = kind.dtype
+    report = LawReport(algebra.name, kind, [], [], [])
+    with np.errstate(all="ignore"):
+        if isinstance(algebra, Monoid):
+            _try_monoid(algebra, kind, report)
+        else:
+            product_type = _product_type(algebra, kind)
+            _try_monoid(algebra.monoid, product_type, report)
+            if not algebra.positional:
+                _try(_semiring_laws(algebra, kind, product_type), kind, report)
+    return report
+
+
+def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
+    """Try a monoid's laws, if its operator stays within the type."""
+    sample = _unpack(_values(kind, False))
+    result = _type_of(monoid.combine(sample, sample))
+    if result != kind and not (isinstance(kind, TupleType) and result == TupleType(kind.items)):
+        closed = "closed: op(x, y) has the type of x and y"
+        report.failures.append(Violation(closed, {"x": kind, "y": kind}, result, kind))
+    else:
+        _try(_monoid_laws(monoid, kind), kind, report)
+
+
+def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
+    """Try each law on the ordinary values of a type, then on all, and enter it into the report."""
+    ordinary, extreme = _values(kind, False), _values(kind, True)
+    for law in laws:
+        on_ordinary = _counterexample(law, ordinary)
+        found = on_ordinary or _counterexample(law, _join(ordinary, extreme))
+        if found is None:
+            report.holds.append(law.text)
+        elif law.is_needed and (on_ordinary or law.must_hold_on_extremes):
+            report.failures.append(found)
+        else:
+            report.caveats.append(found)
+
+
+def _product_type(semiring: Semiring, kind: Type) -> Type:
+    """The type of the products of two values of this type; a positional operator gives indices."""
+    if semiring.positional:
+        return np.dtype(np.int64)
+    sample = _unpack(_values(kind, False))
+    return _type_of(semiring.multiply(sample, sample))
+
+
+def _type_of(value: Any) -> Type:
+    """The type of an array, or of a tuple of arrays."""
+    if isinstance(value, tuple):
+        return TupleType(tuple(np.asarray(part).dtype for part in value))
+    return scalar_type(np.asarray(value).dtype)
+
+
+# --- the laws -----------------------------------------------------------------------------------------------------
+
+
+def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
+    """The laws a monoid claims to obey."""
+
+    def op(x: Values, y: Values) -> Values:
+        return _pack(monoid.combine(_unpack(x), _unpack(y)))
+
+    identity = _pack(monoid.identity(kind))
+    yield _Law("identity: op(e, x) = x", "x", lambda x: op(identity, x), lambda x: x, True)
+    yield _Law("identity: op(x, e) = x", "x", lambda x: op(x, identity), lambda x: x, True)
+    yield _Law(
+        "associative: op(op(x, y), z) = op(x, op(y, z))",
+        "xyz",
+        lambda x, y, z: op(op(x, y), z),
+        lambda x, y, z: op(x, op(y, z)),
+    )
+    terminal = monoid.terminal(kind)
+    if terminal is ANY:
+        yield _Law("any: op(x, y) is x or y", "xy", op, lambda x, y: _nearer(op(x, y), x, y), True)
+    elif monoid.commutative:
+        yield _Law("commutative: op(x, y) = op(y, x)", "xy", op, lambda x, y: op(y, x))
+    if monoid.idempotent:
+        yield _Law("idempotent: op(x, x) = x", "x", lambda x: op(x, x), lambda x: x, True)
+    if terminal is not None and terminal is not ANY:
+        end = _pack(terminal)
+        yield _Law("terminal: op(z, x) = z", "x", lambda x: op(end, x), lambda x: end, True)
+
+
+def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterator[_Law]:
+    """The laws that tie the addition to the multiplication."""
+    add = semiring.monoid
+
+    def plus(x: Values, y: Values) -> Values:
+        return _pack(add.combine(_unpack(x), _unpack(y)))
+
+    def times(x: Values, y: Values) -> Values:
+        return _pack(semiring.multiply(_unpack(x), _unpack(y)))
+
+    yield _Law(
+        "distributive: x * (y + z) = x * y + x * z",
+        "xyz",
+        lambda x, y, z: times(x, plus(y, z)),
+        lambda x, y, z: plus(times(x, y), times(x, z)),
+    )
+    yield _Law(
+        "distributive: (x + y) * z = x * z + y * z",
+        "xyz",
+        lambda x, y, z: times(plus(x, y), z),
+        lambda x, y, z: plus(times(x, z), times(y, z)),
+    )
+    zero, wanted = _pack(add.identity(kind)), _pack(add.identity(product_type))
+    yield _Law("annihilator: 0 * x = 0", "x", lambda x: times(zero, x), lambda x: wanted, is_needed=False)
+    yield _Law("annihilator: x * 0 = 0", "x", lambda x: times(x, zero), lambda x: wanted, is_needed=False)
+
+
+def _nearer(result: Values, x: Values, y: Values) -> Values:
+    """y where the result equals it, else x."""
+    is_y = _equal(result, y)
+    return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def _values(kind: Type, extreme: bool) -> Values:
+    """Values to try: small exact ones, or the awkward ends of the type."""
+    if isinstance(kind, TupleType):
+        count = 3 if len(kind.items) > 2 else 4
+        columns = [_values(item, extreme)[0][:count] for item in kind.items]
+        return tuple(np.array(column) for column in zip(*product(*columns), strict=True))
+    assert isinstance(kind, np.dtype)
+    return (np.array(_scalars(kind, extreme), dtype=kind),)
+
+
+def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
+    """Ordinary values first 0, 1, -1 …; extreme ones the worst first."""
+    if dtype.kind == "b":
+        return [False, True]
+    if dtype.kind == "f":
+        limits = np.finfo(dtype)
+        worst = [np.nan, np.inf, -np.inf, -0.0, limits.max, -limits.max, limits.tiny, limits.smallest_subnormal]
+        return worst if extreme else [0, 1, -1, 0.5, 2, -2, 3, -0.5, -3]
+    ends = np.iinfo(dtype)
+    if extreme:
+        return [ends.max, ends.min, ends.max - 1, ends.min + 1, ends.max // 2]
+    return [0, 1, 2, 3, 4, 5] if dtype.kind == "u" else [0, 1, -1, 2, -2, 3, -3, 5]
+
+
+def _join(a: Values, b: Values) -> Values:
+    return tuple(np.concatenate(parts) for parts in zip(a, b, strict=True))
+
+
+def _pack(value: Any) -> Values:
+    return tuple(map(np.asarray, value)) if isinstance(value, tuple) else (np.asarray(value),)
+
+
+def _unpack(values: Values) -> Any:
+    return values if len(values) > 1 else values[0]
+
+
+def _counterexample(law: _Law, values: Values) -> Violation | None:
+    """The first combination of values for which the two sides differ."""
+    count = len(values[0])
+    grid = np.indices((count,) * len(law.variables)).reshape(len(law.variables), -1)
+    arguments = [tuple(part[index] for part in values) for index in grid]
+    left, right = law.left(*arguments), law.right(*arguments)
+    differs = np.broadcast_to(~_equal(left, right), grid.shape[1:])
+    if not differs.any():
+        return None
+    position = int(np.argmax(differs))
+    shown = {name: _show(argument, position) for name, argument in zip(law.variables, arguments, strict=True)}
+    return Violation(law.text, shown, _show(left, position), _show(right, position))
+
+
+def _equal(left: Values, right: Values) -> Any:
+    """Where two sides agree: exactly, both NaN, or floats within rounding."""
+    result: Any = True
+    for a, b in zip(left, right, strict=True):
+        same = a == b
+        if a.dtype.kind == "f" or b.dtype.kind == "f":
+            tolerance = 64 * float(np.finfo(np.result_type(a, b)).eps)
+            same = same | (np.isnan(a) & np.isnan(b)) | np.isclose(a, b, rtol=tolerance, atol=tolerance)
+        result = result & same
+    return result
+
+
+def _show(values: Values, position: int) -> Any:
+    """One value, as a person reads it."""
+    parts = [part if part.ndim == 0 else part[position] for part in values]
+    return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"
