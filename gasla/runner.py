@@ -71,6 +71,7 @@ def run(
     progress: Callable[[int], Any] | None = None,
     device: Literal["cpu"] | None = None,
     delta: float | None = None,
+    schedule: Any = None,
     **fields: Any,
 ) -> Result:
     """Run a vertex program on a graph until it ends.
@@ -100,6 +101,9 @@ def run(
         Where to run.
     delta : float, optional
         Width of a bucket for programs with a priority; by default estimated.
+    schedule : (n,) array of integers, optional
+        In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of one
+        iteration see each other as they were before it. For work in a known order, as along a directed acyclic graph.
     **fields
         Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries.
 
@@ -137,8 +141,9 @@ def run(
     from gasla.cpu.engine import Bound
 
     graph = as_graph(graph)
+    order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    bound = Bound(program, graph, fields, deterministic=deterministic)
+    bound = Bound(program, graph, fields, deterministic, order)
     try:
         limit = NO_LIMIT if max_iterations is None else max_iterations
         bound.begin(frontier, {"auto": 0, "push": 1, "pull": 2}[direction], delta)
@@ -146,6 +151,15 @@ def run(
         return _result(bound, rows)
     finally:
         bound.close()
+
+
+def _schedule(program: VertexProgram, n: int, active: Any, schedule: Any) -> np.ndarray:
+    levels = np.ascontiguousarray(schedule)
+    if levels.shape != (n,) or levels.dtype.kind != "i":
+        raise ValueError(f"schedule is {levels.dtype}{levels.shape}; expected integers of shape ({n},), one a vertex")
+    if active is not None or hasattr(program, "scatter") or hasattr(program, "mask"):
+        raise ValueError("a scheduled run takes no active set, and its program no mask and no scatter; remove them")
+    return levels
 
 
 def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) -> list[np.ndarray]:

@@ -27,18 +27,24 @@ class Bound:
     log_rows = 1024
 
     def __init__(
-        self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any], deterministic: bool = False
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        deterministic: bool = False,
+        schedule: np.ndarray | None = None,
     ) -> None:
         self.program, self.graph, self.deterministic = program, graph, deterministic
-        self.plan = generate.plan(type(program), graph.id_dtype, deterministic)
+        self.plan = generate.plan(type(program), graph.id_dtype, deterministic, schedule is not None)
         self.traced = self.plan.traced
         self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
         self._check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
+        self._schedule = None if schedule is None else self._sorted(schedule)
         self.arrays = self._make_arrays(fields)
-        self.scalars: dict[str, Any] = {"queue_size": np.int64(0), "self_n": np.int64(graph.n)}
-        self.scalars["self_iteration"] = np.int64(0)
+        self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
+        self.scalars |= {name: np.int64(0) for name in ("queue_size", "receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
             self.scalars[f"self_{name}"] = _number(f"{type(program).__name__}.{name}", program.values[name], kind)
         for name, declared in self.traced.aggregates.items():
@@ -64,12 +70,14 @@ class Bound:
                 )
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        n = (self.graph.n,)
         makers: dict[str, Callable[[], np.ndarray]] = {
             "control": lambda: self.control,
             "counts": lambda: np.zeros((3, runtime.WIDTH), np.int64),
             "log": lambda: np.zeros((self.log_rows, 3), np.int64),
             "queues": lambda: self._space.take("queues", (2, self.graph.n), self._ids),
-            "receivers": lambda: self._space.take("receivers", (self.graph.n,), self._ids),
+            "receivers": lambda: self._schedule[0] if self._schedule else self._space.take("receivers", n, self._ids),
+            "starts": lambda: self._schedule[1],  # type: ignore[index]
             "local": lambda: self._space.take("local", (self.threads, 2, runtime.BUFFER), self._ids),
             "bits": lambda: self._space.take("bits", (2, self._words), np.dtype(np.uint64)),
             "claimed": lambda: self._space.zeros("claimed", (2, self._words), np.dtype(np.uint64)),
@@ -78,6 +86,17 @@ class Bound:
         for name in self.plan.arrays:
             found[name] = makers[name]() if name in makers else self._make(name, fields)
         return found
+
+    def _sorted(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The vertices by level, and where each level starts among them."""
+        depth, crew = int(levels.max(initial=-1)) + 1, self.threads
+        places, order = np.zeros((crew, depth), np.int64), self._space.take("receivers", (self.graph.n,), self._ids)
+        threads.run_parallel(runtime.count_levels, self.control, (levels, places, order), crew)
+        counts = places.copy()
+        starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+        places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
+        threads.run_parallel(runtime.sort_by_level, self.control, (levels, places, order), crew)
+        return order, starts
 
     @property
     def _ids(self) -> np.dtype:
@@ -177,6 +196,8 @@ class Bound:
         control[runtime.WAY], control[runtime.REMAINING] = way, self.graph.m
         control[runtime.ACTIVE], control[runtime.FORM] = len(ids), runtime.LIST
         control[runtime.EDGE_SUM] = self.graph.m
+        if self._schedule:
+            control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         if self.plan.keeps_active:
             self.arrays["queues"][0, : len(ids)] = ids
             if self.plan.sends and len(ids) < self.graph.n:
@@ -216,7 +237,7 @@ class Bound:
 
     @property
     def ended(self) -> bool:
-        return bool(self.control[runtime.DONE]) or self.control[runtime.ACTIVE] == 0
+        return bool(self.control[runtime.DONE]) or int(self.control[runtime.ACTIVE]) == 0
 
     @property
     def edges(self) -> int:

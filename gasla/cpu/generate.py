@@ -31,9 +31,9 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
 
 
 @functools.cache
-def plan(traced_program: Any, id_type: Any, deterministic: bool) -> "Module":
+def plan(traced_program: Any, id_type: Any, deterministic: bool, scheduled: bool) -> "Module":
     """The module of a program, made once."""
-    return Module(traced_program.traced(id_type), deterministic)
+    return Module(traced_program.traced(id_type), deterministic, scheduled)
 
 
 def block(lines: Iterable[str], depth: int) -> str:
@@ -47,23 +47,24 @@ class Module:
 
     traced: Traced
     deterministic: bool = False
+    scheduled: bool = False
 
     def __post_init__(self) -> None:
         t, cls = self.traced, self.traced.program
         self.functions: Mapping[str, Function] = t.functions
         self.gathers = "gather" in t.functions
         self.components = _components(t.gathered_type) if self.gathers else []
-        self.everyone = cls.everyone
+        self.everyone = cls.everyone and not self.scheduled
         self.any = self.gathers and t.monoid.terminal(t.gathered_type) is semirings.ANY  # type: ignore[union-attr]
-        self.absorbs = None if self.deterministic or self.everyone else t.absorbs
+        self.absorbs = None if self.deterministic or self.scheduled or self.everyone else t.absorbs
         if self.absorbs and not _activates_on_change(t, self.absorbs):
             self.absorbs = None
         conflict = t.gathers_what_apply_writes and not self.absorbs
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
         self.doubled = self._conflicting() if conflict and self.everyone else set()
         self.two_phases = conflict and not self.everyone
-        self.active_only = cls.sources == "active" or bool(self.absorbs)
-        self.keeps_active = not self.everyone or self.active_only or "scatter" in t.functions
+        self.active_only = not self.scheduled and (cls.sources == "active" or bool(self.absorbs))
+        self.keeps_active = not self.scheduled and (not self.everyone or self.active_only or "scatter" in t.functions)
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self._may_push()
         self.push_at_once = bool(self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions)
@@ -75,7 +76,7 @@ class Module:
 
     def _may_push(self) -> bool:
         """Whether active vertices may send: one word a value, in any order, and only where that changes nothing."""
-        if self.deterministic or self.everyone or not self.gathers:
+        if self.deterministic or self.scheduled or self.everyone or not self.gathers:
             return False
         single = len(self.components) == 1 and isinstance(self.components[0][1], np.dtype)
         monoid = self.traced.monoid
@@ -114,7 +115,7 @@ class Module:
     @functools.cached_property
     def sends(self) -> bool:
         """Whether out-edges (in the direction of activity) are ever walked."""
-        return not self.everyone or "scatter" in self.functions
+        return not self.scheduled and (not self.everyone or "scatter" in self.functions)
 
     @functools.cached_property
     def degrees(self) -> set[str]:
@@ -124,13 +125,13 @@ class Module:
     def arrays(self) -> list[str]:
         """The array arguments, by name, in order."""
         t = self.traced
-        names = ["control", "counts", "log", "queues", "local"]
+        names = ["control", "counts", "log"] + (["receivers", "starts"] if self.scheduled else ["queues", "local"])
         if self.keeps_active:
             names.append("bits")
         if self.sends:
             names += ["claimed", "receivers"]
-        if self.sends or self.keeps_receivers:
-            names += [] if "receivers" in names else ["receivers"]
+        elif self.keeps_receivers and not self.scheduled:
+            names.append("receivers")
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
         names += [f"v_{n}" for n in t.vertex_types]
@@ -148,7 +149,7 @@ class Module:
     def scalars(self) -> list[str]:
         """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
         t = self.traced
-        return ["queue_size", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
+        return ["queue_size", "receiver_count", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
 
     @functools.cached_property
     def arguments(self) -> str:
@@ -200,12 +201,13 @@ class Module:
 
     # --- pieces of stages ------------------------------------------------------------------------------------------
 
-    def finish(self, at: str, receiver: bool = True, count: bool = True) -> list[str]:
+    def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
         written = self._vertex_function_fields("apply")
-        observers = [*self.traced.aggregates, *(["activate"] if "activate" in self.functions else [])]
+        activates = "activate" in self.functions and not self.scheduled
+        observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
-        changed = set() if "activate" in self.functions else set(written)
+        changed = set() if "activate" in self.functions or self.scheduled else set(written)
         lines = self.loads("vertex", at, "apply")
         lines += self._results("apply", "vertex")
         had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
@@ -264,10 +266,11 @@ class Module:
             "one, zero = np.uint64(1), np.uint64(0)",
             "parity = self_iteration & 1",
             "counters = counts[self_iteration % 3]",
-            "queue, next_queue = queues[parity], queues[1 - parity]",
-            "mine0, mine1 = local[thread, 0], local[thread, 1]",
             "held, received, edges, touched = zero, zero, np.int64(0), np.int64(0)",
         ]
+        if not self.scheduled:
+            lines.append("queue, next_queue = queues[parity], queues[1 - parity]")
+            lines.append("mine0, mine1 = local[thread, 0], local[thread, 1]")
         if self.keeps_active:
             lines.append("active, next_active = bits[parity], bits[1 - parity]")
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
@@ -276,8 +279,8 @@ class Module:
 
     @property
     def epilogue(self) -> list[str]:
-        lines = ["flush(mine0, held, next_queue, counters, NEXT)"]
-        if "receivers" in self.arrays:
+        lines = [] if self.scheduled else ["flush(mine0, held, next_queue, counters, NEXT)"]
+        if "receivers" in self.arrays and not self.scheduled:
             lines.append("flush(mine1, received, receivers, counters, RECEIVED)")
         lines += ["fetch_add(counters, EDGES, edges)", "fetch_add(counters, TOUCHED, touched)"]
         lines += [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
@@ -425,11 +428,13 @@ class Module:
 
     def pull_list(self) -> str:
         then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
-        body = self.over_queue("receivers", "counters[RECEIVED]", 1, [*self.pull_edges(woken=True), *then], "v")
+        body = self.over_queue("receivers", "receiver_count", 1, [*self.pull_edges(woken=True), *then], "v")
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
         return self.stage("gather_list", doc, body)
 
     def _finish_to_list(self, at: str, receiver: bool = True) -> list[str]:
+        if self.scheduled:
+            return self.finish(at, receiver=False)
         return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
 
     def pull_all(self) -> str:
@@ -528,14 +533,14 @@ class Module:
             ((name, kind),) = self.components
             body += _store(name, kind, "v", self.identity)
         body += self._finish_to_list("v", receiver=False)
-        loop = self.over_queue("receivers", "counters[RECEIVED]", 2, body, "v")
+        loop = self.over_queue("receivers", "receiver_count", 2, body, "v")
         return self.stage("apply_list", "Every receiver applies what it gathered; those that activate are listed.", loop)
 
     def release(self) -> str:
         """Clear the claims of the receivers."""
         loop = [
             *self._clear_claims(),
-            *self.over_queue("receivers", "counters[RECEIVED]", 3, ["claims[v >> np.uint64(6)] = zero"], "v"),
+            *self.over_queue("receivers", "receiver_count", 3, ["claims[v >> np.uint64(6)] = zero"], "v"),
         ]
         return self.stage("release", "Forget who was claimed.", loop)
 
@@ -555,7 +560,7 @@ class Module:
         for f in self._vertex_function_fields("post_apply"):
             body += self.stores(f, "v", f"new_of_{f}")
         body = [x.replace("old_", "new_") for x in body] if self.doubled else body
-        loop = self.over_queue("receivers", "counters[RECEIVED]", 5, body, "v")
+        loop = self.over_queue("receivers", "receiver_count", 5, body, "v")
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
     def aggregate(self) -> str:
@@ -568,21 +573,17 @@ class Module:
 
     # --- the loop --------------------------------------------------------------------------------------------------
 
-    def run_loop(self) -> str:
-        """The whole run: one iteration after another until the program stops."""
-        from gasla.cpu import loop
-
-        return loop.text(self)
-
     @functools.cached_property
     def source_text(self) -> str:
         return self.source()
 
     def source(self) -> str:
+        from gasla.cpu import loop
+
         parts = [HEADER.format(name=self.traced.program.__name__), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
         parts += self._reductions()
-        parts.append(self.pull_all())
+        parts += [self.pull_list()] if self.scheduled else [self.pull_all()]
         if self.sends:
             parts += [self.expand(), self.pull_list()]
         if self.pushes:
@@ -598,7 +599,7 @@ class Module:
             parts.append(self.post_apply())
         if self.traced.aggregates:
             parts.append(self.aggregate())
-        parts.append(self.run_loop())
+        parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"
 
     def _function(self, f: Function) -> str:
@@ -674,7 +675,7 @@ def _combine(name: str, monoid: Any, kind: Any) -> str:
 def _components(kind: Any) -> list[tuple[str, Any]]:
     """The arrays that hold gathered values: one, or one for each part of a tuple."""
     if isinstance(kind, TupleType):
-        return [(f"acc_{i}", k) for i, k in enumerate(kind.types)]
+        return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]
 
 
@@ -692,7 +693,7 @@ def _store(array: str, kind: Any, at: str, value: str) -> list[str]:
 
 def _literal(value: Any, kind: Any) -> str:
     if isinstance(kind, TupleType):
-        return "(" + "".join(f"{_literal(v, k)}, " for v, k in zip(value, kind.types)) + ")"
+        return "(" + "".join(f"{_literal(v, k)}, " for v, k in zip(value, kind.items)) + ")"
     if isinstance(kind, VectorType):
         return "(" + "".join(f"{printer.literal(v, kind.dtype)}, " for v in np.broadcast_to(value, kind.length)) + ")"
     return printer.literal(value, kind)
@@ -700,7 +701,7 @@ def _literal(value: Any, kind: Any) -> str:
 
 def _zero(kind: Any) -> str:
     if isinstance(kind, TupleType):
-        return "(" + "".join(f"{_zero(k)}, " for k in kind.types) + ")"
+        return "(" + "".join(f"{_zero(k)}, " for k in kind.items) + ")"
     if isinstance(kind, VectorType):
         return "(" + f"{printer.literal(kind.dtype.type(0), kind.dtype)}, " * kind.length + ")"
     return printer.literal(kind.type(0), kind)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def text(module: "Module") -> str:
     """The source of `run_loop`."""
+    if module.scheduled:
+        return _scheduled(module)
     body = [
         *_begin(module),
         "while size > 0 and self_iteration < limit and control[STOP] == 0 and not done:",
@@ -61,8 +63,46 @@ def _iteration(m: "Module") -> list[str]:
     return [*lines, "self_iteration += 1"]
 
 
+def _scheduled(m: "Module") -> str:
+    """The loop of a run whose receivers are known ahead: iteration i takes `receivers[starts[i]:starts[i + 1]]`."""
+    crew = m.arguments.replace("thread, threads", "thread, crew", 1)
+    stages = ["gather_list", *(["apply_list"] if m.two_phases else [])]
+    stages += ["post_apply"] if "post_apply" in m.functions else []
+    body = [
+        "counters, parity = counts[self_iteration % 3], self_iteration & 1",
+        "if thread == 0:",
+        "    counts[(self_iteration + 1) % 3, :] = 0",
+        "    control[PROGRESS] = self_iteration",
+        *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
+        "receivers = order[starts[self_iteration] : starts[self_iteration + 1]]",
+        "receiver_count = len(receivers)",
+        "crew = 1 if receiver_count < THIN_LIST else threads",
+        *(line for s in stages for line in ("if thread < crew:", f"    {s}({crew})", "barrier(control, threads)")),
+        "if thread == 0 and self_iteration - began < len(log):",
+        "    note(log[self_iteration - began], receiver_count, counters[TOUCHED], DENSE)",
+        "traversed += counters[TOUCHED]",
+        *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
+        *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
+        "self_iteration += 1",
+    ]
+    lines = [
+        "limit, done, traversed = min(control[LAST], len(starts) - 1), False, np.int64(0)",
+        "began = self_iteration = control[ITERATION]",
+        "order = receivers",
+        *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
+        "while self_iteration < limit and control[STOP] == 0 and not done:",
+        *("    " + line for line in body),
+        "if thread == 0:",
+        "    control[ITERATION], control[DONE] = self_iteration, done",
+        "    control[ACTIVE] = len(starts) - 1 - self_iteration",
+        "    control[TOTAL] += traversed",
+    ]
+    return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
+
+
 def _everyone(m: "Module") -> list[str]:
-    return ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
+    lines = ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
+    return [*lines, "receiver_count = counters[RECEIVED]"] if m.keeps_receivers else lines
 
 
 def _choose(m: "Module") -> list[str]:
@@ -86,6 +126,8 @@ def _choose(m: "Module") -> list[str]:
 
 def _dense(m: "Module") -> list[str]:
     lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
+    if m.keeps_receivers:
+        lines.append("receiver_count = counters[RECEIVED]")
     if m.two_phases:
         return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
     return [*lines, "form = BITS"]
@@ -103,13 +145,15 @@ def _sparse(m: "Module") -> list[str]:
     if m.pushes:
         crew_stages.append("push")
         if m.push_at_once:
-            return [*lines, *call("push"), "if counters[RECEIVED] > 0:", *("    " + x for x in call("release"))]
+            return [*lines, *call("push"), "receiver_count = counters[RECEIVED]", "if receiver_count > 0:", *("    " + x for x in call("release"))]
         if not m.absorbs:
             crew_stages += ["release", "apply_list"]
     else:
         crew_stages += ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
     for name in crew_stages:
         lines += call(name)
+        if name in ("push", "expand"):
+            lines.append("receiver_count = counters[RECEIVED]")
     return lines
 
 

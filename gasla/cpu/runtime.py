@@ -9,7 +9,7 @@ from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier
 
 __all__ = [
     "ACTIVE", "BITS", "BUFFER", "CHUNK", "DENSE", "DENSE_CHUNK", "DONE", "EDGES", "EDGE_SUM", "FORM", "ITERATION",
-    "LAST", "LIST", "LISTED", "NEXT", "PROGRESS", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN", "TICKET",
+    "LAST", "LIST", "LISTED", "NEXT", "PROGRESS", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN", "THIN_LIST", "TICKET",
     "TOTAL", "TOUCHED", "WAY", "WIDTH", "append", "barrier", "claim", "clear", "compare_and_swap",
     "dense_is_cheaper", "fetch_add", "fetch_or", "flush", "has", "jit", "load", "note", "np", "prefetch", "store",
     "to_bits", "to_list",
@@ -33,6 +33,7 @@ BUFFER = 1024  # vertices that a thread keeps before it reserves their places in
 CHUNK = 64  # entries of a queue that a thread takes at once
 DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
 THIN = 2048  # edges below which one thread does an iteration alone
+THIN_LIST = 256  # the same for vertices of a schedule, whose edges are not counted
 
 
 @jit
@@ -116,6 +117,26 @@ def clear(thread, threads, bits):
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         bits[0, w] = np.uint64(0)
         bits[1, w] = np.uint64(0)
+
+
+@jit
+def count_levels(thread, threads, control, levels, counts, order):
+    """A counting sort, first half: how many vertices of each level there are in each thread's part."""
+    n = len(levels)
+    for v in range(n * thread // threads, n * (thread + 1) // threads):
+        if levels[v] >= 0:
+            counts[thread, levels[v]] += 1
+
+
+@jit
+def sort_by_level(thread, threads, control, levels, places, order):
+    """Second half: `places[t, l]` is where thread t's first vertex of level l goes; ids stay in order."""
+    n = len(levels)
+    for v in range(n * thread // threads, n * (thread + 1) // threads):
+        level = levels[v]
+        if level >= 0:
+            order[np.uint64(places[thread, level])] = v
+            places[thread, level] += 1
 
 
 @jit

@@ -1,0 +1,1 @@
+"""The algorithms of the library, one a file."""

@@ -1,0 +1,281 @@
+"""Betweenness: for how many pairs of vertices a shortest path leads through each vertex.
+
+Returned is a number a vertex: the sum over pairs (s, t) of the share of shortest paths from s to t that pass v.
+
+From every source: levels; then the number of shortest paths to every vertex, level by level; then, from the last level
+back, what each vertex takes part in. Both sums gather from neighbours that hold 0 until their own level is done, so
+no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): then they are held as m * 2**(512 e).
+
+U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import semirings
+
+from gasla.algorithms.arguments import check_weights, source_vertex
+from gasla.algorithms.bfs import bfs
+from gasla.algorithms.sssp import sssp
+from gasla.graph import Graph, as_graph
+from gasla.program import VertexProgram, edge, vertex
+from gasla.runner import run
+
+UNIT = 2.0**512  # what one step of a wide number's exponent is worth
+WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
+
+
+def _shifted(x, exponent):  # type: ignore[no-untyped-def]
+    """The m that a wide number has with another exponent; 0 where that is larger by two or more."""
+    behind = exponent - x[1]
+    return x[0] * semirings.where(behind == 0, 1.0, semirings.where(behind == 1, 1 / UNIT, 0.0))
+
+
+def _add_wide(x, y):  # type: ignore[no-untyped-def]
+    """The sum of two wide numbers whose m is below 2**256: what is lost is 2**512 times smaller."""
+    top = semirings.maximum(x[1], y[1])
+    total = _shifted(x, top) + _shifted(y, top)
+    large = total >= 2.0**256
+    return semirings.vector(semirings.where(large, total / UNIT, total), top + semirings.where(large, 1.0, 0.0))
+
+
+wide_plus = semirings.Monoid(_add_wide, identity=0, name="wide_plus")
+
+
+class Count(VertexProgram):
+    """paths(v) = sum over in-edges of paths(u), level by level."""
+
+    paths = vertex(np.float64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.paths
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        return {"paths": gathered}
+
+
+class Depend(VertexProgram):
+    """delta(v) = paths(v) * sum over out-edges of (1 + delta(w)) / paths(w), from the last level back."""
+
+    paths = vertex(np.float64)
+    delta = vertex(np.float64)
+    back = vertex(np.float64)
+    direction = "out"
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.back
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        delta = vertex.paths * gathered
+        return {"delta": delta, "back": (1 + delta) / vertex.paths}
+
+
+class WideCount(Count):
+    """The same, in wide numbers."""
+
+    paths = vertex(WIDE)
+    reduce = wide_plus
+
+
+class WideDepend(Depend):
+    """The same, in wide numbers: paths(v) / paths(w) is at most 1, so a sum of such is a plain number."""
+
+    paths = vertex(WIDE)
+    back = vertex(WIDE)
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return _shifted(dst.paths, src.back[1]) * src.back[0]
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        return {"delta": gathered, "back": semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])}
+
+
+class _Tight:
+    """Only edges that lie on a shortest path count."""
+
+    distance = vertex(np.float64)
+    weight = edge(np.float64)
+
+
+class _TightIn(_Tight):
+    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.distance + edge.weight == dst.distance
+
+
+class _TightOut(_Tight):
+    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return dst.distance + edge.weight == src.distance
+
+
+class Steps(_TightIn, VertexProgram):
+    """step(v) = the largest number of edges on a shortest path to v: an order in which to count."""
+
+    step = vertex(np.int32)
+    reduce = semirings.max
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.step + 1
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        return {"step": semirings.maximum(vertex.step, gathered)}
+
+
+class WeightedCount(_TightIn, Count):
+    """Count, over tight edges."""
+
+
+class WeightedDepend(_TightOut, Depend):
+    """Depend, over tight edges."""
+
+
+class WideWeightedCount(_TightIn, WideCount):
+    """WideCount, over tight edges."""
+
+
+class WideWeightedDepend(_TightOut, WideDepend):
+    """WideDepend, over tight edges."""
+
+
+PROGRAMS = {
+    (False, False): (Count, Depend),
+    (False, True): (WideCount, WideDepend),
+    (True, False): (WeightedCount, WeightedDepend),
+    (True, True): (WideWeightedCount, WideWeightedDepend),
+}
+
+
+def betweenness_centrality(
+    graph: Any,
+    *,
+    sources: Iterable[int] | None = None,
+    k: int | None = None,
+    seed: Any = None,
+    normalized: bool = True,
+    weighted: bool = False,
+    endpoints: bool = False,
+) -> np.ndarray:
+    """For each vertex, the sum over pairs (s, t) of the share of shortest paths from s to t that pass it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. A symmetric matrix counts as undirected, each pair once. Parallel edges are
+        different paths.
+    sources : ids, optional
+        Only paths from these vertices are looked at, and the result is scaled to estimate that of all.
+    k : int, optional
+        In place of `sources`: how many to draw at random.
+    seed : int or numpy.random.Generator, optional
+        For drawing them.
+    normalized : bool
+        Divide by the number of pairs.
+    weighted : bool
+        Whether the values are lengths, all positive; otherwise every edge counts as one.
+    endpoints : bool
+        Whether a path's own ends count as passed.
+
+    Returns
+    -------
+    (n,) float64
+        As NetworkX's function of the same name gives; but finite for a single source (whose own value is then 0), and
+        right where the number of shortest paths exceeds float64.
+
+    Raises
+    ------
+    ValueError
+        For sources that are not vertices, or lengths that are not positive.
+
+    References
+    ----------
+    U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> gasla.betweenness_centrality(path)
+    array([0., 1., 0.])
+    """
+    graph = as_graph(graph)
+    weighted = weighted and graph.values is not None
+    if weighted:
+        check_weights(graph, positive=True)
+    chosen = _sources(graph, sources, k, seed)
+    total = np.zeros(graph.n)
+    wide = False
+    for source in chosen:
+        levels, fields = _levels(graph, source, weighted)
+        delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
+        if delta is None:
+            wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
+        if endpoints:
+            reached = levels > 0
+            delta[reached] += 1
+            delta[source] += np.count_nonzero(reached)
+        total += delta
+    return _scale(graph, total, chosen, normalized, endpoints)
+
+
+def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The order in which to count: a level for every reached vertex, 0 for the source; and distances, if weighted."""
+    if not weighted:
+        return bfs(graph, source), {}
+    assert graph.values is not None
+    distances = sssp(graph, source).astype(np.float64)
+    if graph.values.dtype == np.dtype(np.float32):  # sums in float32 may tie where those in float64 do not
+        distances = sssp(Graph.from_csr(graph.out.indptr, graph.out.indices, np.float64(graph.out_values)), source)
+    program = Steps.typed(weight=graph.values.dtype)
+    steps = run(program, graph, active=[source], distance=distances).step
+    return np.where(np.isfinite(distances), steps, -1), {"distance": distances}
+
+
+def _accumulate(
+    graph: Graph, source: int, levels: np.ndarray, weighted: bool, wide: bool, fields: dict[str, np.ndarray]
+) -> np.ndarray | None:
+    """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
+    count, depend = PROGRAMS[weighted, wide]
+    if weighted:
+        assert graph.values is not None
+        count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
+    paths = np.zeros((graph.n, 2) if wide else graph.n)
+    paths[source, ...] = (1, 0) if wide else 1
+    order = np.where(levels == 0, -1, levels)
+    paths = run(count, graph, schedule=order, paths=paths, **fields).paths
+    if not wide and not np.isfinite(paths.max(initial=0)):
+        return None
+    last = int(levels.max(initial=0))
+    back = np.where(levels > 0, last - levels, -1)
+    return run(depend, graph, schedule=back, paths=paths, **fields).delta
+
+
+def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
+    if sources is not None and k is not None:
+        raise ValueError("sources and k were both given; expected one of them")
+    if sources is not None:
+        chosen = [source_vertex(graph, s) for s in sources]
+        if len(set(chosen)) != len(chosen):
+            raise ValueError("a vertex appears twice among the sources; expected each once")
+        return chosen
+    if k is None:
+        return list(range(graph.n))
+    if not 0 < k <= graph.n:
+        raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
+    return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
+
+
+def _scale(graph: Graph, total: np.ndarray, chosen: list[int], normalized: bool, endpoints: bool) -> np.ndarray:
+    """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own."""
+    ends = graph.n if endpoints else graph.n - 1
+    if ends < 2 or not chosen:
+        return total
+    sampled = len(chosen) < graph.n
+    looked_at = np.full(graph.n, float(len(chosen) if sampled else ends))
+    if sampled and not endpoints:
+        looked_at[chosen] = max(len(chosen) - 1, 1)
+    if normalized:
+        return total / (looked_at * (ends - 1))
+    return total * ends / (looked_at * (2 if graph.is_symmetric else 1))

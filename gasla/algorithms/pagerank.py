@@ -1,0 +1,293 @@
+"""PageRank: where a random surfer is who follows an edge, and at times jumps.
+
+Returned are ranks (they sum to 1), and whether and how fast they settled.
+
+Every vertex gathers its in-neighbours' shares, rank over out-degree (or split by weight), in every iteration. Ranks of
+vertices without out-edges are gathered by an aggregate and dealt out again; another aggregate is the change in L1 that
+ends the run.
+
+L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
+The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import semirings
+
+from gasla.algorithms.arguments import check_weights
+from gasla.graph import Graph, as_graph
+from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
+from gasla.runner import ConvergenceWarning, run
+
+
+class Uniform(VertexProgram):
+    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u))."""
+
+    rank = vertex(np.float64)
+    share = vertex(np.float64)
+    alpha = parameter(np.float64, 0.85)
+    tolerance = parameter(np.float64, 1e-6)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.share
+
+    def jump(self, vertex):  # type: ignore[no-untyped-def]
+        """What comes other than along an edge."""
+        return (1 - self.alpha + self.alpha * self.lost) / self.n  # type: ignore[attr-defined]
+
+    def split(self, vertex, rank):  # type: ignore[no-untyped-def]
+        """What each out-edge carries of a rank."""
+        return semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        rank = self.jump(vertex) + self.alpha * gathered
+        return {"rank": rank, "share": self.split(vertex, rank)}
+
+    def dangles(self, vertex):  # type: ignore[no-untyped-def]
+        return vertex.out_degree == 0
+
+    @aggregate(semirings.plus)
+    def lost(self, before, after):  # type: ignore[no-untyped-def]
+        return semirings.where(self.dangles(after), after.rank, 0)
+
+    @aggregate(semirings.plus)
+    def residual(self, before, after):  # type: ignore[no-untyped-def]
+        return abs(after.rank - before.rank)
+
+    def stop(self):  # type: ignore[no-untyped-def]
+        return self.residual < self.tolerance
+
+
+class Personal(Uniform):
+    """The surfer jumps to some vertices more than to others, and from a dead end to yet others."""
+
+    home = vertex(np.float64)
+    refuge = vertex(np.float64)
+
+    def jump(self, vertex):  # type: ignore[no-untyped-def]
+        return (1 - self.alpha) * vertex.home + self.alpha * self.lost * vertex.refuge  # type: ignore[attr-defined]
+
+
+class _Weighted:
+    """Out-edges carry rank in proportion to their weights; `inverse` is one over the weights' sum, 0 where that is 0."""
+
+    inverse = vertex(np.float64)
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.share * edge.weight
+
+    def split(self, vertex, rank):  # type: ignore[no-untyped-def]
+        return rank * vertex.inverse
+
+    def dangles(self, vertex):  # type: ignore[no-untyped-def]
+        return vertex.inverse == 0
+
+
+class WeightedUniform(_Weighted, Uniform):
+    """Uniform, by weight."""
+
+
+class WeightedPersonal(_Weighted, Personal):
+    """Personal, by weight."""
+
+
+class Unnormalised(VertexProgram):
+    """rank(v) = 1 - alpha + alpha * (sum of share(u)); a vertex that moved by more than the tolerance wakes others."""
+
+    rank = vertex(np.float64)
+    share = vertex(np.float64)
+    alpha = parameter(np.float64, 0.85)
+    tolerance = parameter(np.float64, 1e-6)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.share
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        rank = 1 - self.alpha + self.alpha * gathered
+        return {"rank": rank, "share": semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)}
+
+    def activate(self, before, after):  # type: ignore[no-untyped-def]
+        return abs(after.rank - before.rank) > self.tolerance
+
+    @aggregate(semirings.max)
+    def residual(self, before, after):  # type: ignore[no-untyped-def]
+        return abs(after.rank - before.rank)
+
+
+class PageRankResult(NamedTuple):
+    """Ranks, how many iterations they took, the last iteration's change, and whether that met the tolerance."""
+
+    ranks: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+
+
+def pagerank(
+    graph: Any,
+    *,
+    alpha: float = 0.85,
+    personalization: Any = None,
+    nstart: Any = None,
+    dangling: Any = None,
+    weighted: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    normalized: bool = True,
+    dtype: Any = None,
+) -> PageRankResult:
+    """PageRank of every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j.
+    alpha : float
+        How likely the surfer follows an edge rather than jumps; 0 to 1.
+    personalization : (n,) array or dict of vertex to number, optional
+        Where jumps lead, in proportion; by default everywhere alike.
+    nstart : (n,) array or dict, optional
+        Where to start; by default everywhere alike.
+    dangling : (n,) array or dict, optional
+        Where the rank of vertices without out-edges goes; by default as jumps do.
+    weighted : bool
+        Whether the matrix's values divide a vertex's rank among its out-edges; otherwise all get the same.
+    tol : float
+        The run ends when the ranks change by less than this in all (L1), whatever the number of vertices.
+    max_iter : int
+        The run ends at the latest after this many iterations, with a warning.
+    normalized : bool
+        False gives VertexAPI2's form: `rank = 1 - alpha + alpha * (sum of shares)`, without dealing out the rank of
+        dangling vertices; a vertex that moves by no more than `tol` wakes nobody. Unweighted, not personal.
+    dtype : float32 or float64, optional
+        Of the ranks: by default that of the values if they are used and floating-point, else float64.
+
+    Returns
+    -------
+    PageRankResult(ranks, iterations, residual, converged)
+        `residual` is the L1 change of the last iteration (without normalisation, the largest change of one vertex).
+
+    Raises
+    ------
+    ValueError
+        For NaN or negative weights, or parameters outside their range.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not met.
+
+    References
+    ----------
+    L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> A = csr_array(np.array([[0, 1, 1], [0, 0, 1], [1, 0, 0]]))
+    >>> result = gasla.pagerank(A)
+    >>> result.ranks.round(3), result.converged
+    (array([0.388, 0.215, 0.397]), True)
+    """
+    graph = as_graph(graph)
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is {alpha}; expected a number from 0 to 1")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
+    if max_iter < 0:
+        raise ValueError(f"max_iter is {max_iter}; expected 0 or more")
+    weighted = weighted and graph.values is not None and normalized
+    kind = _rank_type(graph, weighted, dtype)
+    if graph.n == 0:
+        return PageRankResult(np.zeros(0, kind), 0, 0.0, True)
+    chosen = [("personalization", personalization), ("dangling", dangling), ("nstart", nstart)]
+    if normalized:
+        personal, refuge, start = (None if x is None else _distribution(graph, x, name) for name, x in chosen)
+        program, fields = _prepare(graph, weighted, kind, personal, refuge, start)
+    else:
+        given = [name for name, x in chosen if x is not None]
+        if given:
+            raise ValueError(f"{given[0]} was given with normalized=False, which has none; leave one of them out")
+        program, fields = Unnormalised.typed(rank=kind, share=kind), _shares(graph, np.full(graph.n, 1 - alpha, kind))
+    result = run(program(alpha=alpha, tolerance=tol), graph, max_iterations=max_iter, **fields)
+    if not result.converged:
+        warnings.warn(
+            f"the ranks still changed by {result.residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return PageRankResult(result.rank, result.iterations, float(result.residual), result.converged)
+
+
+def _rank_type(graph: Graph, weighted: bool, dtype: Any) -> np.dtype:
+    if dtype is not None:
+        kind = np.dtype(dtype)
+        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(f"dtype is {kind}; expected float32 or float64")
+        return kind
+    if weighted and graph.values is not None and graph.values.dtype.kind == "f":
+        return graph.values.dtype
+    return np.dtype(np.float64)
+
+
+def _prepare(
+    graph: Graph, weighted: bool, kind: np.dtype, home: Any, refuge: Any, start: Any
+) -> tuple[type[VertexProgram], dict[str, np.ndarray]]:
+    """The program for the arguments, and the arrays that it starts with."""
+    personal = home is not None or refuge is not None
+    rank = np.full(graph.n, 1 / graph.n, kind) if start is None else start.astype(kind)
+    types: dict[str, Any] = {"rank": kind, "share": kind}
+    fields = {} if weighted else _shares(graph, rank)
+    if personal:
+        uniform = np.full(graph.n, 1 / graph.n)
+        fields["home"] = uniform if home is None else home
+        fields["refuge"] = fields["home"] if refuge is None else refuge
+    if weighted:
+        check_weights(graph, least=0)
+        assert graph.values is not None
+        types["weight"], types["inverse"] = graph.values.dtype, kind
+        total = _row_sums(graph)
+        inverse = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
+        fields |= {"rank": rank, "share": (rank * inverse).astype(kind), "inverse": inverse.astype(kind)}
+    program = ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
+    return program.typed(**types), fields
+
+
+def _shares(graph: Graph, rank: np.ndarray) -> dict[str, np.ndarray]:
+    degrees = graph.out_degrees
+    share = np.divide(rank, degrees, out=np.zeros_like(rank), where=degrees > 0, casting="same_kind")
+    return {"rank": rank, "share": share}
+
+
+def _row_sums(graph: Graph) -> np.ndarray:
+    """The sum of every vertex's out-weights, in float64."""
+    from scipy.sparse import csr_array
+
+    values = graph.out_values
+    rows = csr_array((values, graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
+    return np.asarray(rows @ np.ones(graph.n), np.float64)
+
+
+def _distribution(graph: Graph, given: Any, name: str) -> np.ndarray:
+    """An array or a dict of numbers, scaled to sum to 1."""
+    if isinstance(given, dict):
+        array = np.zeros(graph.n)
+        for v, x in given.items():
+            if not 0 <= v < graph.n:
+                raise ValueError(f"{name} names vertex {v}, outside a graph of {graph.n} vertices")
+            array[v] = x
+    else:
+        array = np.asarray(given, np.float64)
+    if array.shape != (graph.n,):
+        raise ValueError(f"{name} has shape {array.shape}; expected ({graph.n},), one number a vertex")
+    total = array.sum()
+    if not (np.isfinite(total) and total > 0 and array.min() >= 0):
+        raise ValueError(f"{name} has negative or no finite numbers, or only zeros; expected some positive numbers")
+    return array / total

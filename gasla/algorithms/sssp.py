@@ -1,0 +1,185 @@
+"""Shortest paths from one vertex, with weights.
+
+Returned are distances (infinite where the source does not reach) and, on request, parents.
+
+The reduction is `min` over `distance(u) + weight(u, v)`, and a vertex that came nearer wakes its out-neighbours. As
+the distance is the priority, near vertices go first (delta-stepping): a bucket of width delta at a time. With negative
+weights there is no priority, and as many rounds as vertices mean a negative cycle.
+
+U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
+"""
+
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import semirings
+
+from gasla.algorithms.arguments import check_weights, float_type, source_vertex
+from gasla.graph import Graph, as_graph
+from gasla.program import ID, VertexProgram, edge, vertex
+from gasla.runner import run
+
+
+class AnyOrder(VertexProgram):
+    """distance(v) = min over in-edges of distance(u) + weight."""
+
+    distance = vertex(np.float64, init=np.inf)
+    weight = edge(np.float64)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.distance + edge.weight
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        return {"distance": semirings.minimum(vertex.distance, gathered)}
+
+
+class NearFirst(AnyOrder):
+    """The same, near vertices first."""
+
+    def priority(self, vertex):  # type: ignore[no-untyped-def]
+        return vertex.distance
+
+
+class Tight(VertexProgram):
+    """parent(v) = some u strictly nearer with distance(u) + weight = distance(v)."""
+
+    distance = vertex(np.float64)
+    parent = vertex(ID, init=-1)
+    weight = edge(np.float64)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):  # type: ignore[no-untyped-def]
+        return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
+
+    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return (src.distance + edge.weight == dst.distance) & (src.distance < dst.distance)
+
+    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.id
+
+    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+        return {"parent": gathered}
+
+
+class TightLevels(Tight):
+    """A search along tight edges, for vertices that only edges of no length lead to."""
+
+    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+        return src.distance + edge.weight == dst.distance
+
+
+class SSSPResult(NamedTuple):
+    """Distances and parents of a shortest-path search."""
+
+    distances: np.ndarray
+    parents: np.ndarray
+
+
+@overload
+def sssp(graph: Any, source: int, *, parents: Literal[False] = ..., delta: float | None = ...) -> np.ndarray: ...
+@overload
+def sssp(graph: Any, source: int, *, parents: Literal[True], delta: float | None = ...) -> SSSPResult: ...
+
+
+def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None = None) -> np.ndarray | SSSPResult:
+    """Length of a shortest path from `source` to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the length of the edge i -> j; stored zeros are edges of length 0. A graph without values has
+        edges of length 1. Negative lengths are allowed where no cycle that the source reaches is negative.
+    source : int
+        Where to start.
+    parents : bool
+        Also return a vertex before each one on a shortest path.
+    delta : float, optional
+        Width of a bucket of distances; by default twice the mean length over the mean degree.
+
+    Returns
+    -------
+    distances : (n,) float
+        Infinite where the source does not reach. float32 for float32 lengths, else float64.
+    SSSPResult(distances, parents)
+        With `parents=True`. The source is its own parent; -1 where it does not reach.
+
+    Raises
+    ------
+    ValueError
+        If the source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative.
+
+    References
+    ----------
+    U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> A = csr_array(np.array([[0, 2, 7, 0], [0, 0, 3, 0], [0, 0, 0, 0], [1, 0, 0, 0]], np.float32))
+    >>> gasla.sssp(A, 0)
+    array([ 0.,  2.,  5., inf], dtype=float32)
+    >>> gasla.sssp(A, 0, parents=True).parents
+    array([ 0,  0,  1, -1], dtype=int32)
+    """
+    graph = as_graph(graph)
+    source = source_vertex(graph, source)
+    negative = check_weights(graph)
+    if delta is not None and not delta > 0:
+        raise ValueError(f"delta is {delta}; expected a positive length")
+    kind = float_type(graph)
+    start = np.full(graph.n, np.inf, kind)
+    start[source] = 0
+    values = graph.values
+    program = AnyOrder if negative else NearFirst
+    types = {"distance": kind, "weight": kind if values is None else values.dtype}
+    limit = graph.n if negative else None
+    result = run(
+        program.typed(**types), graph, active=[source], distance=start, delta=delta, max_iterations=limit
+    )
+    if not result.converged:
+        vertex = _on_cycle(graph, result.distance)
+        raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
+    if not parents:
+        return result.distance
+    return SSSPResult(result.distance, _parents(graph, source, result.distance, types))
+
+
+def _parents(graph: Graph, source: int, distances: np.ndarray, types: dict[str, Any]) -> np.ndarray:
+    """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last."""
+    start = np.full(graph.n, -1, graph.id_dtype)
+    start[source] = source
+    fields: dict[str, Any] = {"distance": distances, "parent": start}
+    found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
+    missing = np.isfinite(distances) & (found < 0)
+    if not missing.any():
+        return found
+    fields["parent"] = found
+    return run(TightLevels.typed(**types), graph, active=np.flatnonzero(found >= 0), **fields).parent
+
+
+def _on_cycle(graph: Graph, distances: np.ndarray) -> int:
+    """A vertex on a negative cycle: further rounds, keeping who was last to improve whom, until that has a circle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    assert graph.out_values is not None
+    n, distances = graph.n, np.asarray(distances, np.float64)
+    rows, columns = np.repeat(np.arange(n), np.diff(graph.out.indptr)), graph.out.indices
+    improver = np.arange(n)
+    while True:
+        offers = distances[rows] + graph.out_values
+        order = np.lexsort((offers, columns))
+        best = order[np.flatnonzero(np.diff(columns[order], prepend=-1))]  # the least offer to each vertex
+        best = best[offers[best] < distances[columns[best]]]
+        improver[columns[best]] = rows[best]
+        distances[columns[best]] = offers[best]
+        moved = np.flatnonzero(improver != np.arange(n))
+        links = csr_array((np.ones(len(moved)), (improver[moved], moved)), shape=(n, n))
+        _, labels = connected_components(links, connection="strong")
+        cycles = np.flatnonzero(np.bincount(labels)[labels] > 1)
+        loops = best[rows[best] == columns[best]]
+        if len(cycles) or len(loops):
+            return int(cycles[0] if len(cycles) else rows[loops[0]])
