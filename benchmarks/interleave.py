@@ -1,0 +1,54 @@
+"""Timing in turns: every contestant once a round, so that a machine whose speed wanders is equally unfair to all."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+
+PAUSE = 0.02  # seconds between two calls: threads of the last one that still wait in a loop go to sleep
+HOPELESS = 3.0  # a contestant this many times slower than the fastest is timed once, and no more
+
+
+def interleaved(
+    contestants: Mapping[str, Callable[[int], object]], rounds: int, budget: float, keep: frozenset[str] = frozenset()
+) -> dict[str, list[float]]:
+    """Return the seconds of every contestant's calls.
+
+    Parameters
+    ----------
+    contestants
+        Functions of the round's number, by name.
+    rounds
+        How many rounds there are at most.
+    budget
+        Seconds after which no new round begins.
+    keep
+        Who is timed in every round, however slow.
+    """
+    names = list(contestants)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    end = time.perf_counter() + budget
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(rounds):
+            shift = number % len(names)
+            for name in names[shift:] + names[:shift]:
+                time.sleep(PAUSE)
+                seconds[name].append(_time(contestants[name], number))
+            fastest = min(times[-1] for name, times in seconds.items() if name not in keep or len(contestants) == 1)
+            names = [name for name in names if name in keep or seconds[name][-1] <= HOPELESS * fastest]
+            if time.perf_counter() > end:
+                break
+    finally:
+        gc.enable()
+    return seconds
+
+
+def _time(call: Callable[[int], object], number: int) -> float:
+    start = time.perf_counter()
+    result = call(number)
+    elapsed = time.perf_counter() - start
+    del result
+    return elapsed

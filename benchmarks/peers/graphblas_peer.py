@@ -1,0 +1,250 @@
+"""python-graphblas over SuiteSparse:GraphBLAS, with the algorithms of LAGraph written in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import graphblas as gb
+import numpy as np
+from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring
+from graphblas.dtypes import FP32, FP64, INT32, INT64
+from scipy.sparse import csr_array
+
+from benchmarks.graphs import BenchmarkGraph
+from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
+
+ANY_SECONDI = semiring.ss.any_secondi[INT32]
+MIN_PLUS = semiring.min_plus[FP32]
+MIN_SECOND = semiring.min_second[INT32]
+PLUS_SECOND = semiring.plus_second[FP32]
+PLUS_FIRST = semiring.plus_first[FP64]
+PLUS_PAIR = semiring.plus_pair[INT64]
+BUCKET = (
+    1 / 8
+)  # width of a delta-stepping bucket, as a share of the largest weight: the fastest of 1/16 to 1/2 on R-MAT
+SAMPLED_EDGES = 4  # edges a vertex in the first phase of FastSV
+
+
+class GraphBLAS:
+    """Direction-optimising BFS, delta-stepping, PageRank, FastSV, Sandia LUT and batched Brandes."""
+
+    name = "graphblas"
+    threads = THREADS
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        gb.ss.config["nthreads"] = THREADS
+        self.graph = graph
+        self.n = graph.matrix.shape[0]
+
+    @cached_property
+    def pattern(self) -> Matrix:
+        """The edges, all with the same stored value: the fastest form for what ignores weights."""
+        return _matrix(self.graph.matrix, np.array([1], np.int32), iso=True)
+
+    @cached_property
+    def degrees(self) -> Vector:
+        return Vector.from_dense(np.diff(self.graph.matrix.indptr).astype(np.int64))
+
+    @cached_property
+    def light_and_heavy(self) -> tuple[Matrix, Matrix, float]:
+        """The edges of at most one bucket's width, the others, and that width."""
+        weights = _matrix(self.graph.matrix, self.graph.matrix.data)
+        delta = float(np.ceil(BUCKET * self.graph.matrix.data.max()))
+        return (
+            weights.select(select.valuele, _fp32(delta)).new(),
+            weights.select(select.valuegt, _fp32(delta)).new(),
+            delta,
+        )
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        """Return a vector as an array, its missing entries as -1; numbers and arrays as they are."""
+        return result.to_dense(fill_value=-1) if isinstance(result, Vector) else result
+
+    def bfs(self, source: int) -> Vector:
+        """LAGr_BreadthFirstSearch: any_secondi over the frontier; pushes, and pulls while the frontier is wide."""
+        A, n = self.pattern, self.n
+        parents, frontier, degrees = Vector(INT32, n), Vector(INT32, n), Vector(INT64, n)
+        parents.ss.config["sparsity_control"] = {"bitmap", "full"}
+        parents[source] = frontier[source] = source
+        unexplored, size, last, push = A.nvals, 1, 0, True
+        while size:
+            if push and size > last:
+                degrees.clear()
+                degrees(frontier.S) << self.degrees
+                edges = degrees.reduce().get(0)
+                unexplored -= edges
+                push = edges <= unexplored / 8
+            elif not push:
+                push = size < last and size <= n / 512
+            frontier.ss.config["sparsity_control"] = {"sparse"} if push else {"bitmap"}
+            frontier(~parents.S, replace=True) << ANY_SECONDI(frontier @ A if push else A @ frontier)
+            parents(frontier.S) << frontier
+            last, size = size, frontier.nvals
+        return parents
+
+    def sssp(self, source: int) -> Vector:
+        """LAGr_SingleSourceShortestPath: delta-stepping, light edges until the bucket is settled, then the heavy."""
+        light, heavy, delta = self.light_and_heavy
+        distances = Vector.from_dense(np.full(self.n, np.inf, np.float32))
+        distances[source] = 0
+        bucket = Vector(FP32, self.n)
+        bucket[source] = 0
+        low, high = 0.0, delta
+        while True:
+            while bucket.nvals:
+                bucket << select.valuelt(_relax(bucket, light, distances), _fp32(high))
+            settled = select.valuege(distances, _fp32(low)).new()
+            settled << select.valuelt(settled, _fp32(high))
+            _relax(settled, heavy, distances)
+            rest = select.valuege(distances, _fp32(high)).new()
+            nearest = rest.reduce(monoid.min).get(np.inf)
+            if nearest == np.inf:
+                return distances
+            low, high = high, (nearest // delta + 1) * delta
+            bucket << select.valuelt(rest, _fp32(high))
+
+    def pagerank(self) -> Vector:
+        """LAGr_PageRank: plus_second over ranks divided by degrees; the ranks of sinks are spread evenly."""
+        A, n = self.pattern, self.n
+        degrees = np.diff(self.graph.matrix.indptr)
+        divisor = Vector.from_dense((np.maximum(degrees, 1) / DAMPING).astype(np.float32))
+        sinks = np.flatnonzero(degrees == 0)
+        is_sink = Vector.from_coo(sinks, True, size=n)
+        ranks = Vector.from_dense(np.full(n, 1 / n, np.float32))
+        sink_ranks, shares = Vector(FP32, n), Vector(FP32, n)
+        for _ in range(PAGERANK_ITERATIONS):
+            sink_ranks(is_sink.S, replace=True) << ranks
+            teleport = (1 - DAMPING + DAMPING * sink_ranks.reduce().get(0)) / n
+            shares << ranks.ewise_mult(divisor, binary.truediv[FP32])
+            ranks[:] << _fp32(teleport)
+            ranks(binary.plus[FP32]) << PLUS_SECOND(A @ shares)
+        return ranks
+
+    def components(self) -> np.ndarray:
+        """LG_CC_FastSV6: hook and shortcut over a few edges a vertex, then over those outside the largest tree."""
+        indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices
+        parent = np.arange(self.n, dtype=np.int32)
+        if len(indices) > 2 * SAMPLED_EDGES * self.n:
+            kept = np.minimum(np.diff(indptr), SAMPLED_EDGES)
+            parent = _fast_sv(*_some_edges(indptr, indices, indptr[:-1], kept), parent)
+            sample = parent[np.random.default_rng(0).integers(0, self.n, 864)]
+            largest = np.bincount(sample).argmax()
+            rest = np.flatnonzero(parent != largest)
+            sub_indptr, sub_indices = _some_edges(indptr, indices, indptr[rest], np.diff(indptr)[rest])
+            if len(sub_indices) == 0:
+                return parent
+            outside = csr_array(
+                (np.ones(len(sub_indices), np.int8), sub_indices, sub_indptr), shape=(len(rest), self.n)
+            ).tocoo()
+            row, column = rest[outside.coords[0]].astype(np.int32), outside.coords[1]
+            both = csr_array(
+                (np.ones(2 * len(row), np.int8), (np.append(row, column), np.append(column, row))), shape=(self.n,) * 2
+            )
+            return _fast_sv(both.indptr, both.indices, parent)
+        return _fast_sv(indptr, indices, parent, self.pattern)
+
+    def triangles(self) -> int:
+        """LAGr_TriangleCount: Sandia LUT, sorted by degree first where the degrees are skewed."""
+        A, degrees = self.pattern, np.diff(self.graph.matrix.indptr)
+        if degrees.mean() > 4 * np.median(degrees):
+            order = np.argsort(degrees, kind="stable")
+            A = A[order, order].new()
+        lower, upper = A.select(select.tril, -1).new(), A.select(select.triu, 1).new()
+        counts = Matrix(INT64, self.n, self.n)
+        counts(lower.S) << PLUS_PAIR(lower @ upper.T)
+        return counts.reduce_scalar().get(0)
+
+    def betweenness(self, sources: list[int]) -> np.ndarray:
+        """LAGr_Betweenness: numbers of shortest paths forward, dependencies backward, for all sources at once."""
+        A, k, n = self.pattern, len(sources), self.n
+        rows = np.arange(k)
+        paths = Matrix.from_coo(rows, sources, np.ones(k), nrows=k, ncols=n)
+        paths.ss.config["sparsity_control"] = {"bitmap", "full"}
+        frontier = Matrix(FP64, k, n)
+        frontier(~paths.S) << PLUS_FIRST(paths @ A)
+        levels = []
+        last_pull = False
+        while frontier.nvals:
+            levels.append(frontier.dup(bool))
+            paths(binary.plus) << frontier
+            size = frontier.nvals / (k * n)
+            last_pull = size > (0.06 if last_pull else 0.10)
+            frontier.ss.config["sparsity_control"] = {"bitmap"} if last_pull else {"sparse", "hypersparse"}
+            frontier(~paths.S, replace=True) << PLUS_FIRST(frontier @ (A.T if last_pull else A))
+        update = Matrix.from_dense(np.ones((k, n)))
+        W = Matrix(FP64, k, n)
+        for depth in range(len(levels) - 1, 0, -1):
+            W(levels[depth].S, replace=True) << update.ewise_mult(paths, binary.truediv)
+            wide, wider = (levels[d].nvals / (k * n) for d in (depth, depth - 1))
+            pull = wide > 0.10 and wide > wider
+            W.ss.config["sparsity_control"] = {"bitmap"} if pull else {"sparse", "hypersparse"}
+            W(levels[depth - 1].S, replace=True) << PLUS_FIRST(W @ (A.T if pull else A))
+            update(binary.plus) << W.ewise_mult(paths, binary.times)
+        return update.reduce_columnwise().new().to_dense() - k
+
+
+def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:
+    n = A.shape[0]
+    return Matrix.ss.import_csr(
+        nrows=n,
+        ncols=n,
+        indptr=A.indptr.astype(np.uint64),
+        col_indices=A.indices.astype(np.uint64),
+        values=values.copy(),
+        is_iso=iso,
+        sorted_cols=True,
+    )
+
+
+def _fp32(x: float) -> Scalar:
+    """A typed scalar: with a plain Python number, selecting from an FP32 vector goes wrong without a word."""
+    return Scalar.from_value(np.float32(x))
+
+
+def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
+    """Lower the distances over these edges; return those that fell."""
+    candidates = Vector(FP32, distances.size)
+    candidates << MIN_PLUS(bucket @ edges)
+    better = candidates.ewise_mult(distances, binary.lt).new()
+    candidates(better.V, replace=True) << candidates
+    distances(candidates.S) << candidates
+    return candidates
+
+
+def _some_edges(
+    indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, count: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that start at `first`, cut to `count` entries each, as indptr and indices of their own."""
+    ends = np.cumsum(count)
+    positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - count), count)
+    return np.append(0, ends), indices[positions]
+
+
+def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Matrix | None = None) -> np.ndarray:
+    """Return every vertex's root: hook to the smallest grandparent of a neighbour until no grandparent changes."""
+    n = len(parent)
+    if A is None:
+        A = Matrix.ss.import_csr(
+            nrows=n, ncols=n, indptr=indptr.astype(np.uint64), col_indices=indices.astype(np.uint64),
+            values=np.array([1], np.int32), is_iso=True,
+        )  # fmt: skip
+    one_a_row = np.arange(n + 1, dtype=np.uint64)
+    grandparent = Vector.from_dense(parent)
+    smallest = Vector.from_dense(parent)
+    parents = Vector.from_dense(parent)
+    while True:
+        smallest(binary.min) << MIN_SECOND(A @ grandparent)
+        hooks = Matrix.ss.import_csr(
+            nrows=n, ncols=n, indptr=one_a_row.copy(), col_indices=parent.astype(np.uint64),
+            values=np.array([1], np.int32), is_iso=True, sorted_cols=True,
+        )  # fmt: skip
+        parents(binary.min) << semiring.min_first[INT32](smallest @ hooks)
+        parents << parents.ewise_add(smallest, binary.min)
+        parents << parents.ewise_add(grandparent, binary.min)
+        parent = parents.to_dense()
+        new = parent[parent]
+        if np.array_equal(new, grandparent.to_dense()):
+            return new
+        grandparent = Vector.from_dense(new)

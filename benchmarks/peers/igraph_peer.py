@@ -1,0 +1,53 @@
+"""python-igraph. One thread."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import igraph
+import numpy as np
+from scipy.sparse import triu
+
+from benchmarks.graphs import BenchmarkGraph
+
+
+class Igraph:
+    """igraph's own algorithms; its PageRank is missing because it cannot run a given number of iterations."""
+
+    name = "igraph"
+    threads = 1
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.matrix = graph.matrix
+
+    @cached_property
+    def upper(self) -> Any:
+        return triu(self.matrix, 1).tocoo()
+
+    @cached_property
+    def native(self) -> igraph.Graph:
+        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords))
+
+    @cached_property
+    def weights(self) -> list[float]:
+        return self.upper.data.tolist()
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        return np.array(result) if isinstance(result, list) else result
+
+    def bfs(self, source: int) -> list[int]:
+        return self.native.bfs(source)[2]
+
+    def sssp(self, source: int) -> list[float]:
+        return self.native.distances(source, weights=self.weights)[0]
+
+    def components(self) -> list[int]:
+        return self.native.connected_components().membership
+
+    def triangles(self) -> int:
+        return len(self.native.list_triangles())
+
+    def betweenness(self, sources: list[int]) -> list[float]:
+        return self.native.betweenness(sources=sources)

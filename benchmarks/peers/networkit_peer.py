@@ -1,0 +1,70 @@
+"""NetworKit."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import networkit as nk
+import numpy as np
+from scipy.sparse import triu
+
+from benchmarks.graphs import BenchmarkGraph
+from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
+
+
+class NetworKit:
+    """NetworKit's own algorithms; its betweenness draws its sources itself, so that cell is missing."""
+
+    name = "networkit"
+    threads = THREADS
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        nk.setNumberOfThreads(THREADS)
+        self.matrix = graph.matrix
+
+    def _graph(self, weighted: bool) -> nk.Graph:
+        upper = triu(self.matrix, 1).tocoo()
+        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in upper.coords)
+        data = upper.data.astype(np.float64)
+        return nk.GraphFromCoo((data, (row, column)), n=self.matrix.shape[0], weighted=weighted)
+
+    @cached_property
+    def unweighted(self) -> nk.Graph:
+        return self._graph(weighted=False)
+
+    @cached_property
+    def weighted(self) -> nk.Graph:
+        return self._graph(weighted=True)
+
+    @cached_property
+    def indexed(self) -> nk.Graph:
+        graph = self._graph(weighted=False)
+        graph.indexEdges()
+        return graph
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        return np.array(result) if isinstance(result, list) else result
+
+    def sssp(self, source: int) -> list[float]:
+        search = nk.distance.Dijkstra(self.weighted, source, storePaths=False)
+        search.run()
+        return search.getDistances()
+
+    def pagerank(self) -> list[float]:
+        """Return ranks that sum to less than one where a vertex has no edge."""
+        ranking = nk.centrality.PageRank(self.unweighted, DAMPING, 0.0)
+        ranking.maxIterations = PAGERANK_ITERATIONS
+        ranking.run()
+        return ranking.scores()
+
+    def components(self) -> list[int]:
+        search = nk.components.ParallelConnectedComponents(self.unweighted)
+        search.run()
+        return search.getPartition().getVector()
+
+    def triangles(self) -> int:
+        score = nk.sparsification.TriangleEdgeScore(self.indexed)
+        score.run()
+        return sum(score.scores()) // 3

@@ -1,0 +1,70 @@
+"""SciPy: scipy.sparse.csgraph, and sparse products where csgraph has no such algorithm. One thread."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, tril
+from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
+
+from benchmarks.graphs import BenchmarkGraph
+from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
+
+LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
+
+
+class SciPy:
+    """Breadth-first order, Dijkstra, power iteration, connected components and L @ L under the mask L."""
+
+    name = "scipy"
+    threads = 1
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.graph = graph
+        self.n = graph.matrix.shape[0]
+        if self._degrees_squared() > LARGEST_PRODUCT:
+            self.triangles = None
+
+    @cached_property
+    def pattern(self) -> csr_array:
+        return self.graph.pattern
+
+    @cached_property
+    def weights(self) -> csr_array:
+        """The weights as csgraph wants them; it would convert them in every call."""
+        return self.graph.matrix.astype(np.float64)
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        return result
+
+    def _degrees_squared(self) -> int:
+        return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
+
+    def bfs(self, source: int) -> np.ndarray:
+        """Return parents; csgraph marks the source and what is out of reach with -9999."""
+        return breadth_first_order(self.weights, source)[1]
+
+    def sssp(self, source: int) -> np.ndarray:
+        return dijkstra(self.weights, indices=source)
+
+    def pagerank(self) -> np.ndarray:
+        """Power iteration with float32 products; the graph is its own transpose."""
+        A, n = self.pattern, self.n
+        degrees = np.diff(A.indptr)
+        sinks = np.flatnonzero(degrees == 0)
+        factor = (DAMPING / np.maximum(degrees, 1)).astype(np.float32)
+        ranks = np.full(n, 1 / n, np.float32)
+        for _ in range(PAGERANK_ITERATIONS):
+            teleport = (1 - DAMPING + DAMPING * ranks[sinks].sum()) / n
+            ranks = A @ (ranks * factor) + np.float32(teleport)
+        return ranks
+
+    def components(self) -> np.ndarray:
+        return connected_components(self.weights, directed=False)[1]
+
+    def triangles(self) -> int:
+        lower = tril(self.pattern, -1, format="csr")
+        return int((lower @ lower).multiply(lower).sum())
