@@ -170,6 +170,25 @@ class Traced:
         return bool(read & self.writes("apply"))
 
     @functools.cached_property
+    def settles(self) -> bool:
+        """Whether, for each vertex, apply leaves the same value in every field that mask reads, whatever was gathered.
+
+        Then, if the mask refuses a vertex after one apply, it does after any: several threads may apply to it at
+        once, none twice. At most one field may depend on what was gathered, or parts of two values could mix.
+        """
+        apply, mask = self.functions.get("apply"), self.functions.get("mask")
+        if apply is None or mask is None or self.aggregates or not mask.reads("vertex") <= set(apply.result):
+            return False
+        fickle = 0
+        for name, result in apply.result.items():
+            sources = {self.functions["apply"].sources[s.name] for s in semirings.free_symbols([result])}
+            changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
+            if changing and name in mask.reads("vertex"):
+                return False
+            fickle += changing
+        return fickle <= 1
+
+    @functools.cached_property
     def absorbs(self) -> str | None:
         """The field f for which apply is just `f = reduce(f, gathered)`, with an idempotent reduction; else None.
 
@@ -234,7 +253,7 @@ class VertexProgram:
     ...     def activate(self, before, after):
     ...         return after.distance < before.distance
     >>> A = csr_array(np.array([[0, 2, 7], [0, 0, 3], [0, 0, 0]], np.float32))
-    >>> gasla.run(ShortestPaths(), A, active=[0], distance=[0, np.inf, np.inf]).distance
+    >>> gasla.run(ShortestPaths(), A, active=[0], distance={0: 0}).distance
     array([0., 2., 5.], dtype=float32)
     """
 

@@ -105,7 +105,8 @@ def run(
         In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of one
         iteration see each other as they were before it. For work in a known order, as along a directed acyclic graph.
     **fields
-        Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries.
+        Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
+        of vertex to value for those few that differ.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def run(
     ...     def gather(self, src, dst, edge): return src.hops + 1
     ...     def apply(self, vertex, gathered): return {"hops": semirings.minimum(vertex.hops, gathered)}
     >>> path = csr_array(np.eye(4, k=1))
-    >>> result = gasla.run(Hops, path, active=[0], hops=[0, 100, 100, 100])
+    >>> result = gasla.run(Hops, path, active=[0], hops={0: 0})
     >>> result.hops, result.converged
     (array([0, 1, 2, 3], dtype=int32), True)
     """

@@ -105,10 +105,8 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    fields = {"level": np.full(graph.n, -1, np.int32)}
-    fields["level"][source] = 0
-    if parents:
-        fields["parent"] = np.full(graph.n, -1, graph.id_dtype)
-        fields["parent"][source] = source
-    result = run(Parents if parents else Levels, graph, active=[source], max_iterations=max_depth, **fields)
-    return BFSResult(result.level, result.parent) if parents else result.level
+    if not parents:
+        return run(Levels, graph, active=[source], max_iterations=max_depth, level={source: 0}).level
+    start = {"level": {source: 0}, "parent": {source: source}}
+    result = run(Parents, graph, active=[source], max_iterations=max_depth, **start)
+    return BFSResult(result.level, result.parent)

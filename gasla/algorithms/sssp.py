@@ -130,14 +130,12 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
     kind = float_type(graph)
-    start = np.full(graph.n, np.inf, kind)
-    start[source] = 0
     values = graph.values
     program = AnyOrder if negative else NearFirst
     types = {"distance": kind, "weight": kind if values is None else values.dtype}
     limit = graph.n if negative else None
     result = run(
-        program.typed(**types), graph, active=[source], distance=start, delta=delta, max_iterations=limit
+        program.typed(**types), graph, active=[source], distance={source: 0}, delta=delta, max_iterations=limit
     )
     if not result.converged:
         vertex = _on_cycle(graph, result.distance)

@@ -118,6 +118,16 @@ def prefetch(typing_context, array, index):
 
 
 @intrinsic
+def count_trailing_zeros(typing_context, word):
+    """The place of the lowest bit set in a uint64 that is not 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
 def pause(typing_context):
     """Tell the processor that this is a spinning wait."""
 

@@ -44,7 +44,8 @@ class Bound:
         self._schedule = None if schedule is None else self._sorted(schedule)
         self.arrays = self._make_arrays(fields)
         self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
-        self.scalars |= {name: np.int64(0) for name in ("queue_size", "receiver_count", "self_iteration")}
+        self.scalars["skewed"] = self._skewed()
+        self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
             self.scalars[f"self_{name}"] = _number(f"{type(program).__name__}.{name}", program.values[name], kind)
         for name, declared in self.traced.aggregates.items():
@@ -73,12 +74,13 @@ class Bound:
         n = (self.graph.n,)
         makers: dict[str, Callable[[], np.ndarray]] = {
             "control": lambda: self.control,
-            "counts": lambda: np.zeros((3, runtime.WIDTH), np.int64),
+            "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
             "log": lambda: np.zeros((self.log_rows, 3), np.int64),
-            "queues": lambda: self._space.take("queues", (2, self.graph.n), self._ids),
-            "receivers": lambda: self._schedule[0] if self._schedule else self._space.take("receivers", n, self._ids),
+            "queues": lambda: self._space.take("queues", (2, self.threads, *n), self._ids),
+            "receivers": lambda: self._schedule[0]
+            if self._schedule
+            else self._space.take("receivers", (self.threads, *n), self._ids),
             "starts": lambda: self._schedule[1],  # type: ignore[index]
-            "local": lambda: self._space.take("local", (self.threads, 2, runtime.BUFFER), self._ids),
             "bits": lambda: self._space.take("bits", (2, self._words), np.dtype(np.uint64)),
             "claimed": lambda: self._space.zeros("claimed", (2, self._words), np.dtype(np.uint64)),
         }
@@ -86,6 +88,16 @@ class Bound:
         for name in self.plan.arrays:
             found[name] = makers[name]() if name in makers else self._make(name, fields)
         return found
+
+    def _skewed(self) -> bool:
+        """Whether degrees differ so much that the number of active vertices says little of their edges."""
+        if not self.plan.sends or self.graph.n == 0:
+            return False
+        graph = self.graph
+        degrees = graph.out_degrees if self.program.direction == "in" else graph.in_degrees
+        if self.program.direction == "all":
+            return True
+        return int(degrees.max()) > 4 * (graph.m // graph.n + 1)
 
     def _sorted(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vertices by level, and where each level starts among them."""
@@ -139,8 +151,15 @@ class Bound:
 
     def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
         kind, n = self.traced.vertex_types[name], self.graph.n
-        given = fields[name] if name in fields else self._initial(self.program.vertex_fields[name].init)
-        array = _filled(f"{type(self.program).__name__}.{name}", given, kind, n, "vertices")
+        where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
+        if given is None or isinstance(given, Mapping):
+            array = _filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
+            for v, value in (given or {}).items():
+                if not 0 <= v < n:
+                    raise ValueError(f"{where} is given for vertex {v}, outside a graph of {n} vertices")
+                array[v] = value
+        else:
+            array = _filled(where, given, kind, n, "vertices")
         if name not in self.plan.doubled:
             return array
         pair = np.empty((2, *array.shape), array.dtype)
@@ -199,7 +218,9 @@ class Bound:
         if self._schedule:
             control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         if self.plan.keeps_active:
-            self.arrays["queues"][0, : len(ids)] = ids
+            for t, part in enumerate(np.array_split(ids, self.threads)):
+                self.arrays["queues"][0, t, : len(part)] = part
+                self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
             if self.plan.sends and len(ids) < self.graph.n:
                 indptr = self.arrays["sp"]
                 control[runtime.EDGE_SUM] = int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
@@ -221,7 +242,7 @@ class Bound:
         self.scalars["self_iteration"] = np.int64(-1)
         self.call("aggregate")
         self.scalars["self_iteration"] = np.int64(0)
-        self.arrays["counts"][:] = 0
+        self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
@@ -270,7 +291,9 @@ class Bound:
             return Frontier.all(n)
         row = self.iteration & 1
         if self.control[runtime.FORM] == runtime.LIST:
-            return Frontier(n, self.arrays["queues"][row, :count].copy())
+            sizes = self.arrays["counts"][(self.iteration + 2) % 3, runtime.FIRST + runtime.NEXT :: runtime.BLOCK]
+            queues = self.arrays["queues"][row]
+            return Frontier(n, np.concatenate([queues[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self.arrays["bits"][row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 

@@ -125,7 +125,7 @@ class Module:
     def arrays(self) -> list[str]:
         """The array arguments, by name, in order."""
         t = self.traced
-        names = ["control", "counts", "log"] + (["receivers", "starts"] if self.scheduled else ["queues", "local"])
+        names = ["control", "counts", "log"] + (["receivers", "starts"] if self.scheduled else ["queues"])
         if self.keeps_active:
             names.append("bits")
         if self.sends:
@@ -149,7 +149,7 @@ class Module:
     def scalars(self) -> list[str]:
         """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
         t = self.traced
-        return ["queue_size", "receiver_count", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
+        return ["skewed", "receiver_count", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
 
     @functools.cached_property
     def arguments(self) -> str:
@@ -220,7 +220,7 @@ class Module:
         for name in self.traced.aggregates:
             lines.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
         if receiver and self.keeps_receivers and not self.two_phases:
-            lines.append(self._append(at, "received", "receivers", "RECEIVED"))
+            lines += self.received(at)
         return lines
 
     def _results(self, name: str, role: str) -> list[str]:
@@ -244,13 +244,20 @@ class Module:
                 tests.append(f"({a} != {b} and ({a} == {a} or {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
         return " or ".join(tests) or "False"
 
-    def _append(self, at: str, held: str, queue: str, counter: str) -> str:
-        row = {"held": 0, "received": 1}[held]
-        return f"{held} = append(mine{row}, {held}, {at}, {queue}, counters, {counter})"
+    @staticmethod
+    def received(at: str) -> list[str]:
+        """List a vertex as a receiver."""
+        return [f"my_receivers[received] = {at}", "received += one"]
 
-    def activated(self, at: str) -> list[str]:
-        """What to do with a vertex that is active next, where a list of them is made."""
-        return [self._append(at, "held", "next_queue", "NEXT"), f"edges += np.int64(sp[{at} + one] - sp[{at}])"]
+    @staticmethod
+    def activated(at: str) -> list[str]:
+        """List a vertex as active next. Where degrees are much alike, their number serves for the sum of them."""
+        return [
+            f"next_queue[held] = {at}",
+            "held += one",
+            "if skewed:",
+            f"    edges += np.int64(sp[{at} + one] - sp[{at}])",
+        ]
 
     def edge_condition(self, body: list[str], extra: str = "") -> list[str]:
         """`body` under the program's edge_mask."""
@@ -269,8 +276,10 @@ class Module:
             "held, received, edges, touched = zero, zero, np.int64(0), np.int64(0)",
         ]
         if not self.scheduled:
-            lines.append("queue, next_queue = queues[parity], queues[1 - parity]")
-            lines.append("mine0, mine1 = local[thread, 0], local[thread, 1]")
+            lines.append("last_counters = counts[(self_iteration + 2) % 3]")
+            lines.append("next_queue = queues[1 - parity, thread]")
+        if "receivers" in self.arrays and not self.scheduled:
+            lines.append("my_receivers = receivers[thread]")
         if self.keeps_active:
             lines.append("active, next_active = bits[parity], bits[1 - parity]")
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
@@ -279,12 +288,11 @@ class Module:
 
     @property
     def epilogue(self) -> list[str]:
-        lines = [] if self.scheduled else ["flush(mine0, held, next_queue, counters, NEXT)"]
-        if "receivers" in self.arrays and not self.scheduled:
-            lines.append("flush(mine1, received, receivers, counters, RECEIVED)")
-        lines += ["fetch_add(counters, EDGES, edges)", "fetch_add(counters, TOUCHED, touched)"]
-        lines += [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
-        return lines
+        results = ["NEXT", "EDGES"] if not self.scheduled else []
+        results += ["RECEIVED"] if "receivers" in self.arrays and not self.scheduled else []
+        names = {"NEXT": "np.int64(held)", "EDGES": "edges", "RECEIVED": "np.int64(received)", "TOUCHED": "touched"}
+        lines = [f"counters[block(thread) + {x}] += {names[x]}" for x in [*results, "TOUCHED"]]
+        return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
 
     def stage(self, name: str, doc: str, body: list[str], extra: str = "") -> str:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
@@ -294,28 +302,61 @@ class Module:
             + "\n"
         )
 
-    @staticmethod
-    def over_queue(queue: str, size: str, ticket: int, body: list[str], variable: str) -> list[str]:
-        """A loop over the first `size` vertices of a queue, taken in chunks."""
-        counter = f"TICKET + {8 * ticket}"
+    def over_queue(self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = "") -> list[str]:
+        """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
+
+        `side` names the neighbour lists to fetch ahead.
+        """
+        ahead = [
+            f"prefetch({side}p, np.uint64({queue}[other, min(position + FAR, size - one)]))",
+            f"prefetch({side}i, np.uint64({side}p[np.uint64({queue}[other, min(position + NEAR, size - one)])]))",
+        ]
         return [
-            f"size = np.uint64({size})",
+            "for shift in range(threads):",
+            "    other = (thread + shift) % threads",
+            f"    size = np.uint64({sizes})",
+            "    while True:",
+            f"        start = take(counters, other, {ticket}, np.int64(size))",
+            "        if start >= size or control[STOP] != 0:",
+            "            break",
+            "        for position in range(start, min(start + np.uint64(CHUNK), size)):",
+            *(INDENT * 3 + line for line in (ahead if side else [])),
+            f"            {variable} = np.uint64({queue}[other, position])",
+            *(INDENT * 3 + line for line in body),
+        ]
+
+    def over_active(self, body: list[str]) -> list[str]:
+        """A loop over the active vertices, as the last iteration listed them."""
+        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s")
+        return ["queue = queues[parity]", *loop]
+
+    def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:
+        """A loop over those who receive in this iteration."""
+        if not self.scheduled:
+            return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
+        ahead = [
+            f"prefetch({side}p, np.uint64(receivers[min(position + FAR, size - one)]))",
+            f"prefetch({side}i, np.uint64({side}p[np.uint64(receivers[min(position + NEAR, size - one)])]))",
+        ]
+        return [
+            "size = np.uint64(receiver_count)",
             "while True:",
-            f"    start = np.uint64(fetch_add(counters, {counter}, CHUNK))",
+            f"    start = take(counters, 0, {ticket}, receiver_count)",
             "    if start >= size or control[STOP] != 0:",
             "        break",
             "    for position in range(start, min(start + np.uint64(CHUNK), size)):",
-            f"        {variable} = np.uint64({queue}[position])",
+            *(INDENT * 2 + line for line in (ahead if side else [])),
+            "        v = np.uint64(receivers[position])",
             *(INDENT * 2 + line for line in body),
         ]
 
     @staticmethod
-    def over_all(ticket: int, body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006
+    def over_all(body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006
         """A loop over all vertices in chunks of whole bitmap words; `before` and `after` surround each word."""
         return [
             "size = np.uint64(self_n)",
             "while True:",
-            f"    start = np.uint64(fetch_add(counters, TICKET + {8 * ticket}, DENSE_CHUNK))",
+            "    start = np.uint64(fetch_add(counters, DENSE_TICKET, DENSE_CHUNK))",
             "    if start >= size or control[STOP] != 0:",
             "        break",
             "    for base in range(start, min(start + np.uint64(DENSE_CHUNK), size), np.uint64(64)):",
@@ -365,6 +406,8 @@ class Module:
         if test_active:
             core = ["if has(active, u):", *(INDENT + line for line in core)]
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
+        if not woken:
+            lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
         lines += self.neighbours("g", "v", body + core)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
 
@@ -428,7 +471,7 @@ class Module:
 
     def pull_list(self) -> str:
         then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
-        body = self.over_queue("receivers", "receiver_count", 1, [*self.pull_edges(woken=True), *then], "v")
+        body = self.over_receivers(1, [*self.pull_edges(woken=True), *then], "g")
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
         return self.stage("gather_list", doc, body)
 
@@ -439,8 +482,8 @@ class Module:
 
     def pull_all(self) -> str:
         if self.two_phases:
-            done = ["if found:", *(INDENT + x for x in [*self.keep("v"), self._append("v", "received", "receivers", "RECEIVED")])]
-            body = self.over_all(1, self.masked("v", [*self.pull_edges(woken=False), *done]))
+            done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
+            body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
         then = [*self.finish("v"), f"if {self.is_active()}:"]
         word, after = [], []
@@ -449,27 +492,26 @@ class Module:
             then.append("    word |= one << (v & np.uint64(63))")
         then.append("    held += one")
         if self.sends:
-            then.append("    edges += np.int64(sp[v + one] - sp[v])")
+            then += ["    if skewed:", "        edges += np.int64(sp[v + one] - sp[v])"]
         if not self.everyone:
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
         if self.doubled and "mask" in self.functions:
             copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load("vertex", n, "v"))]
             per_vertex += ["else:", *(INDENT + s for s in copies)]
-        body = self.over_all(1, per_vertex, word, after)
-        body += ["fetch_add(counters, NEXT, np.int64(held))", "held = zero"]
+        body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
 
     def expand(self) -> str:
         body = self.neighbours("s", "u", ["v = np.uint64(si[e])", *self.masked("v", self._wake())])
         body = [*self.loads("src", "u", "edge_mask"), *body, "touched += np.int64(last - first)"]
-        loop = [*self._clear_claims(), *self.over_queue("queue", "queue_size", 0, self._clear_claim() + body, "u")]
+        loop = [*self._clear_claims(), *self.over_active(self._clear_claim() + body)]
         return self.stage("expand", "List the vertices that an edge from an active one reaches, each once.", loop)
 
     def _wake(self) -> list[str]:
         claim = [
             "if claim(claims, v, threads > 1):",
-            INDENT + self._append("v", "received", "receivers", "RECEIVED"),
+            *(INDENT + x for x in self.received("v")),
         ]
         return [*self.loads("dst", "v", "edge_mask"), *self.edge_loads("s", "edge_mask"), *self.edge_condition(claim)]
 
@@ -495,7 +537,7 @@ class Module:
             *self.neighbours("s", "u", edge),
             "touched += np.int64(last - first)",
         ]
-        loop = [*self._clear_claims(), *self.over_queue("queue", "queue_size", 0, body, "u")]
+        loop = [*self._clear_claims(), *self.over_active(body)]
         return self.stage("push", "Active vertices send along their out-edges; the targets reduce.", loop)
 
     def _push_into_field(self) -> list[str]:
@@ -510,20 +552,35 @@ class Module:
 
     def _push_any(self) -> list[str]:
         """The first to reach a vertex applies to it. One that does not activate is listed to have its claim cleared."""
-        unmoved = ["else:", INDENT + self._append("v", "received", "receivers", "RECEIVED")]
+        unmoved = ["else:", *(INDENT + x for x in self.received("v"))]
         then = [f"gathered = {self.call('gather')}", *self._finish_to_list("v", receiver=False), *unmoved]
-        return ["if claim(claims, v, threads > 1):", *(INDENT + x for x in then)]
+        claimed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in then)]
+        if not self.traced.settles:
+            return claimed
+        # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
+        apply = self._vertex_function_fields("apply")
+        renamed = {f"vertex_{f}": f"new_of_{f}" for f in apply}
+        mask = f"mask_({', '.join(renamed.get(s.name, s.name) for s in self.functions['mask'].symbols)})"
+        plain = [f"gathered = {self.call('gather')}", *self.loads("vertex", "v", "apply"), *self._results("apply", "vertex")]
+        stores = [line for f in apply for line in self.stores(f, "v", f"new_of_{f}")]
+        return [
+            *plain,
+            f"if not {mask}:",
+            *(INDENT + x for x in [*stores, *self.activated("v")]),
+            "else:",
+            *(INDENT + x for x in claimed),
+        ]
 
     def _push_accumulate(self) -> list[str]:
         """Reduce into an array that holds the identity between iterations; the first to come lists the receiver."""
         ((name, _),) = self.components
-        listed = self._append("v", "received", "receivers", "RECEIVED")
+        listed = [INDENT + x for x in self.received("v")]
         if self.any:
-            return ["if claim(claims, v, threads > 1):", f"    {name}[v] = {self.call('gather')}", INDENT + listed]
+            return ["if claim(claims, v, threads > 1):", f"    {name}[v] = {self.call('gather')}", *listed]
         return [
             f"accumulate({name}, v, {self.call('gather')}, threads > 1)",
             "if claim(claims, v, threads > 1):",
-            INDENT + listed,
+            *listed,
         ]
 
     def apply_list(self) -> str:
@@ -533,14 +590,14 @@ class Module:
             ((name, kind),) = self.components
             body += _store(name, kind, "v", self.identity)
         body += self._finish_to_list("v", receiver=False)
-        loop = self.over_queue("receivers", "receiver_count", 2, body, "v")
+        loop = self.over_receivers(2, body)
         return self.stage("apply_list", "Every receiver applies what it gathered; those that activate are listed.", loop)
 
     def release(self) -> str:
         """Clear the claims of the receivers."""
         loop = [
             *self._clear_claims(),
-            *self.over_queue("receivers", "receiver_count", 3, ["claims[v >> np.uint64(6)] = zero"], "v"),
+            *self.over_receivers(3, ["claims[v >> np.uint64(6)] = zero"]),
         ]
         return self.stage("release", "Forget who was claimed.", loop)
 
@@ -552,7 +609,10 @@ class Module:
             body += _store(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
         per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
         per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
-        loop = self.over_queue("next_queue", "counters[NEXT]", 4, per_vertex, "u")
+        loop = [
+            "next_queues = queues[1 - parity]",
+            *self.over_queue("next_queues", "counters[block(other) + NEXT]", 5, per_vertex, "u"),
+        ]
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
     def post_apply(self) -> str:
@@ -560,7 +620,7 @@ class Module:
         for f in self._vertex_function_fields("post_apply"):
             body += self.stores(f, "v", f"new_of_{f}")
         body = [x.replace("old_", "new_") for x in body] if self.doubled else body
-        loop = self.over_queue("receivers", "receiver_count", 5, body, "v")
+        loop = self.over_receivers(4, body)
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
     def aggregate(self) -> str:
@@ -569,7 +629,7 @@ class Module:
             for role in ("before", "after"):
                 body += self.loads(role, "v", name)
             body.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
-        return self.stage("aggregate", "The aggregates of the initial state.", self.over_all(1, body))
+        return self.stage("aggregate", "The aggregates of the initial state.", self.over_all(body))
 
     # --- the loop --------------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ def _begin(m: "Module") -> list[str]:
     return [
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, traversed = control[REMAINING], control[FORM], False, np.int64(0)",
+        "mean_degree = control[REMAINING] // max(self_n, 1)",
         "began = self_iteration = control[ITERATION]",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
     ]
@@ -36,24 +37,23 @@ def _begin(m: "Module") -> list[str]:
 
 def _iteration(m: "Module") -> list[str]:
     lines = [
-        "counters = counts[self_iteration % 3]",
-        "parity, queue_size = self_iteration & 1, size",
+        "counters, parity = counts[self_iteration % 3], self_iteration & 1",
+        "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         "if thread == 0:",
-        "    counts[(self_iteration + 1) % 3, :] = 0",
         "    control[PROGRESS] = self_iteration",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         *(_everyone(m) if m.everyone else _choose(m)),
     ]
     if "scatter" in m.functions:
-        if m.everyone or m.keeps_active:
-            lines += _list_next(m)
-        lines += [f"scatter({m.arguments})", "barrier(control, threads)"]
+        lines += [*_list_next(m), f"scatter({m.arguments})", "barrier(control, threads)"]
     if "post_apply" in m.functions:
         lines += [f"post_apply({m.arguments})", "barrier(control, threads)"]
     lines += [
         "if thread == 0 and self_iteration - began < len(log):",
-        "    note(log[self_iteration - began], size, counters[TOUCHED], way)",
-        "size, edges, traversed = counters[NEXT], counters[EDGES], traversed + counters[TOUCHED]",
+        "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
+        "traversed += total(counters, threads, TOUCHED)",
+        "size = total(counters, threads, NEXT)",
+        "edges = total(counters, threads, EDGES) if skewed else size * mean_degree",
         *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
     ]
     if "mask" in m.functions and not m.everyone:
@@ -61,6 +61,60 @@ def _iteration(m: "Module") -> list[str]:
     if "stop" in m.functions:
         lines.append(f"done = {m.call('stop')}")
     return [*lines, "self_iteration += 1"]
+
+
+def _choose(m: "Module") -> list[str]:
+    """Sparse or dense, and the change of form that goes with it."""
+    return [
+        "way = control[WAY]",
+        "if way == 0:",
+        f"    way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, {m.ratio}) else SPARSE",
+        "mine = counts[(self_iteration + 2) % 3][block(thread) :]",
+        "if way == DENSE:",
+        "    if form == LIST:",
+        "        clear(thread, threads, claimed)",
+        "        to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])",
+        *("    " + line for line in _dense(m)),
+        "else:",
+        "    if form == BITS:",
+        "        barrier(control, threads)  # all have read the count that this one replaces",
+        "        mine[NEXT] = to_list(thread, threads, control, bits[parity], queues[parity])",
+        "        barrier(control, threads)",
+        "    form = LIST",
+        *("    " + line for line in _sparse(m)),
+    ]
+
+
+def _dense(m: "Module") -> list[str]:
+    lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
+    if m.two_phases:
+        return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
+    return [*lines, "form = BITS"]
+
+
+def _sparse(m: "Module") -> list[str]:
+    def call(name: str) -> list[str]:
+        return [f"{name}({m.arguments})", "barrier(control, threads)"]
+
+    if m.push_at_once:
+        release = ["if total(counters, threads, RECEIVED) > 0:", *("    " + x for x in call("release"))]
+        return [*call("push"), *release]
+    if m.pushes:
+        stages = ["push"] if m.absorbs else ["push", "release", "apply_list"]
+    else:
+        stages = ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
+    return [line for name in stages for line in call(name)]
+
+
+def _list_next(m: "Module") -> list[str]:
+    """A scatter walks the newly active vertices from lists."""
+    listing = [
+        "counters[block(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])",
+        "barrier(control, threads)",
+    ]
+    if m.everyone:
+        return listing
+    return ["if form == BITS:", *("    " + x for x in listing), "    form = LIST"]
 
 
 def _scheduled(m: "Module") -> str:
@@ -71,16 +125,16 @@ def _scheduled(m: "Module") -> str:
     body = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "if thread == 0:",
-        "    counts[(self_iteration + 1) % 3, :] = 0",
         "    control[PROGRESS] = self_iteration",
+        "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         "receivers = order[starts[self_iteration] : starts[self_iteration + 1]]",
         "receiver_count = len(receivers)",
         "crew = 1 if receiver_count < THIN_LIST else threads",
         *(line for s in stages for line in ("if thread < crew:", f"    {s}({crew})", "barrier(control, threads)")),
         "if thread == 0 and self_iteration - began < len(log):",
-        "    note(log[self_iteration - began], receiver_count, counters[TOUCHED], DENSE)",
-        "traversed += counters[TOUCHED]",
+        "    note(log[self_iteration - began], receiver_count, total(counters, threads, TOUCHED), DENSE)",
+        "traversed += total(counters, threads, TOUCHED)",
         *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
         *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
         "self_iteration += 1",
@@ -101,69 +155,7 @@ def _scheduled(m: "Module") -> str:
 
 
 def _everyone(m: "Module") -> list[str]:
-    lines = ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
-    return [*lines, "receiver_count = counters[RECEIVED]"] if m.keeps_receivers else lines
-
-
-def _choose(m: "Module") -> list[str]:
-    """Sparse or dense, and the change of form that goes with it."""
-    return [
-        "way = control[WAY]",
-        "if way == 0:",
-        f"    way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, {m.ratio}) else SPARSE",
-        "if way == DENSE:",
-        "    if form == LIST:",
-        "        clear(thread, threads, claimed)",
-        "        to_bits(thread, threads, control, queues[parity], size, bits[parity])",
-        *("    " + line for line in _dense(m)),
-        "else:",
-        "    if form == BITS:",
-        "        to_list(thread, threads, control, bits[parity], queues[parity], counters, LISTED, local[thread, 0])",
-        "    form = LIST",
-        *("    " + line for line in _sparse(m)),
-    ]
-
-
-def _dense(m: "Module") -> list[str]:
-    lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
-    if m.keeps_receivers:
-        lines.append("receiver_count = counters[RECEIVED]")
-    if m.two_phases:
-        return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
-    return [*lines, "form = BITS"]
-
-
-def _sparse(m: "Module") -> list[str]:
-    """A thin iteration is done by thread 0 alone: two threads would only pass cache lines to and fro."""
-    crew = m.arguments.replace("thread, threads", "thread, crew", 1)
-
-    def call(name: str) -> list[str]:
-        return ["if thread < crew:", f"    {name}({crew})", "barrier(control, threads)"]
-
-    lines = ["crew = 1 if edges < THIN else threads"]
-    crew_stages: list[str] = []
-    if m.pushes:
-        crew_stages.append("push")
-        if m.push_at_once:
-            return [*lines, *call("push"), "receiver_count = counters[RECEIVED]", "if receiver_count > 0:", *("    " + x for x in call("release"))]
-        if not m.absorbs:
-            crew_stages += ["release", "apply_list"]
-    else:
-        crew_stages += ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
-    for name in crew_stages:
-        lines += call(name)
-        if name in ("push", "expand"):
-            lines.append("receiver_count = counters[RECEIVED]")
-    return lines
-
-
-def _list_next(m: "Module") -> list[str]:
-    listing = [
-        "    to_list(thread, threads, control, bits[1 - parity], queues[1 - parity], counters, LISTED, local[thread, 0])",
-    ]
-    if m.everyone:
-        return ["if True:", *listing]
-    return ["if form == BITS:", *listing, "    form = LIST"]
+    return ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
 
 
 def _end(m: "Module") -> list[str]:

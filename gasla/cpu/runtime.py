@@ -1,18 +1,18 @@
-"""What every generated kernel uses: counters, queues with a private buffer per thread, bitmaps, atomic reduction."""
+"""What every generated kernel uses: counters, a queue per thread to take from and steal from, bitmaps."""
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 from numba import njit
 
-from gasla.cpu.atomics import compare_and_swap, fetch_add, fetch_or, load, prefetch, store
+from gasla.cpu.atomics import compare_and_swap, count_trailing_zeros, fetch_add, fetch_or, load, prefetch, store
 from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier
 
 __all__ = [
-    "ACTIVE", "BITS", "BUFFER", "CHUNK", "DENSE", "DENSE_CHUNK", "DONE", "EDGES", "EDGE_SUM", "FORM", "ITERATION",
-    "LAST", "LIST", "LISTED", "NEXT", "PROGRESS", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN", "THIN_LIST", "TICKET",
-    "TOTAL", "TOUCHED", "WAY", "WIDTH", "append", "barrier", "claim", "clear", "compare_and_swap",
-    "dense_is_cheaper", "fetch_add", "fetch_or", "flush", "has", "jit", "load", "note", "np", "prefetch", "store",
-    "to_bits", "to_list",
+    "ACTIVE", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES", "EDGE_SUM", "FAR", "FORM",
+    "ITERATION", "LAST", "LIST", "NEAR", "NEXT", "PROGRESS", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN_LIST",
+    "TOTAL", "TOUCHED", "WAY", "barrier", "block", "claim", "clear", "compare_and_swap", "dense_is_cheaper",
+    "fetch_add", "fetch_or", "has", "jit", "load", "note", "np", "prefetch", "renew", "store", "take", "to_bits",
+    "to_list", "total",
 ]  # fmt: skip
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
@@ -21,19 +21,19 @@ jit = njit(cache=True, nogil=True, error_model="numpy")
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL = range(40, 49)
 assert TOTAL < CONTROL_SIZE
 
-# Columns of the counters of one iteration, a cache line apart. Three rows take turns: one in use, one that all may
-# still be reading, one being zeroed; so an iteration needs no barrier to reset them.
-NEXT, EDGES, RECEIVED, TOUCHED, LISTED, TICKET = 0, 8, 16, 24, 32, 40
-WIDTH = 96
+# The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
+# and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
+# iteration needs no barrier to reset them.
+DENSE_TICKET, FIRST, BLOCK = 0, 8, 56
+NEXT, EDGES, TOUCHED, RECEIVED = 48, 49, 50, 51
 
 LIST, BITS = 0, 1  # the form that the active set is in
 SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
 
-BUFFER = 1024  # vertices that a thread keeps before it reserves their places in the shared queue
 CHUNK = 64  # entries of a queue that a thread takes at once
 DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
-THIN = 2048  # edges below which one thread does an iteration alone
-THIN_LIST = 256  # the same for vertices of a schedule, whose edges are not counted
+THIN_LIST = 256  # vertices of a schedule below which one thread does an iteration alone
+NEAR, FAR = np.uint64(16), np.uint64(32)  # how far ahead a queue's neighbour lists, and their places, are fetched
 
 
 @jit
@@ -55,22 +55,35 @@ def claim(bits, vertex, shared):
 
 
 @jit
-def flush(buffer, held, queue, counts, counter):
-    """Move a thread's `held` vertices to places in the shared queue that it reserves at once."""
-    at = np.uint64(fetch_add(counts, counter, np.int64(held)))
-    for i in range(np.uint64(0), held):
-        queue[at + i] = buffer[i]
+def block(thread):
+    """Where a thread's block starts in a row of counters."""
+    return FIRST + thread * BLOCK
 
 
 @jit
-def append(buffer, held, vertex, queue, counts, counter):
-    """Add `vertex` to the thread's buffer; returns how many the buffer now holds."""
-    buffer[held] = vertex
-    held += np.uint64(1)
-    if held == np.uint64(BUFFER):
-        flush(buffer, held, queue, counts, counter)
-        held = np.uint64(0)
-    return held
+def renew(thread, threads, counters):
+    """Zero a thread's own counters for the next iteration."""
+    if thread == 0:
+        counters[DENSE_TICKET] = 0
+    counters[block(thread) : block(thread) + BLOCK] = 0
+
+
+@jit
+def total(counters, threads, what):
+    """The sum of one result over all threads."""
+    result = np.int64(0)
+    for thread in range(threads):
+        result += counters[block(thread) + what]
+    return result
+
+
+@jit
+def take(counters, thread, ticket, size):
+    """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
+    at = block(thread) + 8 * ticket
+    if counters[at] >= size:
+        return np.uint64(size)
+    return np.uint64(fetch_add(counters, at, CHUNK))
 
 
 @jit
@@ -84,30 +97,28 @@ def dense_is_cheaper(size, edges, remaining, n, ratio):
 
 @jit
 def to_bits(thread, threads, control, queue, size, bits):
-    """Set exactly the bits of the queue's vertices. Ends with a barrier."""
+    """Set exactly the bits of the vertices in all threads' queues. Ends with a barrier."""
     words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         bits[w] = np.uint64(0)
     barrier(control, threads)
-    for i in range(size * thread // threads, size * (thread + 1) // threads):
-        v = np.uint64(queue[i])
+    for i in range(size):
+        v = np.uint64(queue[thread, i])
         fetch_or(bits, v >> np.uint64(6), np.uint64(1) << (v & np.uint64(63)))
     barrier(control, threads)
 
 
 @jit
-def to_list(thread, threads, control, bits, queue, counts, counter, buffer):
-    """List the vertices whose bits are set. Ends with a barrier."""
+def to_list(thread, threads, control, bits, queue):
+    """List the vertices whose bits are set, each thread those of its part; how many. The caller's barrier follows."""
     words, held = len(bits), np.uint64(0)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         word = bits[w]
         while word != np.uint64(0):
-            low = word & (~word + np.uint64(1))
-            v = np.uint64(w) * np.uint64(64) + _position(low)
-            held = append(buffer, held, v, queue, counts, counter)
-            word ^= low
-    flush(buffer, held, queue, counts, counter)
-    barrier(control, threads)
+            queue[thread, held] = np.uint64(w) * np.uint64(64) + count_trailing_zeros(word)
+            held += np.uint64(1)
+            word &= word - np.uint64(1)
+    return np.int64(held)
 
 
 @jit
@@ -143,14 +154,3 @@ def sort_by_level(thread, threads, control, levels, places, order):
 def note(row, active, edges, way):
     """Record one iteration."""
     row[0], row[1], row[2] = active, edges, way
-
-
-@jit
-def _position(bit):
-    """The place of the one bit that is set."""
-    place = np.uint64(0)
-    for shift in (32, 16, 8, 4, 2, 1):
-        if bit >> np.uint64(shift) != np.uint64(0):
-            bit >>= np.uint64(shift)
-            place += np.uint64(shift)
-    return place

@@ -1,0 +1,35 @@
+"""Shares a pass over all vertices among threads: whoever is free takes the next block."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.atomics import fetch_add
+from gasla.cpu.runtime import jit
+from gasla.cpu.threads import STOP, TICKET, new_control, num_threads, run_parallel
+
+SMALL = 1 << 15  # vertices and edges below which one thread does all
+
+
+def run(kernel: Any, work: int, *args: Any) -> None:
+    """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve."""
+    threads = threads_for(work)
+    run_parallel(kernel, new_control(), args, threads)
+
+
+def threads_for(work: int) -> int:
+    """How many threads share `work` vertices and edges."""
+    return 1 if work < SMALL else num_threads()
+
+
+def block_size(n: int, threads: int) -> np.uint64:
+    """Vertices that a thread takes at once: few enough that all threads stay busy, enough to be worth a ticket."""
+    return np.uint64(min(max(n // (16 * threads), 64), 4096))
+
+
+@jit
+def next_block(control, n, size):  # type: ignore[no-untyped-def]
+    """The first vertex of the next block to work on; `n` when none is left or the run is to stop."""
+    if control[STOP]:
+        return np.uint64(n)
+    return min(np.uint64(n), np.uint64(fetch_add(control, TICKET, 1)) * size)

@@ -1,0 +1,226 @@
+"""Stages over a forest of vertices: unite the trees at both ends of edges, flatten the trees, number them.
+
+A forest is an array: `parents[v]` is v's parent, a root is its own. A parent is never larger than its child, so a root
+is the smallest vertex of its tree. `link` may run on many threads: a root changes by compare-and-swap alone, while
+paths are shortened by plain writes, which may be late but never wrong, since what they write is always an ancestor.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.atomics import compare_and_swap, prefetch
+from gasla.cpu.blocks import block_size, next_block, run, threads_for
+from gasla.cpu.runtime import jit
+from gasla.cpu.threads import barrier, new_control, run_parallel
+from gasla.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_AHEAD = np.uint64(24)  # vertices ahead of the one at work whose neighbours are fetched
+_SAMPLES = 1024
+_ONE = np.uint64(1)
+
+
+def hook(graph: Graph) -> Array:
+    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root.
+
+    Needs no reading of other vertices, so it is the cheapest way to join many.
+
+    Examples
+    --------
+    >>> hook(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2]))
+    array([0, 0, 2, 2], dtype=int32)
+    """
+    parents = np.empty(graph.n, graph.id_dtype)
+    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n))
+    return parents
+
+
+def link(
+    graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None
+) -> None:
+    """Unite the trees at both ends of every edge, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+    parents : array
+        The forest.
+    first, last : int
+        Only edges at these positions of every vertex's list: ``first=0, last=1`` is the first edge of each.
+    known : int, optional
+        A root whose tree is large. Edges inside it are passed over; in a symmetric graph, all edges from it, since they
+        are met at their other end.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2])
+    >>> parents = np.arange(4)
+    >>> link(graph, parents)
+    >>> compress(parents)
+    >>> parents
+    array([0, 0, 0, 0])
+    """
+    lists = graph.out
+    limits = np.uint64(first), np.uint64(graph.m if last is None else last)
+    tree, skip = (-1, False) if known is None else (known, graph.is_symmetric)
+    run(_link, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, tree, skip, _block(graph.n))
+
+
+def compress(parents: Array) -> None:
+    """Point every vertex at the root of its tree, in place."""
+    run(_compress, len(parents), parents, _block(len(parents)))
+
+
+def number(parents: Array) -> int:
+    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are.
+
+    Examples
+    --------
+    >>> parents = np.array([0, 0, 2, 2, 4, 3])
+    >>> number(parents), parents
+    (3, array([0, 0, 1, 1, 2, 1]))
+    """
+    threads = threads_for(len(parents))
+    counts = np.zeros(threads, np.int64)
+    run_parallel(_number, new_control(), (parents, counts), threads)
+    return int(counts.sum())
+
+
+def likely_largest(parents: Array) -> int:
+    """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices."""
+    scattered = np.arange(_SAMPLES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(len(parents))
+    roots, counts = np.unique(parents[scattered], return_counts=True)
+    return int(roots[counts.argmax()])
+
+
+def _block(n: int) -> np.uint64:
+    return block_size(n, threads_for(n))
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _hook(thread, threads, control, indptr, indices, parents, block):
+    n = np.uint64(len(parents))
+    start = next_block(control, n, block)
+    while start < n:
+        low = np.uint64(indptr[start])
+        for v in range(start, min(start + block, n)):
+            prefetch(indices, np.uint64(indptr[min(v + _AHEAD, n)]))
+            high = np.uint64(indptr[v + _ONE])
+            parents[v] = min(v, np.uint64(indices[low])) if low < high else v
+            low = high
+        start = next_block(control, n, block)
+
+
+@jit
+def _find(parents, v):
+    """The root of v's tree. Halves the path: every other vertex on it is put under its grandparent."""
+    parent = np.uint64(parents[v])
+    grandparent = np.uint64(parents[parent])
+    while parent != grandparent:
+        parents[v] = grandparent
+        v = grandparent
+        parent = np.uint64(parents[v])
+        grandparent = np.uint64(parents[parent])
+    return parent
+
+
+@jit
+def _unite(parents, root, v):
+    """Put the larger of `root` and the root of v under the smaller, which is returned."""
+    other = _find(parents, v)
+    while root != other:
+        large, small = max(root, other), min(root, other)
+        if compare_and_swap(parents, large, large, small):
+            return small
+        root, other = _find(parents, large), _find(parents, small)  # another thread was faster
+    return root
+
+
+@jit
+def _link(thread, threads, control, indptr, indices, parents, first, last, known, skip, block):
+    n = np.uint64(len(parents))
+    start = next_block(control, n, block)
+    while start < n:
+        for v in range(start, min(start + block, n)):
+            inside = parents[v] == known
+            if inside and skip:
+                continue
+            low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
+            high = min(high, low + last)
+            low += first
+            if inside:
+                _link_outward(indices, low, high, parents, v, known)
+            elif low < high:
+                root = _find(parents, v)
+                for k in range(low, high):
+                    root = _unite(parents, root, np.uint64(indices[k]))
+        start = next_block(control, n, block)
+
+
+@jit
+def _link_outward(indices, low, high, parents, v, known):
+    """The edges of a vertex of the known tree, most of which lead back into it."""
+    for k in range(low, high):
+        w = np.uint64(indices[k])
+        if parents[w] != known:
+            _unite(parents, _find(parents, v), w)
+
+
+@jit
+def _flatten(parents, v):
+    """Point v at its root, which is returned. Only reads the path: others may be done with it."""
+    parent = np.uint64(parents[v])
+    root = np.uint64(parents[parent])
+    if parent != root:
+        while parent != root:
+            parent = root
+            root = np.uint64(parents[parent])
+        parents[v] = root
+    return root
+
+
+@jit
+def _compress(thread, threads, control, parents, block):
+    n = np.uint64(len(parents))
+    start = next_block(control, n, block)
+    while start < n:
+        for v in range(start, min(start + block, n)):
+            _flatten(parents, v)
+        start = next_block(control, n, block)
+
+
+@jit
+def _number(thread, threads, control, parents, counts):
+    """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
+    n, crew = np.uint64(len(parents)), np.uint64(threads)
+    start, end = n * np.uint64(thread) // crew, n * np.uint64(thread + 1) // crew
+    roots = np.uint64(0)
+    for v in range(start, end):
+        roots += np.uint64(_flatten(parents, v) == v)
+    counts[thread] = roots
+    barrier(control, threads)
+    _name_roots(parents, start, end, counts[:thread].sum())
+    barrier(control, threads)
+    for v in range(start, end):
+        parent = parents[v]
+        at = v if parent < 0 else np.uint64(parent)
+        named = ~parents[at]
+        parents[v] = parent if parent < 0 else named
+    barrier(control, threads)
+    for v in range(start, end):
+        parents[v] = max(parents[v], ~parents[v])
+
+
+@jit
+def _name_roots(parents, start, end, number):
+    for v in range(start, end):
+        parent = parents[v]
+        is_root = np.uint64(parent) == v
+        parents[v] = ~number if is_root else parent
+        number += np.int64(is_root)
