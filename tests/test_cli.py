@@ -317,7 +317,7 @@ def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None
 
 
 def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
-    script = f"{sys.executable} -m gasla bfs {small} | true"
+    script = f"{sys.executable} -m gasla info {small} | true"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr

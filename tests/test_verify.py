@@ -307,6 +307,18 @@ def test_pagerank_with_a_personalization_and_dangling_weights() -> None:
         verify.pagerank(matrix, ranks, alpha=0.7, personalization=jumps)
 
 
+def test_pagerank_without_normalisation() -> None:
+    pair = csr_array([[0, 1, 0], [1, 0, 1], [0, 0, 0]])
+    ranks = np.array([0.15, 0.15, 0.15])
+    for _ in range(200):
+        ranks = 0.15 + 0.85 * np.array([ranks[1] / 2, ranks[0], ranks[1] / 2])
+    verify.pagerank(pair, ranks, normalized=False)
+    with pytest.raises(VerificationError, match="one more step"):
+        verify.pagerank(pair, ranks / ranks.sum(), normalized=False)
+    with pytest.raises(VerificationError, match="sum to"):
+        verify.pagerank(pair, ranks)
+
+
 BAD_RANKS: dict[str, Callable[[Array], Array]] = {
     "NaN": lambda x: changed(x, 3, np.nan),
     "infinite": lambda x: changed(x, 3, np.inf),

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 
 from gasla.cli import compute, tools
+from gasla.runner import ConvergenceWarning
 from gasla.verify import VerificationError
 
 WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+        warnings.simplefilter("always", ConvergenceWarning)
         try:
             return int(options.run(options))
         except BrokenPipeError:  # whoever reads our output has seen enough

@@ -53,12 +53,14 @@ def pagerank(
     require(np.isfinite(rank), lambda v: f"vertex {v} has the rank {given[v]}")
     require(rank >= 0, lambda v: f"vertex {v} has the negative rank {given[v]}")
 
-    total = rank.sum() if normalized else float(edges.n)
-    slack = tol * (1.0 if normalized else edges.n) + 16 * np.finfo(given.dtype).eps * max(rank.sum(), 1.0)
-    if normalized and abs(total - 1) > slack / (1 - alpha):
+    total = rank.sum()
+    slack = tol + 16 * np.finfo(given.dtype).eps * max(total, 1.0)
+    if not normalized:  # the tolerance is each vertex's own, for every small move that it kept to itself
+        slack *= edges.n / max(1 - alpha, 1e-3)
+    elif abs(total - 1) > slack / max(1 - alpha, 1e-3):
         raise VerificationError(f"the ranks sum to {total:.9g}, not to 1")
 
-    again = _power_step(edges, rank, alpha, personalization, dangling, weighted, normalized)
+    again = _power_step(edges, rank, alpha, personalization, dangling, weighted and normalized, normalized)
     moved = np.abs(again - rank)
     if moved.sum() > slack:
         worst = int(np.argmax(moved))
