@@ -9,7 +9,7 @@ edges are in the order of the input.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -226,17 +226,23 @@ class Graph:
     @cached_property
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
-        lists = [self.out, self.in_]
-        keys = np.concatenate([np.repeat(np.arange(self.n, dtype=self.id_dtype), np.diff(x.indptr)) for x in lists])
-        others = np.concatenate([x.indices for x in lists])
-        ids = np.concatenate([_edge_ids(x) for x in lists])
-        order = np.lexsort((ids, keys))
-        return Adjacency(self.out.indptr + self.in_.indptr, others[order], ids[order])
+        ends = np.stack(self._edges(), axis=1)  # one edge after the other, each with its two ends
+        lists = _group(ends.ravel(), ends[:, ::-1].ravel(), self.n)
+        return Adjacency(lists.indptr, lists.indices, _edge_ids(lists) // 2)
+
+    def _edges(self) -> tuple[Array, Array]:
+        """Sources and destinations in the order of the input."""
+        if self._ends is not None:
+            return self._ends
+        lists = self._rows or self._columns
+        assert lists is not None
+        owners = np.repeat(np.arange(self.n, dtype=lists.indices.dtype), np.diff(lists.indptr))
+        return (owners, lists.indices) if self._rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:
         """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""
         if given.is_sorted and self.is_symmetric:
-            return Adjacency(given.indptr, given.indices, lambda: _edge_ids(_transpose(given)))
+            return Adjacency(given.indptr, given.indices, partial(_reversed_ids, given))
         return _transpose(given)
 
     @cached_property
@@ -247,18 +253,21 @@ class Graph:
     @cached_property
     def is_symmetric(self) -> bool:
         """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
-        given = self._rows or self._columns or self.out
-        if not given.is_sorted:
-            given = _transpose(_transpose(given))
-        return _equal(given, _transpose(given))
+        from gasla.cpu import symmetry
+
+        lists = self._rows or self._columns or self.out
+        return symmetry.is_symmetric(lists.indptr, lists.indices)
 
     @cached_property
     def has_symmetric_values(self) -> bool:
-        """Whether the edges i -> j and j -> i carry equal values too (parallel edges: in the order of the input)."""
+        """Whether the edges i -> j and j -> i carry the same values too (parallel edges: in the order of the input)."""
         if not self.is_symmetric or self.values is None:
             return self.is_symmetric
-        rows, columns = self.sorted_out, _transpose(self.sorted_out)
-        return np.array_equal(self.values[_edge_ids(rows)], self.values[_edge_ids(columns)])
+        from gasla.cpu import symmetry
+
+        lists = self._rows or self._columns or self.out
+        lists = lists if lists.is_sorted else self.sorted_out
+        return symmetry.is_symmetric(lists.indptr, lists.indices, _permuted(self.values, lists))
 
     @cached_property
     def out_values(self) -> Array | None:
@@ -405,7 +414,7 @@ def _values(data: Any, m: int) -> Array | None:
         )
     if values.shape != (m,):
         raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value an edge")
-    return np.ascontiguousarray(values, dtype=native)
+    return np.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
 
 
 def _check_offsets(indptr: Array, n: int, m: int) -> None:
@@ -454,6 +463,11 @@ def _transpose(lists: Adjacency) -> Adjacency:
     return Adjacency(csc.indptr, csc.indices.astype(lists.indices.dtype, copy=False), csc.data)
 
 
+def _reversed_ids(lists: Adjacency) -> Array:
+    """Edge numbers in the order of the lists turned round."""
+    return _edge_ids(_transpose(lists))
+
+
 def _edge_ids(lists: Adjacency) -> Array:
     m = len(lists.indices)
     return np.arange(m, dtype=_offset_dtype(m)) if lists.edge_ids is None else lists.edge_ids
@@ -465,10 +479,6 @@ def _offset_dtype(m: int) -> type[np.signedinteger[Any]]:
 
 def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
     return values if values is None or lists.edge_ids is None else values[lists.edge_ids]
-
-
-def _equal(a: Adjacency, b: Adjacency) -> bool:
-    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
 def _ascends(ids: Array) -> bool:

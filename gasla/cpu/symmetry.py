@@ -17,7 +17,7 @@ from gasla.cpu.threads import new_control, num_threads, run_parallel
 Array = np.ndarray[Any, Any]
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_NONE = np.empty(0, np.uint8)
+_NONE = np.empty(0, np.uint32)
 _PARALLEL_FROM = 1 << 16  # edges
 
 
@@ -28,6 +28,8 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     their order.
     """
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
+    bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # few types, so that few are compiled
+    indptr = indptr.astype(np.int64, copy=False)
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
     run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads)
