@@ -217,7 +217,8 @@ def betweenness_centrality(
             delta[reached] += 1
             delta[source] += np.count_nonzero(reached)
         total += delta
-    return _scale(graph, total, chosen, normalized, endpoints)
+    undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    return _scale(total, chosen, normalized, undirected, endpoints)
 
 
 def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -267,15 +268,16 @@ def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: A
     return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 
 
-def _scale(graph: Graph, total: np.ndarray, chosen: list[int], normalized: bool, endpoints: bool) -> np.ndarray:
+def _scale(total: np.ndarray, chosen: list[int], normalized: bool, undirected: bool, endpoints: bool) -> np.ndarray:
     """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own."""
-    ends = graph.n if endpoints else graph.n - 1
+    n = len(total)
+    ends = n if endpoints else n - 1
     if ends < 2 or not chosen:
         return total
-    sampled = len(chosen) < graph.n
-    looked_at = np.full(graph.n, float(len(chosen) if sampled else ends))
+    sampled = len(chosen) < n
+    looked_at = np.full(n, float(len(chosen) if sampled else ends))
     if sampled and not endpoints:
         looked_at[chosen] = max(len(chosen) - 1, 1)
     if normalized:
         return total / (looked_at * (ends - 1))
-    return total * ends / (looked_at * (2 if graph.is_symmetric else 1))
+    return total * ends / (looked_at * (2 if undirected else 1))
