@@ -33,9 +33,10 @@ class Bound:
         fields: Mapping[str, Any],
         deterministic: bool = False,
         schedule: np.ndarray | None = None,
+        staged: bool = False,
     ) -> None:
         self.program, self.graph, self.deterministic = program, graph, deterministic
-        self.plan = generate.plan(type(program), graph.id_dtype, deterministic, schedule is not None)
+        self.plan = generate.plan(type(program), graph.id_dtype, deterministic, schedule is not None, staged)
         self.traced = self.plan.traced
         self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
         self._check(fields)
@@ -77,6 +78,7 @@ class Bound:
             "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
             "log": lambda: np.zeros((self.log_rows, 3), np.int64),
             "queues": lambda: self._space.take("queues", (2, self.threads, *n), self._ids),
+            "activated": lambda: self._space.zeros("activated", n, np.dtype(bool)),
             "receivers": lambda: self._schedule[0]
             if self._schedule
             else self._space.take("receivers", (self.threads, *n), self._ids),
@@ -225,14 +227,15 @@ class Bound:
                 indptr = self.arrays["sp"]
                 control[runtime.EDGE_SUM] = int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
             if self.plan.active_only and self.plan.everyone:
-                self._set_bits(frontier)
+                self.set_active(frontier)
         self.delta = delta
         if self.traced.aggregates:
             self._first_aggregates()
 
-    def _set_bits(self, frontier: Frontier) -> None:
+    def set_active(self, frontier: Frontier, parity: int = 0) -> None:
+        """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
-        self.arrays["bits"][0].view(np.uint8)[: len(packed)] = packed
+        self.arrays["bits"][parity].view(np.uint8)[: len(packed)] = packed
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""

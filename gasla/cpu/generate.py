@@ -31,9 +31,9 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
 
 
 @functools.cache
-def plan(traced_program: Any, id_type: Any, deterministic: bool, scheduled: bool) -> "Module":
+def plan(program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False) -> "Module":
     """The module of a program, made once."""
-    return Module(traced_program.traced(id_type), deterministic, scheduled)
+    return Module(program.traced(id_type), deterministic, scheduled or staged, staged)
 
 
 def block(lines: Iterable[str], depth: int) -> str:
@@ -43,11 +43,16 @@ def block(lines: Iterable[str], depth: int) -> str:
 
 @dataclass
 class Module:
-    """One program's module: what it needs, and its text."""
+    """One program's module: what it needs, and its text.
+
+    `scheduled`: receivers are known ahead, as one array; nothing is activated. `staged`: stages alone, for a loop that
+    somebody writes by hand; the same but that gather always puts aside and apply notes who is active.
+    """
 
     traced: Traced
     deterministic: bool = False
     scheduled: bool = False
+    staged: bool = False
 
     def __post_init__(self) -> None:
         t, cls = self.traced, self.traced.program
@@ -62,9 +67,9 @@ class Module:
         conflict = t.gathers_what_apply_writes and not self.absorbs
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
         self.doubled = self._conflicting() if conflict and self.everyone else set()
-        self.two_phases = conflict and not self.everyone
-        self.active_only = not self.scheduled and (cls.sources == "active" or bool(self.absorbs))
-        self.keeps_active = not self.scheduled and (not self.everyone or self.active_only or "scatter" in t.functions)
+        self.two_phases = self.staged or (conflict and not self.everyone)
+        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(self.absorbs))
+        self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self._may_push()
         self.push_at_once = bool(self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions)
@@ -115,7 +120,9 @@ class Module:
     @functools.cached_property
     def sends(self) -> bool:
         """Whether out-edges (in the direction of activity) are ever walked."""
-        return not self.scheduled and (not self.everyone or "scatter" in self.functions)
+        if self.scheduled:
+            return self.staged and "scatter" in self.functions
+        return not self.everyone or "scatter" in self.functions
 
     @functools.cached_property
     def degrees(self) -> set[str]:
@@ -125,10 +132,13 @@ class Module:
     def arrays(self) -> list[str]:
         """The array arguments, by name, in order."""
         t = self.traced
-        names = ["control", "counts", "log"] + (["receivers", "starts"] if self.scheduled else ["queues"])
+        names = ["control", "counts", "log"] + (["receivers"] if self.scheduled else ["queues"])
+        names += ["starts"] if self.scheduled and not self.staged else []
         if self.keeps_active:
             names.append("bits")
-        if self.sends:
+        if self.staged:
+            names.append("activated")
+        if self.sends and not self.scheduled:
             names += ["claimed", "receivers"]
         elif self.keeps_receivers and not self.scheduled:
             names.append("receivers")
@@ -204,10 +214,11 @@ class Module:
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
         written = self._vertex_function_fields("apply")
-        activates = "activate" in self.functions and not self.scheduled
+        notes = self.staged or not self.scheduled
+        activates = "activate" in self.functions and notes
         observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
-        changed = set() if "activate" in self.functions or self.scheduled else set(written)
+        changed = set(written) if notes and not activates else set()
         lines = self.loads("vertex", at, "apply")
         lines += self._results("apply", "vertex")
         had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
@@ -456,10 +467,10 @@ class Module:
         return lines
 
     def _parts(self, name: str) -> list[str]:
-        return [name] if len(self.components) == 1 and not self._is_tuple else [f"{name}[{i}]" for i in range(len(self.components))]
+        return [name] if len(self.components) == 1 and not self.is_tuple else [f"{name}[{i}]" for i in range(len(self.components))]
 
     @property
-    def _is_tuple(self) -> bool:
+    def is_tuple(self) -> bool:
         return isinstance(self.traced.gathered_type, TupleType)
 
     def kept(self, at: str) -> list[str]:
@@ -467,7 +478,7 @@ class Module:
         values = [_load(name, kind, at) for name, kind in self.components]
         if not values:
             return []
-        return ["gathered = " + (f"({', '.join(values)},)" if self._is_tuple else values[0])]
+        return ["gathered = " + (f"({', '.join(values)},)" if self.is_tuple else values[0])]
 
     def pull_list(self) -> str:
         then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
@@ -477,7 +488,8 @@ class Module:
 
     def _finish_to_list(self, at: str, receiver: bool = True) -> list[str]:
         if self.scheduled:
-            return self.finish(at, receiver=False)
+            note = [f"activated[{at}] = {self.is_active()}"] if self.staged else []
+            return [*self.finish(at, receiver=False), *note]
         return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
 
     def pull_all(self) -> str:
@@ -609,6 +621,9 @@ class Module:
             body += _store(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
         per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
         per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
+        if self.staged:
+            per_vertex = ["u = v", *per_vertex]
+            return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
         loop = [
             "next_queues = queues[1 - parity]",
             *self.over_queue("next_queues", "counters[block(other) + NEXT]", 5, per_vertex, "u"),
@@ -644,14 +659,14 @@ class Module:
         parts += [self._function(f) for f in self.functions.values()]
         parts += self._reductions()
         parts += [self.pull_list()] if self.scheduled else [self.pull_all()]
-        if self.sends:
+        if self.sends and not self.scheduled:
             parts += [self.expand(), self.pull_list()]
         if self.pushes:
             parts.append(self.push())
         if "receivers" in self.arrays:
-            if self.components and self.components[0][0] in self.arrays:
+            if self.staged or self.components and self.components[0][0] in self.arrays:
                 parts += [self.apply_list()]
-            if self.sends:
+            if self.sends and not self.scheduled:
                 parts.append(self.release())
         if "scatter" in self.functions:
             parts.append(self.scatter())
@@ -659,7 +674,8 @@ class Module:
             parts.append(self.post_apply())
         if self.traced.aggregates:
             parts.append(self.aggregate())
-        parts.append(loop.text(self))
+        if not self.staged:
+            parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"
 
     def _function(self, f: Function) -> str:
