@@ -15,6 +15,7 @@ from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import ID, Record, VertexProgram
 
+DELTA = 4.0  # the width of a bucket, in mean edge values over mean degrees
 SMALL = 1 << 15  # vertices and edges below which one thread does all
 
 _workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref.WeakKeyDictionary()
@@ -45,6 +46,7 @@ class Bound:
         self._schedule = None if schedule is None else self._sorted(schedule)
         self.arrays = self._make_arrays(fields)
         self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
+        self.scalars |= {name: np.float64(0) for name in ("delta", "threshold", "last_threshold")}
         self.scalars["skewed"] = self._skewed()
         self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
@@ -84,6 +86,10 @@ class Bound:
             else self._space.take("receivers", (self.threads, *n), self._ids),
             "starts": lambda: self._schedule[1],  # type: ignore[index]
             "bits": lambda: self._space.take("bits", (2, self._words), np.dtype(np.uint64)),
+            "far": lambda: self._space.take("far", (self.threads, *n), self._ids),
+            "far_bits": lambda: self._space.zeros("far_bits", (self._words,), np.dtype(np.uint64)),
+            "lows": lambda: np.full((3, 8 * self.threads), np.inf),
+            "bounds": lambda: np.full(2, -np.inf),
             "claimed": lambda: self._space.zeros("claimed", (2, self._words), np.dtype(np.uint64)),
         }
         found = {}
@@ -228,7 +234,8 @@ class Bound:
                 control[runtime.EDGE_SUM] = int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
             if self.plan.active_only and self.plan.everyone:
                 self.set_active(frontier)
-        self.delta = delta
+        if self.plan.prioritised:
+            self._set_buckets(frontier, delta)
         if self.traced.aggregates:
             self._first_aggregates()
 
@@ -236,6 +243,18 @@ class Bound:
         """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self.arrays["bits"][parity].view(np.uint8)[: len(packed)] = packed
+
+    def _set_buckets(self, frontier: Frontier, delta: float | None) -> None:
+        """The width of a bucket. All that are active at first are near."""
+        self.scalars["delta"] = np.float64(self._default_delta() if delta is None else delta)
+        self.arrays["bounds"][:] = -np.inf
+
+    def _default_delta(self) -> float:
+        """A few times the mean edge value (from a sample) over the mean degree."""
+        values, m = self.graph.values, self.graph.m
+        mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
+        delta = DELTA * mean * self.graph.n / max(m, 1)
+        return delta if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
@@ -261,7 +280,8 @@ class Bound:
 
     @property
     def ended(self) -> bool:
-        return bool(self.control[runtime.DONE]) or int(self.control[runtime.ACTIVE]) == 0
+        waiting = self.control[runtime.ACTIVE] + self.control[runtime.PUT_OFF]
+        return bool(self.control[runtime.DONE]) or int(waiting) == 0
 
     @property
     def edges(self) -> int:

@@ -73,7 +73,7 @@ class Module:
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self._may_push()
         self.push_at_once = bool(self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions)
-        self.fetches = "priority" in t.functions and bool(self.absorbs)
+        self.prioritised = "priority" in t.functions and bool(self.absorbs)
 
     def _conflicting(self) -> set[str]:
         read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
@@ -144,6 +144,7 @@ class Module:
             names.append("receivers")
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
+        names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += [f"v_{n}" for n in t.vertex_types]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
@@ -159,7 +160,8 @@ class Module:
     def scalars(self) -> list[str]:
         """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
         t = self.traced
-        return ["skewed", "receiver_count", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
+        bounds = ["delta", "threshold", "last_threshold"] if self.prioritised else []
+        return [*bounds, "skewed", "receiver_count", "self_n", "self_iteration", *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates))]
 
     @functools.cached_property
     def arguments(self) -> str:
@@ -291,6 +293,9 @@ class Module:
             lines.append("next_queue = queues[1 - parity, thread]")
         if "receivers" in self.arrays and not self.scheduled:
             lines.append("my_receivers = receivers[thread]")
+        if self.prioritised:
+            lines.append("my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])")
+            lines.append("low = lows[(self_iteration + 2) % 3, thread * 8]")
         if self.keeps_active:
             lines.append("active, next_active = bits[parity], bits[1 - parity]")
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
@@ -303,6 +308,9 @@ class Module:
         results += ["RECEIVED"] if "receivers" in self.arrays and not self.scheduled else []
         names = {"NEXT": "np.int64(held)", "EDGES": "edges", "RECEIVED": "np.int64(received)", "TOUCHED": "touched"}
         lines = [f"counters[block(thread) + {x}] += {names[x]}" for x in [*results, "TOUCHED"]]
+        if self.prioritised:
+            lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
+            lines.append("lows[self_iteration % 3, thread * 8] = low")
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
 
     def stage(self, name: str, doc: str, body: list[str], extra: str = "") -> str:
@@ -556,11 +564,43 @@ class Module:
         """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
         name = f"v_{self.absorbs}"
         listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
+        if self.prioritised:
+            later = ["low = min(low, priority)", "if claim(far_bits, v, threads > 1):", *(INDENT + x for x in self._put_off)]
+            listed = [
+                *self.loads("vertex", "v", "priority"),
+                f"priority = np.float64({self.call('priority')})",
+                "if priority < threshold:",
+                *(INDENT + x for x in listed),
+                "else:",
+                *(INDENT + x for x in later),
+            ]
         return [
             f"gathered = {self.call('gather')}",
             f"if improve({name}, v, gathered, threads > 1):",
             *(INDENT + x for x in listed),
         ]
+
+    _put_off = ("my_far[kept] = v", "kept += one")
+
+    def split(self) -> str:
+        """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
+        body = [
+            "count, kept, low = kept, zero, np.inf",
+            "for position in range(count):",
+            "    prefetch(v_" + str(self.absorbs) + ", np.uint64(my_far[min(position + FAR, count - one)]))",
+            "    v = np.uint64(my_far[position])",
+            *(INDENT + x for x in self.loads("vertex", "v", "priority")),
+            f"    priority = np.float64({self.call('priority')})",
+            "    if priority >= threshold:",
+            "        low = min(low, priority)",
+            *(INDENT * 2 + x for x in self._put_off),
+            "    else:",
+            "        fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))",
+            "        if priority >= last_threshold:",
+            "            next_queue[held] = v",
+            "            held += one",
+        ]
+        return self.stage("split", "Take what is near now from what was put off.", body)
 
     def _push_any(self) -> list[str]:
         """The first to reach a vertex applies to it. One that does not activate is listed to have its claim cleared."""
@@ -663,6 +703,8 @@ class Module:
             parts += [self.expand(), self.pull_list()]
         if self.pushes:
             parts.append(self.push())
+        if self.prioritised:
+            parts.append(self.split())
         if "receivers" in self.arrays:
             if self.staged or self.components and self.components[0][0] in self.arrays:
                 parts += [self.apply_list()]

@@ -15,9 +15,10 @@ def text(module: "Module") -> str:
     """The source of `run_loop`."""
     if module.scheduled:
         return _scheduled(module)
+    more = "(size > 0 or left > 0)" if module.prioritised else "size > 0"
     body = [
         *_begin(module),
-        "while size > 0 and self_iteration < limit and control[STOP] == 0 and not done:",
+        f"while {more} and self_iteration < limit and control[STOP] == 0 and not done:",
         *("    " + line for line in _iteration(module)),
         *_end(module),
     ]
@@ -32,6 +33,7 @@ def _begin(m: "Module") -> list[str]:
         "mean_degree = control[REMAINING] // max(self_n, 1)",
         "began = self_iteration = control[ITERATION]",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
+        *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
     ]
 
 
@@ -42,7 +44,7 @@ def _iteration(m: "Module") -> list[str]:
         "if thread == 0:",
         "    control[PROGRESS] = self_iteration",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
-        *(_everyone(m) if m.everyone else _choose(m)),
+        *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
     if "scatter" in m.functions:
         lines += [*_list_next(m), f"scatter({m.arguments})", "barrier(control, threads)"]
@@ -53,6 +55,7 @@ def _iteration(m: "Module") -> list[str]:
         "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
         "traversed += total(counters, threads, TOUCHED)",
         "size = total(counters, threads, NEXT)",
+        *(["left = total(counters, threads, LEFT)"] if m.prioritised else []),
         "edges = total(counters, threads, EDGES) if skewed else size * mean_degree",
         *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
     ]
@@ -61,6 +64,20 @@ def _iteration(m: "Module") -> list[str]:
     if "stop" in m.functions:
         lines.append(f"done = {m.call('stop')}")
     return [*lines, "self_iteration += 1"]
+
+
+def _buckets(m: "Module") -> list[str]:
+    """Near vertices until none is left, then the next bucket of those put off."""
+    return [
+        "way = SPARSE",
+        "if size > 0:",
+        f"    push({m.arguments})",
+        "else:",
+        "    last_threshold = threshold",
+        "    threshold = beyond(smallest(lows[(self_iteration + 2) % 3], threads), delta)",
+        f"    split({m.arguments})",
+        "barrier(control, threads)",
+    ]
 
 
 def _choose(m: "Module") -> list[str]:
@@ -150,6 +167,7 @@ def _scheduled(m: "Module") -> str:
         "    control[ITERATION], control[DONE] = self_iteration, done",
         "    control[ACTIVE] = len(starts) - 1 - self_iteration",
         "    control[TOTAL] += traversed",
+        *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]
     return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
 
@@ -164,4 +182,5 @@ def _end(m: "Module") -> list[str]:
         "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",
         "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
         "    control[TOTAL] += traversed",
+        *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]

@@ -4,28 +4,28 @@
 import numpy as np
 from numba import njit
 
-from gasla.cpu.atomics import compare_and_swap, count_trailing_zeros, fetch_add, fetch_or, load, prefetch, store
+from gasla.cpu.atomics import compare_and_swap, count_trailing_zeros, fetch_add, fetch_and, fetch_or, load, prefetch, store
 from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier
 
 __all__ = [
     "ACTIVE", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES", "EDGE_SUM", "FAR", "FORM",
-    "ITERATION", "LAST", "LIST", "NEAR", "NEXT", "PROGRESS", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN_LIST",
-    "TOTAL", "TOUCHED", "WAY", "barrier", "block", "claim", "clear", "compare_and_swap", "dense_is_cheaper",
-    "fetch_add", "fetch_or", "has", "jit", "load", "note", "np", "prefetch", "renew", "store", "take", "to_bits",
-    "to_list", "total",
+    "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEXT", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SPARSE", "STOP", "THIN_LIST",
+    "TOTAL", "TOUCHED", "WAY", "barrier", "beyond", "block", "claim", "clear", "compare_and_swap", "dense_is_cheaper",
+    "fetch_add", "fetch_and", "fetch_or", "has", "jit", "load", "note", "np", "prefetch", "renew", "store", "smallest", "take",
+    "to_bits", "to_list", "total",
 ]  # fmt: skip
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
-ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL = range(40, 49)
-assert TOTAL < CONTROL_SIZE
+ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF = range(40, 50)
+assert PUT_OFF < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
 # iteration needs no barrier to reset them.
 DENSE_TICKET, FIRST, BLOCK = 0, 8, 56
-NEXT, EDGES, TOUCHED, RECEIVED = 48, 49, 50, 51
+NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 48, 49, 50, 51, 52
 
 LIST, BITS = 0, 1  # the form that the active set is in
 SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
@@ -75,6 +75,22 @@ def total(counters, threads, what):
     for thread in range(threads):
         result += counters[block(thread) + what]
     return result
+
+
+@jit
+def smallest(lows, threads):
+    """The least of the threads' own lower bounds."""
+    low = lows[0]
+    for thread in range(1, threads):
+        low = min(low, lows[8 * thread])
+    return low
+
+
+@jit
+def beyond(low, delta):
+    """The end of the bucket of width `delta` that `low` is in."""
+    end = (np.floor(low / delta) + 1.0) * delta
+    return end if end > low else np.inf
 
 
 @jit
