@@ -92,6 +92,7 @@ def run_generate(options: Namespace) -> int:
     """`gasla generate`."""
     from gasla import datasets, io
 
+    io.format_of(files.check_target(options.output))
     with phases([f"making {options.family} {options.scale}", f"writing {options.output}"]) as done:
         matrix = getattr(datasets, options.family)(options.scale)
         done()
@@ -105,6 +106,7 @@ def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
 
+    io.format_of(files.check_target(options.output))
     with phases([f"reading {options.graph}", f"writing {options.output}"]) as done:
         graph = files.load(options.graph, options.format).graph
         done()

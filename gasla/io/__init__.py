@@ -27,7 +27,7 @@ from gasla.io.files import COMPRESSIONS, FormatError, replacing, translated
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["FormatError", "read", "write"]
+__all__ = ["FormatError", "format_of", "read", "write"]
 
 _FORMATS: dict[str, ModuleType] = {"mtx": matrix_market, "edges": edges, "gr": dimacs, "metis": metis, "npz": npz}
 _NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in module.SUFFIXES}
@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> csr_array:
            [1., 0., 0.]], dtype=float32)
     """
     path = Path(path)
-    module = _module(path, format)
+    module = _FORMATS[format_of(path, format)]
     with translated(path):
         A: csr_array = module.read(path)
         return A
@@ -86,13 +86,21 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     from gasla.graph import as_graph
 
     path = Path(path)
-    module = _module(path, format)
+    module = _FORMATS[format_of(path, format)]
     graph = as_graph(A)
     with replacing(path) as stream:
         module.write(stream, graph, path)
 
 
-def _module(path: Path, format: str | None) -> ModuleType:
+def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """Return the format of a file: the one given, or the one that its name tells.
+
+    Examples
+    --------
+    >>> format_of("roads.gr.xz")
+    'gr'
+    """
+    path = Path(path)
     if format is None:
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in COMPRESSIONS:
@@ -105,4 +113,4 @@ def _module(path: Path, format: str | None) -> ModuleType:
         format = _NAMES[suffixes[-1]]
     if format not in _FORMATS:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(_FORMATS)}")
-    return _FORMATS[format]
+    return format
