@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import graphs, peers
+from benchmarks import graphs, peers, products, programs
 from benchmarks.answers import agree, comparable
+from benchmarks.graphs import BenchmarkGraph
 from benchmarks.interleave import interleaved
 from benchmarks.provenance import provenance
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
+CELLS = (*peers.ALGORITHMS, "mxv", "programs")
 ROUNDS = 8  # one for every source
 BUDGET = 20.0  # seconds a cell
 BETWEENNESS_SOURCES = 4
@@ -36,6 +38,9 @@ BARS: dict[str, dict[str, float]] = {
     "grid20": {"bfs": 0.80, "sssp": 0.25, "pagerank": 0.90, "components": 0.25, "triangles": 0.20, "betweenness": 0.35},
     "ny": {"bfs": 0.85, "sssp": 0.35, "pagerank": 1.0, "components": 0.55, "triangles": 0.25, "betweenness": 0.60},
 }
+BAR_PRODUCT = 1.0  # mxv with plus_times beside SciPy's A @ x
+BAR_SEMIRING = 1.15  # any other semiring beside plus_times
+BAR_PROGRAM = 1.10  # a user's own program beside the library's function
 
 
 class Entry(NamedTuple):
@@ -87,19 +92,27 @@ def cell(
     return {name: Entry(notes.get(name, ""), seconds.get(name, [])) for name in calls}
 
 
-def summary(graph: str, algorithm: str, entries: dict[str, Entry]) -> dict[str, Any]:
-    """Return the cell as it is kept: every run, the medians, the best peer, the ratio and its bar."""
+def summary(
+    graph: str,
+    algorithm: str,
+    entries: dict[str, Entry],
+    bar: float | None,
+    own: str = "gasla",
+    against: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """Return the cell as it is kept: every run, the medians, the best of those compared with, the ratio and its bar."""
     medians = {name: median(entry.seconds) for name, entry in entries.items() if entry.seconds}
-    own = medians.pop("gasla", None)
-    best = min(medians, key=medians.__getitem__, default=None)
+    others = {name: value for name, value in medians.items() if name != own and (against is None or name in against)}
+    best = min(others, key=others.__getitem__, default=None)
     return {
         "graph": graph,
         "algorithm": algorithm,
-        "gasla": own,
-        "best_peer": best,
-        "best_peer_seconds": medians.get(best) if best else None,
-        "ratio": own / medians[best] if own and best else None,
-        "bar": BARS.get(graph, {}).get(algorithm),
+        "own": own,
+        "seconds": medians.get(own),
+        "best": best,
+        "best_seconds": others.get(best) if best else None,
+        "ratio": medians[own] / others[best] if own in medians and best else None,
+        "bar": bar,
         "entries": {name: entry._asdict() for name, entry in entries.items()},
     }
 
@@ -113,20 +126,48 @@ def line(result: dict[str, Any]) -> str:
     ratio, bar = result["ratio"], result["bar"]
     verdict = "" if ratio is None or bar is None else ("ok" if ratio <= bar else "OVER")
     row = (
-        f"{result['graph']:<9}{result['algorithm']:<13}{number(result['gasla'], 1e3, 2, 10)}"
-        f"{number(result['best_peer_seconds'], 1e3, 2, 11)} {result['best_peer'] or '':<10}"
-        f"{number(ratio, 1, 3, 7)}{number(bar, 1, 2, 7)}  {verdict}"
+        f"{result['graph']:<9}{result['algorithm']:<17}{number(result['seconds'], 1e3, 2, 10)}"
+        f"{number(result['best_seconds'], 1e3, 2, 11)} {result['best'] or '':<10}"
+        f"{number(ratio, 1, 3, 7)}{number(bar, 1, 2, 7)}  {verdict:<4}"
     )
     others = [
         f"{name} {median(entry['seconds']) * 1e3:.2f}"
         for name, entry in result["entries"].items()
-        if entry["seconds"] and name not in ("gasla", result["best_peer"])
+        if entry["seconds"] and name not in (result["own"], result["best"])
     ]
     notes = [f"    {name}: {entry['note']}" for name, entry in result["entries"].items() if entry["note"]]
-    return "\n".join([row + ("   others: " + ", ".join(others) if others else ""), *notes])
+    return "\n".join([(row + ("  others: " + ", ".join(others) if others else "")).rstrip(), *notes])
 
 
-HEADER = f"{'graph':<9}{'algorithm':<13}{'gasla ms':>10}{'best ms':>11} {'peer':<10}{'ratio':>7}{'bar':>7}"
+def peer_cells(
+    graph: BenchmarkGraph, contestants: dict[str, Any], algorithm: str, rounds: int, budget: float
+) -> Iterator[dict[str, Any]]:
+    """An algorithm: gasla beside the best peer."""
+    entries = cell(contestants, algorithm, graph.sources, rounds, budget)
+    yield summary(graph.name, algorithm, entries, BARS.get(graph.name, {}).get(algorithm))
+
+
+def product_cells(graph: BenchmarkGraph, rounds: int, budget: float) -> Iterator[dict[str, Any]]:
+    """`mxv`: plus_times beside SciPy, other semirings beside plus_times."""
+    calls = products.contestants(graph)
+    notes = products.wrong(graph, calls)
+    right = {name: call for name, call in calls.items() if name not in notes}
+    seconds = interleaved(right, rounds, budget, keep=frozenset(right))
+    for name in products.SEMIRINGS:
+        against, bar = ("scipy", BAR_PRODUCT) if name == "plus_times" else ("plus_times", BAR_SEMIRING)
+        entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, against)}
+        yield summary(graph.name, f"mxv {name}", entries, bar, own=name)
+
+
+def program_cells(graph: BenchmarkGraph, rounds: int, budget: float) -> Iterator[dict[str, Any]]:
+    """Programs of a user's own beside the library's functions."""
+    contestants = programs.contestants(graph)
+    for algorithm in programs.ALGORITHMS:
+        entries = cell(contestants, algorithm, graph.sources, rounds, budget)
+        yield summary(graph.name, f"own {algorithm}", entries, BAR_PROGRAM, own="user's own")
+
+
+HEADER = f"{'graph':<9}{'algorithm':<17}{'ms':>10}{'best ms':>11} {'of':<10}{'ratio':>7}{'bar':>7}"
 
 
 def _show(text: str) -> None:
@@ -153,9 +194,15 @@ def run(
             except ImportError as error:
                 show(f"    {name} is left out: {error}")
         for algorithm in algorithms:
-            entries = cell(contestants, algorithm, graph.sources, rounds, budget)
-            cells.append(summary(graph_name, algorithm, entries))
-            show(line(cells[-1]))
+            if algorithm == "mxv":
+                results = product_cells(graph, rounds, budget)
+            elif algorithm == "programs":
+                results = program_cells(graph, rounds, budget)
+            else:
+                results = peer_cells(graph, contestants, algorithm, rounds, budget)
+            for result in results:
+                cells.append(result)
+                show(line(result))
     return {"provenance": provenance(), "threads": peers.THREADS, "cells": cells}
 
 
@@ -167,9 +214,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure, and write the JSON file if one is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.partition("\n")[0])
     parser.add_argument("--graphs", type=_names, default=list(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument(
-        "--algorithms", type=_names, default=list(peers.ALGORITHMS), help="comma-separated (%(default)s)"
-    )
+    parser.add_argument("--algorithms", type=_names, default=list(CELLS), help="comma-separated (%(default)s)")
     parser.add_argument("--peers", type=_names, default=list(peers.PEERS), help="comma-separated (%(default)s)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most (%(default)s)")
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds a cell, answers aside (%(default)s)")

@@ -37,8 +37,9 @@ def interleaved(
             for name in names[shift:] + names[:shift]:
                 time.sleep(PAUSE)
                 seconds[name].append(_time(contestants[name], number))
-            fastest = min(times[-1] for name, times in seconds.items() if name not in keep or len(contestants) == 1)
-            names = [name for name in names if name in keep or seconds[name][-1] <= HOPELESS * fastest]
+            last = {name: seconds[name][-1] for name in names if name not in keep}
+            limit = HOPELESS * min(last.values(), default=0)
+            names = [name for name in names if name in keep or last[name] <= limit]
             if time.perf_counter() > end:
                 break
     finally:

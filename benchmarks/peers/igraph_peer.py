@@ -47,7 +47,10 @@ class Igraph:
         return self.native.connected_components().membership
 
     def triangles(self) -> int:
-        return len(self.native.list_triangles())
+        """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""
+        degrees = np.array(self.native.degree(), dtype=np.float64)
+        shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
+        return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)

@@ -1,0 +1,109 @@
+"""Programs as a user would write them, beside the library's functions that compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gasla
+import semirings
+from benchmarks.graphs import BenchmarkGraph
+from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
+from benchmarks.peers.gasla_peer import Gasla
+
+
+class Tree(gasla.VertexProgram):
+    """Breadth-first levels and parents."""
+
+    level = gasla.vertex(np.int32, init=-1)
+    parent = gasla.vertex(gasla.ID, init=-1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.level < 0
+
+    def gather(self, src, dst, edge):
+        return src.id
+
+    def apply(self, vertex, gathered):
+        return {"level": self.iteration + 1, "parent": gathered}
+
+
+class Paths(gasla.VertexProgram):
+    """Lengths of shortest paths."""
+
+    length = gasla.vertex(np.float32, init=np.inf)
+    weight = gasla.edge(np.float32)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.length + edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"length": semirings.minimum(vertex.length, gathered)}
+
+    def activate(self, before, after):
+        return after.length < before.length
+
+    def priority(self, vertex):
+        return vertex.length
+
+
+class Surfer(gasla.VertexProgram):
+    """PageRank, a fixed number of iterations; what vertices without edges hold is dealt out evenly."""
+
+    rank = gasla.vertex(np.float32)
+    share = gasla.vertex(np.float32)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.share
+
+    def apply(self, vertex, gathered):
+        rank = (1 - DAMPING + DAMPING * self.lost) / self.n + DAMPING * gathered
+        return {"rank": rank, "share": semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)}
+
+    @gasla.aggregate(semirings.plus)
+    def lost(self, before, after):
+        return semirings.where(after.out_degree == 0, after.rank, 0)
+
+    @gasla.aggregate(semirings.plus)
+    def change(self, before, after):
+        return abs(after.rank - before.rank)
+
+
+class Own:
+    """The programs above, with the methods that a peer has."""
+
+    name = "user's own"
+
+    def __init__(self, graph: BenchmarkGraph, shared: Gasla) -> None:
+        self.graph = shared.graph
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        return result
+
+    def bfs(self, source: int) -> np.ndarray:
+        return gasla.run(Tree, self.graph, active=[source], level={source: 0}, parent={source: source}).parent
+
+    def sssp(self, source: int) -> np.ndarray:
+        return gasla.run(Paths, self.graph, active=[source], length={source: 0}).length
+
+    def pagerank(self) -> np.ndarray:
+        n, degrees = self.graph.n, self.graph.out_degrees
+        rank = np.full(n, 1 / n, np.float32)
+        share = (rank / np.maximum(degrees, 1)).astype(np.float32)
+        return gasla.run(Surfer, self.graph, rank=rank, share=share, max_iterations=PAGERANK_ITERATIONS).rank
+
+
+ALGORITHMS = ("bfs", "sssp", "pagerank")
+
+
+def contestants(graph: BenchmarkGraph) -> dict[str, Any]:
+    """Return the library and the user's programs, on one and the same `gasla.Graph`."""
+    library = Gasla(graph)
+    return {"gasla": library, "user's own": Own(graph, library)}
