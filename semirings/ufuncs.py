@@ -207,8 +207,9 @@ def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
 
 
 def _sign(x: Expr) -> Expr:
-    """1, -1, or the value itself: zero and NaN."""
-    negative = select(x < 0, constant(-1, x.type), x) if _kind(x) != "u" else x
+    """1, -1, 0, or NaN for itself."""
+    rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
+    negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
 
 
@@ -242,6 +243,14 @@ def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr],
         return on_zero(x) if y.payload == 0 else on_minus_one(x)
 
     return rule
+
+
+def _fmod(x: Expr, y: Expr) -> Expr | None:
+    """The remainder with the sign of x, which for integers follows from the one with the sign of y."""
+    if _kind(x) == "f":
+        return None
+    rest = x % y
+    return rest if _kind(x) == "u" else select((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
 
 
 def _zero(x: Expr) -> Expr:
@@ -304,6 +313,7 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "square": lambda x: x * x,
     "reciprocal": _reciprocal,
     "logaddexp": _logaddexp,
+    "fmod": _fmod,
     "fmin": _fmin,
     "fmax": _fmax,
     "floor_divide": _by_constant(_zero, lambda x: -x),
