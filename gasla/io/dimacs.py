@@ -15,6 +15,7 @@ from gasla.io.files import (
     FormatError,
     complain,
     edge_blocks,
+    is_count,
     is_number,
     is_whole,
     open_text,
@@ -75,7 +76,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
         words = line.split()
         if not words or words[0].startswith(_COMMENT):
             continue
-        if len(words) == 4 and words[0] == "p" and words[1] in _FIELDS and words[2].isdigit() and words[3].isdigit():
+        if len(words) == 4 and words[0] == "p" and words[1] in _FIELDS and is_count(words[2]) and is_count(words[3]):
             return _Header(number, words[1], int(words[2]), int(words[3]))
         raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
     raise FormatError(path, max(number, 1), f"the file ends; {expected}")
@@ -90,7 +91,7 @@ def _check(line: int, words: list[str], header: _Header) -> str | None:
         return f"{' '.join(words)[:60]!r}; expected {expected}"
     for end in ends:
         if not is_whole(end) or not 1 <= int(end) <= header.n:
-            return f"vertex {end!r}; expected 1 to {header.n}, as line {header.line} says"
+            return f"vertex {end[:60]!r}; expected 1 to {header.n}, as line {header.line} says"
     if header.kind == "sp" and not is_number(words[3]):
-        return f"weight {words[3]!r}; expected a number"
+        return f"weight {words[3][:60]!r}; expected a number"
     return None

@@ -81,7 +81,7 @@ def _look(path: Path, stream: IO[str]) -> _Header:
         words = line.split()
         if words and words[0][0] in "#%":
             comment = words[0][0]
-            found = re.search(r"Nodes:\s*(\d+)\s+Edges:\s*(\d+)", line)
+            found = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
             said = (number, int(found[1]), int(found[2])) if found else said
         elif words:
             columns = len(line.partition(comment)[0].split())
@@ -98,7 +98,7 @@ def _check(words: list[str], columns: int) -> str | None:
         return f"{len(words)} columns; expected {columns}, as in the first edge"
     for word in words[:2]:
         if not is_whole(word) or int(word) < 0:
-            return f"vertex {word!r}; expected a whole number from 0"
+            return f"vertex {word[:60]!r}; expected a whole number from 0"
     if columns == 3 and not is_number(words[2]):
-        return f"weight {words[2]!r}; expected a number"
+        return f"weight {words[2][:60]!r}; expected a number"
     return None

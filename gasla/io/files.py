@@ -127,7 +127,12 @@ def within(table: Array, n: int) -> bool:
 
 def is_whole(word: str) -> bool:
     """Whether a word is an integer that fits 64 bits."""
-    return re.fullmatch(r"[+-]?\d+", word, re.ASCII) is not None and -(2**63) <= int(word) < 2**63
+    return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < 2**63
+
+
+def is_count(word: str) -> bool:
+    """Whether a word is a number of things: digits alone."""
+    return word.isdecimal() and len(word) <= 18
 
 
 def is_number(word: str) -> bool:

@@ -15,6 +15,7 @@ from gasla.io.files import (
     complain,
     edge_blocks,
     has_weights,
+    is_count,
     is_number,
     is_whole,
     open_text,
@@ -91,7 +92,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
         words = line.split()
         if not words or words[0].startswith("%"):
             continue
-        if len(words) != 3 or not all(word.isdigit() for word in words):
+        if len(words) != 3 or not all(map(is_count, words)):
             raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `ROWS COLUMNS ENTRIES`")
         rows, columns, entries = map(int, words)
         if rows != columns:
@@ -107,11 +108,11 @@ def _check(line: int, words: list[str], header: _Header) -> str | None:
         return f"{' '.join(words)[:60]!r}; expected `row column{' value' if header.type else ''}`, as line 1 says"
     for end in words[:2]:
         if not is_whole(end) or not 1 <= int(end) <= header.n:
-            return f"vertex {end!r}; expected 1 to {header.n}, as line {header.line} says"
+            return f"vertex {end[:60]!r}; expected 1 to {header.n}, as line {header.line} says"
     if header.type == "f8" and not is_number(words[2]):
-        return f"value {words[2]!r}; expected a number"
+        return f"value {words[2][:60]!r}; expected a number"
     if header.type == "i8" and not is_whole(words[2]):
-        return f"value {words[2]!r}; expected a whole number, as line 1 says"
-    if header.type == "u8" and not (words[2].isdigit() and int(words[2]) < 2**64):
-        return f"value {words[2]!r}; expected a whole number from 0, as line 1 says"
+        return f"value {words[2][:60]!r}; expected a whole number, as line 1 says"
+    if header.type == "u8" and not (words[2].isdecimal() and len(words[2]) <= 20 and int(words[2]) < 2**64):
+        return f"value {words[2][:60]!r}; expected a whole number from 0, as line 1 says"
     return None

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.io.files import FormatError, edge_blocks, has_weights, is_whole, open_text, to_csr
+from gasla.io.files import FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_csr
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -84,7 +84,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
         words = line.split()
         if line.lstrip().startswith("%"):
             continue
-        if not (2 <= len(words) <= 4 and all(word.isdigit() for word in words)):
+        if not (2 <= len(words) <= 4 and all(map(is_count, words))):
             raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
         form = words[2].zfill(3) if len(words) > 2 else "000"
         if len(form) != 3 or set(form) - {"0", "1"}:
