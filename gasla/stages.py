@@ -179,7 +179,7 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     """Apply to each receiver what it gathered; returns those that are active from then on."""
     who, bound = as_frontier(state.graph.n, receivers), state._bound
-    parts = gathered if bound.plan.is_tuple else (gathered,)
+    parts = gathered if bound.plan.is_tuple else (gathered,) if bound.plan.gathers else ()
     for (name, _), part in zip(bound.plan.components, parts, strict=True):
         bound.arrays[name][who.ids] = part
     bound.arrays["activated"][:] = False

@@ -85,7 +85,7 @@ class Bound:
             if self._schedule
             else self._space.take("receivers", (self.threads, *n), self._ids),
             "starts": lambda: self._schedule[1],  # type: ignore[index]
-            "bits": lambda: self._space.take("bits", (2, self._words), np.dtype(np.uint64)),
+            "bits": lambda: self._space.zeros("bits", (2, self._words), np.dtype(np.uint64)),
             "far": lambda: self._space.take("far", (self.threads, *n), self._ids),
             "far_bits": lambda: self._space.zeros("far_bits", (self._words,), np.dtype(np.uint64)),
             "lows": lambda: np.full((3, 8 * self.threads), np.inf),
@@ -184,7 +184,8 @@ class Bound:
             out_degree=lambda: graph.out_degrees.astype(np.int64),
         ))  # fmt: skip
         with np.errstate(all="ignore"):
-            return init(record)
+            values = np.asarray(init(record))
+        return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
         kind = self.traced.edge_types[name]

@@ -479,7 +479,7 @@ class Module:
 
     @property
     def is_tuple(self) -> bool:
-        return isinstance(self.traced.gathered_type, TupleType)
+        return self.gathers and isinstance(self.traced.gathered_type, TupleType)
 
     def kept(self, at: str) -> list[str]:
         """Take back what `keep` put aside, or pushes brought together."""

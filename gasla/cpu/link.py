@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
-from gasla.cpu.blocks import block_size, next_block, run, threads_for
-from gasla.cpu.runtime import jit
+from gasla.cpu.blocks import block_size, inlined, jit, next_block, run, threads_for
 from gasla.cpu.threads import barrier, new_control, run_parallel
 from gasla.graph import Graph
 
@@ -64,9 +63,9 @@ def link(
     array([0, 0, 0, 0])
     """
     lists = graph.out
-    limits = np.uint64(first), np.uint64(graph.m if last is None else last)
-    tree, skip = (-1, False) if known is None else (known, graph.is_symmetric)
-    run(_link, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, tree, skip, _block(graph.n))
+    kernel = _link if known is None or graph.is_symmetric else _link_outward
+    limits = np.uint64(first), np.uint64(graph.m if last is None else last), -1 if known is None else known
+    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, _block(graph.n))
 
 
 def compress(parents: Array) -> None:
@@ -117,7 +116,7 @@ def _hook(thread, threads, control, indptr, indices, parents, block):
         start = next_block(control, n, block)
 
 
-@jit
+@inlined
 def _find(parents, v):
     """The root of v's tree. Halves the path: every other vertex on it is put under its grandparent."""
     parent = np.uint64(parents[v])
@@ -130,7 +129,7 @@ def _find(parents, v):
     return parent
 
 
-@jit
+@inlined
 def _unite(parents, root, v):
     """Put the larger of `root` and the root of v under the smaller, which is returned."""
     other = _find(parents, v)
@@ -142,34 +141,43 @@ def _unite(parents, root, v):
     return root
 
 
+@inlined
+def _link_list(parents, v, indices, low, high):
+    """Unite the tree of v with those of the neighbours at positions low to high."""
+    if low < high:
+        root = _find(parents, v)
+        for k in range(low, high):
+            root = _unite(parents, root, np.uint64(indices[k]))
+
+
 @jit
-def _link(thread, threads, control, indptr, indices, parents, first, last, known, skip, block):
+def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
     n = np.uint64(len(parents))
     start = next_block(control, n, block)
     while start < n:
         for v in range(start, min(start + block, n)):
-            inside = parents[v] == known
-            if inside and skip:
-                continue
-            low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            high = min(high, low + last)
-            low += first
-            if inside:
-                _link_outward(indices, low, high, parents, v, known)
-            elif low < high:
-                root = _find(parents, v)
-                for k in range(low, high):
-                    root = _unite(parents, root, np.uint64(indices[k]))
+            if parents[v] != known:
+                low = np.uint64(indptr[v])
+                _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
         start = next_block(control, n, block)
 
 
 @jit
-def _link_outward(indices, low, high, parents, v, known):
-    """The edges of a vertex of the known tree, most of which lead back into it."""
-    for k in range(low, high):
-        w = np.uint64(indices[k])
-        if parents[w] != known:
-            _unite(parents, _find(parents, v), w)
+def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
+    """The same, but of the known tree's own edges those that lead out of it are linked too."""
+    n = np.uint64(len(parents))
+    start = next_block(control, n, block)
+    while start < n:
+        for v in range(start, min(start + block, n)):
+            low = np.uint64(indptr[v])
+            low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
+            if parents[v] != known:
+                _link_list(parents, v, indices, low, high)
+            else:
+                for k in range(low, high):
+                    if parents[np.uint64(indices[k])] != known:
+                        _link_list(parents, v, indices, k, k + _ONE)
+        start = next_block(control, n, block)
 
 
 @jit

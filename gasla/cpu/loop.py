@@ -116,11 +116,14 @@ def _sparse(m: "Module") -> list[str]:
     if m.push_at_once:
         release = ["if total(counters, threads, RECEIVED) > 0:", *("    " + x for x in call("release"))]
         return [*call("push"), *release]
+    lines = []
     if m.pushes:
         stages = ["push"] if m.absorbs else ["push", "release", "apply_list"]
     else:
         stages = ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
-    return [line for name in stages for line in call(name)]
+        if m.active_only:  # who gathers looks at the bits
+            lines.append("to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])")
+    return [*lines, *(line for name in stages for line in call(name))]
 
 
 def _list_next(m: "Module") -> list[str]:

@@ -1,0 +1,229 @@
+"""Vertex programs for the tests: between them they use every part of what a program may say.
+
+All compute with whole numbers, so that results do not depend on the order of a sum.
+"""
+
+from typing import Any
+
+import gasla
+import numpy as np
+import semirings
+
+
+class Hops(gasla.VertexProgram):
+    """An idempotent reduction that apply absorbs: pushes go straight into the field."""
+
+    hops = gasla.vertex(np.int32, init=10**6)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.hops + 1
+
+    def apply(self, vertex, gathered):
+        return {"hops": semirings.minimum(vertex.hops, gathered)}
+
+
+class Cheapest(gasla.VertexProgram):
+    """The same with weights and a priority."""
+
+    cost = gasla.vertex(np.float64, init=np.inf)
+    weight = gasla.edge(np.float64)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.cost + edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"cost": semirings.minimum(vertex.cost, gathered)}
+
+    def activate(self, before, after):
+        return after.cost < before.cost
+
+    def priority(self, vertex):
+        return vertex.cost
+
+
+class Bits(gasla.VertexProgram):
+    """uint8 fields and another absorbing monoid; gathers over edges of both directions."""
+
+    seen = gasla.vertex(np.uint8, init=lambda vertex: np.uint8(1) << (vertex.id % 8).astype(np.uint8))
+    reduce = semirings.bor
+    direction = "all"
+
+    def gather(self, src, dst, edge):
+        return src.seen
+
+    def apply(self, vertex, gathered):
+        return {"seen": vertex.seen | gathered}
+
+
+class Paths(gasla.VertexProgram):
+    """Sums from active vertices alone, into vertices that the mask still admits."""
+
+    paths = gasla.vertex(np.int64)
+    level = gasla.vertex(np.int32, init=-1)
+    reduce = semirings.plus
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.level < 0
+
+    def gather(self, src, dst, edge):
+        return src.paths
+
+    def apply(self, vertex, gathered):
+        return {"paths": gathered, "level": self.iteration + 1}
+
+
+class Reach(gasla.VertexProgram):
+    """`any`, with a mask that settles; whoever is found first gives the same answer."""
+
+    level = gasla.vertex(np.int16, init=-1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.level < 0
+
+    def gather(self, src, dst, edge):
+        return src.level + 1
+
+    def apply(self, vertex, gathered):
+        return {"level": semirings.cast(self.iteration + 1, np.int16)}
+
+
+class Nearest(gasla.VertexProgram):
+    """A gather result of two parts, reduced in lexicographic order."""
+
+    cost = gasla.vertex(np.float64, init=np.inf)
+    parent = gasla.vertex(gasla.ID, init=-1)
+    weight = gasla.edge(np.float64)
+    reduce = semirings.argmin
+
+    def gather(self, src, dst, edge):
+        return src.cost + edge.weight, src.id
+
+    def apply(self, vertex, gathered):
+        cost, parent = gathered
+        better = cost < vertex.cost
+        return {
+            "cost": semirings.where(better, cost, vertex.cost),
+            "parent": semirings.where(better, parent, vertex.parent),
+        }
+
+
+class Chain(gasla.VertexProgram):
+    """A reduction that does not commute (x -> a x + b, one after another), in the order of the input."""
+
+    a = gasla.vertex(np.int64, init=lambda vertex: vertex.id + 2)
+    b = gasla.vertex(np.int64, init=lambda vertex: 3 * vertex.id + 1)
+    reduce = semirings.Monoid(
+        lambda f, g: (f[0] * g[0], f[0] * g[1] + f[1]), identity=(1, 0), commutative=False, name="compose"
+    )
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.a + edge_free(src), src.b
+
+    def apply(self, vertex, gathered):
+        return {"a": gathered[0] % 1009, "b": gathered[1] % 1009}
+
+
+def edge_free(src: Any) -> Any:
+    """A plain helper that a program's function calls."""
+    return src.out_degree % 3
+
+
+class Spread(gasla.VertexProgram):
+    """Vectors, every vertex in every iteration, in-neighbours' values of the iteration before."""
+
+    x = gasla.vertex((np.int64, (3,)), init=lambda vertex: np.stack([vertex.id, vertex.id * 2, vertex.id % 5]))
+    weight = gasla.edge(np.int64)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.x * edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"x": (gathered + vertex.x * 2) % 101}
+
+
+class Flow(gasla.VertexProgram):
+    """Edge state that scatter writes and the next gather reads; post_apply; waking along some edges only."""
+
+    level = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 7)
+    count = gasla.vertex(np.int32)
+    flow = gasla.edge(np.int64, init=1)
+    reduce = semirings.plus
+
+    def edge_mask(self, src, dst, edge):
+        return (src.id + dst.id) % 3 != 0
+
+    def gather(self, src, dst, edge):
+        return edge.flow + edge.id
+
+    def apply(self, vertex, gathered):
+        return {"level": (vertex.level + gathered) % 11}
+
+    def scatter(self, src, dst, edge):
+        return {"flow": edge.flow + src.level - dst.level}
+
+    def post_apply(self, vertex):
+        return {"count": vertex.count + vertex.level % 2}
+
+
+class Settling(gasla.VertexProgram):
+    """Parameters, aggregates, a test to stop on; against the direction of the edges."""
+
+    value = gasla.vertex(np.int64, init=lambda vertex: vertex.id * 5 % 13)
+    factor = gasla.parameter(np.int64, 2)
+    enough = gasla.parameter(np.int64, 3)
+    reduce = semirings.max
+    direction = "out"
+    everyone = True
+
+    def mask(self, vertex):
+        return vertex.id % 4 != 1
+
+    def gather(self, src, dst, edge):
+        return src.value
+
+    def apply(self, vertex, gathered):
+        return {"value": (semirings.maximum(gathered, 0) * self.factor + vertex.value + self.moved) % 17}
+
+    @gasla.aggregate(semirings.plus, np.int64)
+    def moved(self, before, after):
+        return abs(after.value - before.value)
+
+    @gasla.aggregate(semirings.max, np.int64)
+    def largest(self, before, after):
+        return after.value
+
+    def stop(self):
+        return (self.moved < self.enough) | (self.iteration >= 6)
+
+
+class Waking(gasla.VertexProgram):
+    """VertexAPI2's rule: the out-neighbours of who changed gather over all their in-edges."""
+
+    load = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 9)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.load
+
+    def apply(self, vertex, gathered):
+        return {"load": (gathered + vertex.load) % 23}
+
+    def activate(self, before, after):
+        return after.load > before.load
+
+
+class Counter(gasla.VertexProgram):
+    """No gather at all: who is woken counts."""
+
+    woken = gasla.vertex(np.int32)
+
+    def apply(self, vertex, gathered):
+        return {"woken": vertex.woken + 1}

@@ -1,0 +1,290 @@
+"""Runs of vertex programs against an independent engine, in every way that gasla can run them."""
+
+from typing import Any
+
+import gasla
+import numba
+import numpy as np
+import programs
+import pytest
+from gasla import stages
+from gasla.graph import Graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_engine import Reference
+
+# Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
+CASES: list[tuple[type, Any, bool, int]] = [
+    (programs.Hops, lambda s: {"hops": {s: 0}}, True, 10**6),
+    (programs.Cheapest, lambda s: {"cost": {s: 0}}, True, 10**6),
+    (programs.Bits, lambda s: {}, False, 10**6),
+    (programs.Paths, lambda s: {"paths": {s: 1}, "level": {s: 0}}, True, 10**6),
+    (programs.Reach, lambda s: {"level": {s: 0}}, True, 10**6),
+    (programs.Nearest, lambda s: {"cost": {s: 0}}, True, 10**6),
+    (programs.Chain, lambda s: {}, False, 3),
+    (programs.Spread, lambda s: {}, False, 4),
+    (programs.Flow, lambda s: {}, True, 5),
+    (programs.Settling, lambda s: {}, False, 9),
+    (programs.Waking, lambda s: {}, True, 6),
+    (programs.Counter, lambda s: {}, True, 4),
+]
+NAMES = [program.__name__ for program, *_ in CASES]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Small directed graphs with self loops, parallel edges and edges in any order."""
+    n = draw(st.integers(1, 12))
+    ends = st.integers(0, n - 1)
+    edges = draw(st.lists(st.tuples(ends, ends, st.integers(0, 9)), max_size=40))
+    src, dst, weights = np.array(edges, np.int64).reshape(-1, 3).T
+    if draw(st.booleans()):
+        src, dst, weights = np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([weights, weights])
+    return Graph.from_edges(src, dst, weights, n=n)
+
+
+def same(result: Any, reference: Reference) -> None:
+    """Every field of the run is what the independent engine found."""
+    for name, expected in {**reference.vertex, **reference.edge}.items():
+        if name in result.state:
+            got = result.state[name]
+            np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads even for the smallest graph."""
+    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
+
+
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+@settings(max_examples=25)
+@given(graph=graphs(), data=st.data())
+def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any) -> None:
+    source = data.draw(st.integers(0, graph.n - 1))
+    active = [source] if alone else None
+    reference = Reference(program(), graph, **start(source)).run(active, limit)
+    for direction in ("auto", "push", "pull"):
+        result = gasla.run(program, graph, active=active, max_iterations=limit, direction=direction, **start(source))
+        same(result, reference)
+        assert result.converged == reference.converged
+
+
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+@pytest.mark.usefixtures("two_threads")
+def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
+    rng = np.random.default_rng(len(program.__name__))
+    n, m = 700, 3000
+    graph = Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
+    source = int(np.flatnonzero(graph.out_degrees)[0])
+    active = [source] if alone else None
+    reference = Reference(program(), graph, **start(source)).run(active, limit)
+    for direction in ("auto", "push", "pull"):
+        for _ in range(5):  # a race would not show every time
+            result = gasla.run(program, graph, active=active, max_iterations=limit, direction=direction, **start(source))
+            same(result, reference)
+
+
+def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str, Any]) -> stages.State:
+    """A run as its user would write it from the stages."""
+    state = stages.start(program, graph, **fields)
+    everyone = gasla.Frontier.all(graph.n)
+    frontier = everyone if active is None else gasla.Frontier(graph.n, active)
+    for state.iteration in range(limit):
+        receivers = stages.contract(state, stages.expand(state, frontier))
+        if program.everyone:
+            mask = state.evaluate("mask", vertex=state.vertices(everyone.ids)) if "mask" in state.has else True
+            receivers = gasla.Frontier(graph.n, mask=np.broadcast_to(mask, graph.n).copy())
+        gathered = stages.gather(state, receivers, frontier) if "gather" in state.has else None
+        frontier = stages.apply(state, receivers, gathered)
+        if "scatter" in state.has:
+            stages.scatter(state, frontier)
+        if "post_apply" in state.has:
+            stages.post_apply(state, receivers)
+        if not frontier:
+            break
+    return state
+
+
+STAGED = [case for case in CASES if case[0] is not programs.Settling]  # its aggregates are the loop's own affair
+
+
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), STAGED, ids=[c[0].__name__ for c in STAGED])
+@settings(max_examples=10)
+@given(graph=graphs(), data=st.data())
+def test_staged_equals_fused(program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any) -> None:
+    source = data.draw(st.integers(0, graph.n - 1))
+    active = [source] if alone else None
+    state = staged(program, graph, active, limit, start(source))
+    result = gasla.run(program, graph, active=active, max_iterations=limit, **start(source))
+    for name, expected in result.state.items():
+        np.testing.assert_array_equal(getattr(state, name), expected, err_msg=name)
+
+
+def test_deterministic_runs_pull() -> None:
+    graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], np.ones(4))
+    for program, start in ((programs.Hops, {"hops": {0: 0}}), (programs.Paths, {"paths": {0: 1}, "level": {0: 0}})):
+        result = gasla.run(program, graph, active=[0], deterministic=True, **start)
+        same(result, Reference(program(), graph, **start).run([0]))
+        assert "push(" not in result_source(program)
+
+
+def result_source(program: Any) -> str:
+    from gasla.cpu.generate import module_source
+
+    return module_source(program.traced(np.dtype(np.int32)), deterministic=True)
+
+
+def test_trace_callback_and_progress() -> None:
+    n = 300
+    graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
+    seen: list[int] = []
+    result = gasla.run(
+        programs.Hops, graph, active=[0], hops={0: 0}, trace=True, callback=lambda r: seen.append(r.iterations)
+    )
+    assert seen == list(range(1, n + 1))
+    assert list(result.trace["active"]) == [1] * n
+    assert set(result.trace["direction"]) <= {"push", "pull"}
+    assert result.edges == result.trace["edges"].sum() == n - 1
+    stopped = gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, callback=lambda r: r.iterations == 7)
+    assert (stopped.iterations, stopped.converged, list(stopped.active)) == (7, False, [7])
+    told: list[int] = []
+    gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, progress=told.append)
+
+
+def test_schedule_takes_vertices_in_the_order_given() -> None:
+    class Longest(gasla.VertexProgram):
+        depth = gasla.vertex(np.int32)
+        reduce = gasla.program.semirings.max
+
+        def gather(self, src, dst, edge):
+            return src.depth + 1
+
+        def apply(self, vertex, gathered):
+            return {"depth": gathered}
+
+    graph = Graph.from_edges([0, 0, 1, 2, 1], [1, 2, 3, 3, 2])
+    result = gasla.run(Longest, graph, schedule=np.array([-1, 0, 1, 2]))
+    assert result.depth.tolist() == [0, 1, 2, 3]
+    assert result.iterations == 3
+    assert result.converged
+
+
+def test_the_start_of_a_run_may_be_given_as_a_frontier_a_mask_or_ids() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3])
+    mask = np.array([True, False, True, False])
+    for active in (mask, [0, 2], gasla.Frontier(4, mask=mask)):
+        assert gasla.run(programs.Counter, graph, active=active, max_iterations=1).woken.tolist() == [0, 1, 0, 1]
+    assert gasla.run(programs.Counter, graph, active=[]).iterations == 0
+
+
+def test_empty_graphs_and_no_edges() -> None:
+    for n in (0, 1, 5):
+        graph = Graph.from_edges([], [], n=n)
+        for program, _, alone, limit in CASES:
+            result = gasla.run(program, graph, active=[0] if alone and n else None, max_iterations=min(limit, 9))
+            assert all(len(a) == (graph.m if k in program.edge_fields else n) for k, a in result.state.items())
+
+
+def test_int64_offsets_and_ids() -> None:
+    small = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 2], np.array([1, 2, 3, 9]))
+    wide = Graph.from_csr(small.out.indptr.astype(np.int64), small.out.indices.astype(np.int64), small.out_values)
+    for graph in (small, wide):
+        assert gasla.run(programs.Cheapest, graph, active=[0], cost={0: 0}).cost.tolist() == [0, 1, 3]
+
+
+def test_inputs_are_not_changed_and_outputs_are_the_callers_own() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], n=3)
+    start = np.array([0, 10**6, 10**6], np.int32)
+    first = gasla.run(programs.Hops, graph, active=[0], hops=start).hops
+    assert start.tolist() == [0, 10**6, 10**6]
+    kept = first.copy()
+    gasla.run(programs.Hops, graph, active=[2], hops={2: 0})
+    np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"active": [9]}, ValueError, "vertex 9 is outside a graph of 3 vertices"),
+        ({"active": [1, 1]}, ValueError, "appears twice"),
+        ({"active": [0.5]}, TypeError, "expected a list of integers"),
+        ({"hops": np.zeros(2, np.int32)}, ValueError, r"shape \(2,\); expected \(3,\)"),
+        ({"hops": np.zeros(3)}, TypeError, "starts with float64; expected int32"),
+        ({"hops": {7: 1}}, ValueError, "vertex 7, outside a graph of 3"),
+        ({"speed": 1}, TypeError, "no field 'speed'"),
+        ({"direction": "sideways"}, ValueError, "expected 'auto', 'push' or 'pull'"),
+        ({"max_iterations": -1}, ValueError, "max_iterations is -1"),
+        ({"device": "tpu"}, ValueError, "device is 'tpu'"),
+        ({"schedule": [1.0, 2.0, 3.0]}, ValueError, "expected integers of shape"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], n=3)
+    with pytest.raises(kind, match=message):
+        gasla.run(programs.Hops, graph, **arguments)
+
+
+def test_bad_programs() -> None:
+    import semirings
+
+    with pytest.raises(TypeError, match="'speed'"):
+        programs.Hops(speed=1)
+    with pytest.raises(ValueError, match="gasla's own"):
+        type("P", (gasla.VertexProgram,), {"id": gasla.vertex(np.int32)})
+    with pytest.raises(ValueError, match="expected 'in', 'out' or 'all'"):
+        type("P", (gasla.VertexProgram,), {"direction": "up"})
+
+    def program(**body: Any) -> Any:
+        return type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.int32), "reduce": semirings.plus, **body})
+
+    def applies(function: Any) -> Any:
+        return program(gather=lambda self, src, dst, edge: src.x, apply=function)
+
+    for body, kind, message in (
+        (applies(lambda self, vertex, gathered: gathered), TypeError, "expected a dict of the fields"),
+        (applies(lambda self, vertex, gathered: {"y": gathered}), ValueError, "a field 'y'"),
+        (applies(lambda self, vertex, gathered: {"x": gathered * 0.5}), TypeError, "semirings.cast"),
+        (applies(lambda self, vertex, gathered: {"x": vertex.y}), AttributeError, "no field 'y'; it has"),
+        (applies(lambda self, vertex, gathered: {"x": 1} if gathered else {}), TypeError, "where"),
+        (program(gather=lambda self, src, dst, edge: src.x, reduce=max), TypeError, "expected a semirings.Monoid"),
+        (
+            program(w=gasla.edge(np.int32), scatter=lambda self, src, dst, edge: {"w": edge.w}),
+            ValueError,
+            "the matrix's own values",
+        ),
+    ):
+        with pytest.raises(kind, match=message):
+            body.traced()
+    with pytest.raises(AttributeError, match="return {'x': value}"):
+        applies(lambda self, vertex, gathered: setattr(vertex, "x", 1)).traced()
+
+
+def test_source_can_be_read() -> None:
+    source = programs.Hops.source()
+    assert "def push(" in source
+    assert "def gather_(" in source
+    assert "__device__" in programs.Hops.source("cuda")
+    with pytest.raises(ValueError, match="expected 'numba' or 'cuda'"):
+        programs.Hops.source("fortran")
+
+
+def test_many_runs_from_several_python_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(3)
+    graph = Graph.from_edges(rng.integers(0, 9000, 40000), rng.integers(0, 9000, 40000), n=9000)
+    expected = gasla.run(programs.Hops, graph, active=[0], hops={0: 0}).hops
+    with ThreadPoolExecutor(4) as pool:
+        for hops in pool.map(lambda _: gasla.run(programs.Hops, graph, active=[0], hops={0: 0}).hops, range(40)):
+            np.testing.assert_array_equal(hops, expected)
+
+
+def test_thread_count_follows_numba() -> None:
+    from gasla.cpu.threads import num_threads
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    assert num_threads() == 1
+    numba.set_num_threads(before)
