@@ -450,7 +450,7 @@ def _convert(where: str, value: Any, expected: Any) -> Expr:
     """`value` as the type of the field that it goes to, where no kind of number is lost."""
     if value.type == expected:
         return value
-    base = [t.dtype if isinstance(t, VectorType) else t for t in (value.type, expected)]
+    base = [t.scalar if isinstance(t, VectorType) else t for t in (value.type, expected)]
     lengths = [t.length if isinstance(t, VectorType) else 0 for t in (value.type, expected)]
     scalars = all(isinstance(t, np.dtype) for t in base) and lengths[0] in (0, lengths[1])
     if not scalars or not np.can_cast(base[0], base[1], "same_kind"):

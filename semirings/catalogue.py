@@ -107,7 +107,7 @@ def _scalar_type(x: Any) -> np.dtype[Any]:
     """The type of a value's scalars."""
     kind = as_expr(x).type if is_symbolic(x) else np.asarray(x).dtype
     assert not isinstance(kind, TupleType)
-    return kind.dtype if isinstance(kind, VectorType) else kind
+    return kind.scalar if isinstance(kind, VectorType) else kind
 
 
 def _differs(x: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:

@@ -98,7 +98,7 @@ class Expr:
         """The type of a scalar, or of a vector's items."""
         if isinstance(self.type, TupleType):
             raise TypeError(f"{self} is a tuple of type {self.type}: its items have their own types")
-        return self.type.dtype if isinstance(self.type, VectorType) else self.type
+        return self.type.scalar if isinstance(self.type, VectorType) else self.type
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Expr:
         from semirings.ufuncs import apply
@@ -258,7 +258,7 @@ def item(container: Expr, index: int) -> Expr:
         return container.args[index]
     kind = container.type
     assert isinstance(kind, VectorType | TupleType)
-    return node("item", kind.dtype if isinstance(kind, VectorType) else kind.items[index], container, payload=index)
+    return node("item", kind.scalar if isinstance(kind, VectorType) else kind.items[index], container, payload=index)
 
 
 def make_vector(items: Iterable[Expr]) -> Expr:
@@ -283,7 +283,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
     if value.type == target:
         return value
     if isinstance(target, VectorType):
-        return make_vector([cast_expr(part, target.dtype) for part in vector_items(value, target.length)])
+        return make_vector([cast_expr(part, target.scalar) for part in vector_items(value, target.length)])
     if isinstance(target, TupleType):
         if not isinstance(value.type, TupleType) or len(value) != len(target.items):
             raise TypeError(f"cannot cast {value}, of type {value.type}, to {target}")

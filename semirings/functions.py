@@ -111,11 +111,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
     """`where` on symbols: item by item for tuples and vectors."""
+    if is_tuple(a) or is_tuple(b):
+        return _where_tuples(condition, a, b)
     test = as_expr(condition)
     values = [value if _is_weak(value) else as_expr(value) for value in (a, b)]
     kinds = [test.type, *(value.type for value in values if isinstance(value, Expr))]
-    if any(isinstance(kind, TupleType) for kind in kinds):
-        return _where_tuples(test, as_expr(a), as_expr(b))
     lengths = {kind.length for kind in kinds if isinstance(kind, VectorType)}
     if not lengths:
         dtype = common_type(values)
@@ -125,11 +125,20 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
     return make_vector([_where(*row) for row in zip(*columns, strict=True)])
 
 
-def _where_tuples(test: Expr, a: Expr, b: Expr) -> Expr:
-    """`where` of two tuples of equal length."""
-    if not (isinstance(a.type, TupleType) and isinstance(b.type, TupleType) and len(a) == len(b)):
-        raise TypeError(f"where(…, a, b) of types {a.type} and {b.type}: both must be tuples of one length")
-    return make_tuple([_where(test, x, y) for x, y in zip(a, b, strict=True)], a.type.names)
+def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
+    """`where` of two tuples of equal length; the names are those of the first that has some."""
+    if not (is_tuple(a) and is_tuple(b) and len(a) == len(b)):
+        given = " and ".join(str(value.type) if isinstance(value, Expr) else repr(value) for value in (a, b))
+        raise TypeError(f"where(…, a, b) of {given}: both must be tuples of one length")
+    names = [_names(value) for value in (a, b)]
+    return make_tuple([_where(condition, x, y) for x, y in zip(a, b, strict=True)], names[0] or names[1])
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    """The names of a tuple's items."""
+    if isinstance(value, Expr) and isinstance(value.type, TupleType):
+        return value.type.names
+    return getattr(value, "_fields", None)
 
 
 def _is_weak(value: Any) -> bool:
@@ -163,7 +172,7 @@ def cast(value: Any, type: Any) -> Any:
 def _cast_arrays(value: Any, target: Type) -> Any:
     if isinstance(target, TupleType):
         return tuple(_cast_arrays(part, kind) for part, kind in zip(value, target.items, strict=True))
-    return cast_array(value, target.dtype if isinstance(target, VectorType) else target)
+    return cast_array(value, target.scalar if isinstance(target, VectorType) else target)
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:

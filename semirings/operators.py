@@ -130,7 +130,7 @@ class Monoid:
             parts = [self._value(part, kind, what) for part, kind in zip(each, type.items, strict=True)]
             return None if any(part is None for part in parts) else tuple(parts)
         if isinstance(type, VectorType):
-            part = self._value(given, type.dtype, what)
+            part = self._value(given, type.scalar, what)
             return None if part is None else np.full(type.length, part)
         value = given(type) if callable(given) else given
         if value is None:

@@ -19,9 +19,13 @@ _OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  
 
 @dataclass(frozen=True)
 class VectorType:
-    """A fixed number of scalars of one type: the type of a field of shape ``(length,)``."""
+    """
+    A fixed number of scalars of one type: the type of a field of shape ``(length,)``.
 
-    dtype: np.dtype[Any]
+    It has no attribute called dtype on purpose: NumPy would take it for that dtype, and compare equal with it.
+    """
+
+    scalar: np.dtype[Any]
     length: int
 
     def __post_init__(self) -> None:
@@ -29,7 +33,7 @@ class VectorType:
             raise ValueError(f"a vector type of length {self.length}: a vector has at least one element")
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{self.length}]"
+        return f"{self.scalar}[{self.length}]"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Reference:
     def start(self, field: Any, given: Any, count: int) -> np.ndarray:
         kind = np.dtype(self.graph.id_dtype) if field.type is ID else as_type(field.type)
         shape = (kind.length, count) if isinstance(kind, VectorType) else (count,)
-        array = np.empty(shape, kind.dtype if isinstance(kind, VectorType) else kind)
+        array = np.empty(shape, kind.scalar if isinstance(kind, VectorType) else kind)
         init = field.init(self.record(np.arange(count), {})) if callable(field.init) else field.init
         array[...] = np.asarray(init if given is None or isinstance(given, dict) else np.asarray(given).T)
         for v, value in (given if isinstance(given, dict) else {}).items():
@@ -146,7 +146,7 @@ class Reference:
         arrays = []
         for i, k in enumerate(kinds or (kind,)):
             start = identity if not kinds or np.isscalar(identity) else identity[i]
-            shape, base = ((k.length, count), k.dtype) if isinstance(k, VectorType) else ((count,), k)
+            shape, base = ((k.length, count), k.scalar) if isinstance(k, VectorType) else ((count,), k)
             arrays.append(np.empty(shape, base))
             arrays[-1][...] = np.asarray(start).reshape(-1, 1) if isinstance(k, VectorType) else start
         return tuple(arrays)

@@ -1,4 +1,4 @@
-"""Evaluate printed expressions over arrays, many at a time: with Numba, and as CUDA (compiled anywhere, run on a GPU)."""
+"""Evaluate printed expressions over arrays, many at a time: with Numba, and as CUDA (compiled anywhere)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Program:
 def leaves(kind: Any) -> list[np.dtype]:
     """The scalar types a value of this type consists of: one array holds each."""
     if isinstance(kind, VectorType):
-        return [kind.dtype] * kind.length
+        return [kind.scalar] * kind.length
     if isinstance(kind, TupleType):
         return [leaf for item in kind.items for leaf in leaves(item)]
     return [kind]

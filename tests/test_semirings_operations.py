@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,13 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "divided by minus one": lambda x: x // -1 if x.dtype.kind == "i" else x,
     "less than much": lambda x: x < 300,
     "clipped": lambda x: semirings.clip(x, 1, 3),
-    **{f"cast to {dtype}": (lambda dtype: lambda x: semirings.cast(x, dtype))(dtype) for dtype in TYPES},
+    **{f"cast to {dtype}": partial(semirings.cast, type=dtype) for dtype in TYPES},
 }  # fmt: skip
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(np, name)
     for name in (
-        "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "fmod", "minimum", "maximum", "fmin",
-        "fmax", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "less", "less_equal", "greater",
+        "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "fmod", "minimum", "maximum",
+        "fmin", "fmax", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "less", "less_equal", "greater",
         "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "arctan2", "hypot", "power",
         "logaddexp",
     )

@@ -7,6 +7,7 @@ which of two zeros minimum and maximum return; adding 0 afterwards makes them on
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ UNARY: list[Callable[[Any], Any]] = [
     np.sign,
     lambda a: a**2,
     lambda a: a**5 if a.dtype.kind in "iu" else a,
-    *((lambda name: lambda a: semirings.cast(a, name))(name) for name in SCALAR_NAMES),
+    *(partial(semirings.cast, type=name) for name in SCALAR_NAMES),
 ]
 BINARY: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a + b,

@@ -197,7 +197,7 @@ class Bound:
         kind = self.plan.components[index][1]
         monoid, whole = self.traced.monoid, self.traced.gathered_type
         assert monoid is not None
-        shape, base = ((self.graph.n, kind.length), kind.dtype) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
+        shape, base = ((self.graph.n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
         array = self._space.take(name, shape, base)
         if not self.plan.any:
             identity = monoid.identity(whole)
@@ -404,7 +404,7 @@ def _number(where: str, value: Any, kind: np.dtype) -> Any:
 
 def _filled(where: str, given: Any, kind: Any, count: int, of: str) -> np.ndarray:
     """A new array of `count` values of a field's type, from a scalar or an array."""
-    shape, base = ((count, kind.length), kind.dtype) if isinstance(kind, VectorType) else ((count,), kind)
+    shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
     array = np.asarray(given)
     if array.dtype.kind == "c" or not (np.can_cast(array.dtype, base, "same_kind") or array.shape == ()):
         raise TypeError(f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})")

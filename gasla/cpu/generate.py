@@ -251,7 +251,7 @@ class Module:
         for f in self._vertex_function_fields("apply"):
             kind = self.traced.vertex_types[f]
             parts = [f"[{i}]" for i in range(kind.length)] if isinstance(kind, VectorType) else [""]
-            base = kind.dtype if isinstance(kind, VectorType) else kind
+            base = kind.scalar if isinstance(kind, VectorType) else kind
             for p in parts:
                 a, b = f"after_{f}{p}", f"before_{f}{p}"
                 tests.append(f"({a} != {b} and ({a} == {a} or {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
@@ -813,7 +813,7 @@ def _literal(value: Any, kind: Any) -> str:
     if isinstance(kind, TupleType):
         return "(" + "".join(f"{_literal(v, k)}, " for v, k in zip(value, kind.items)) + ")"
     if isinstance(kind, VectorType):
-        return "(" + "".join(f"{printer.literal(v, kind.dtype)}, " for v in np.broadcast_to(value, kind.length)) + ")"
+        return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
     return printer.literal(value, kind)
 
 
@@ -821,7 +821,7 @@ def _zero(kind: Any) -> str:
     if isinstance(kind, TupleType):
         return "(" + "".join(f"{_zero(k)}, " for k in kind.items) + ")"
     if isinstance(kind, VectorType):
-        return "(" + f"{printer.literal(kind.dtype.type(0), kind.dtype)}, " * kind.length + ")"
+        return "(" + f"{printer.literal(kind.scalar.type(0), kind.scalar)}, " * kind.length + ")"
     return printer.literal(kind.type(0), kind)
 
 

@@ -141,7 +141,7 @@ def ctype(type: Type) -> str:
     ('long long', 'semirings::vector<float, 3>', 'semirings::tuple<float, int>')
     """
     if isinstance(type, VectorType):
-        return f"semirings::vector<{ctype(type.dtype)}, {type.length}>"
+        return f"semirings::vector<{ctype(type.scalar)}, {type.length}>"
     if isinstance(type, TupleType):
         return _tuple_ctype(type.items)
     return _CTYPES[type.name]
@@ -273,7 +273,7 @@ def literal(value: Any, type: Type) -> str:
     ('0.1f', '-__longlong_as_double(0x7ff0000000000000LL)', '5ULL')
     """
     if isinstance(type, VectorType):
-        return f"{ctype(type)}{{{{{', '.join(literal(part, type.dtype) for part in value)}}}}}"
+        return f"{ctype(type)}{{{{{', '.join(literal(part, type.scalar) for part in value)}}}}}"
     if isinstance(type, TupleType):
         parts = [literal(part, kind) for part, kind in zip(value, type.items, strict=True)]
         return f"{ctype(type)}{{{', '.join(parts)}}}"

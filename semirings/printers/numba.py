@@ -284,7 +284,7 @@ def literal(value: Any, type: Type) -> str:
     ('np.float32(1.0)', 'np.inf', '-1')
     """
     if isinstance(type, VectorType | TupleType):
-        kinds = (type.dtype,) * type.length if isinstance(type, VectorType) else type.items
+        kinds = (type.scalar,) * type.length if isinstance(type, VectorType) else type.items
         return _tuple([literal(part, kind) for part, kind in zip(value, kinds, strict=True)])
     if type.kind == "b":
         return str(bool(value))

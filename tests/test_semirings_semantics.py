@@ -1,0 +1,119 @@
+"""Every row of docs/semantics.md, evaluated by NumPy, as printed Numba and as printed CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_numba
+
+import semirings
+from semirings import Expr, Symbol
+from semirings.types import SCALAR_NAMES
+
+PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
+
+
+class Row(NamedTuple):
+    """A line of one of the page's tables."""
+
+    rule: str
+    example: str
+    outcome: str
+
+
+def rows() -> list[Row]:
+    """All rows of all tables, less their headings."""
+    found = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 3 and cells[1].startswith("`"):
+            found.append(Row(cells[0], cells[1].strip("`"), cells[2].strip("`")))
+    return found
+
+
+VALUES = [row for row in rows() if row.outcome.endswith(")")]
+REFUSED = [row for row in rows() if not row.outcome.endswith(")")]
+
+
+class TypeName:
+    """Stands for a type in an example: a type where one is wanted, and a call makes a value of it."""
+
+    def __init__(self, dtype: np.dtype, make: Callable[[np.dtype, Any], Any]) -> None:
+        self.dtype = dtype
+        self.make = make
+
+    def __call__(self, value: Any) -> Any:
+        return self.make(self.dtype, value)
+
+
+def evaluate(text: str, make: Callable[[np.dtype, Any], Any]) -> Any:
+    """An example's value, where `make` decides what ``int8(100)`` is."""
+    names: dict[str, Any] = {name: getattr(semirings, name) for name in semirings.__all__}
+    names |= {name: TypeName(np.dtype(name), make) for name in SCALAR_NAMES}
+    with np.errstate(all="ignore"):
+        return eval(text, names | {"inf": np.inf, "nan": np.nan, "cast": lambda x, t: semirings.cast(x, t.dtype)})
+
+
+def array(dtype: np.dtype, value: Any) -> np.ndarray:
+    return np.array([value]).astype(dtype)
+
+
+def expected(row: Row) -> np.ndarray:
+    return evaluate(row.outcome, array)
+
+
+def program() -> tuple[Program, list[np.ndarray]]:
+    """All examples as one program, with a symbol for each typed value, and the values."""
+    symbols: list[Symbol] = []
+    values: list[np.ndarray] = []
+
+    def make(dtype: np.dtype, value: Any) -> Expr:
+        symbols.append(Symbol(f"x{len(symbols)}", dtype))
+        values.append(array(dtype, value))
+        return symbols[-1]
+
+    results = tuple(evaluate(row.example, make) for row in VALUES)
+    return Program(symbols, results), values
+
+
+def check(run: Callable[..., Any]) -> None:
+    printed, values = program()
+    (answers,) = run([printed], [values])
+    for row, answer in zip(VALUES, answers, strict=True):
+        assert_same(answer, expected(row), row.example)
+
+
+def test_the_page_has_rows() -> None:
+    assert len(VALUES) > 50
+    assert len(REFUSED) > 5
+
+
+@pytest.mark.parametrize("row", VALUES, ids=lambda row: row.example)
+def test_numpy(row: Row) -> None:
+    actual = evaluate(row.example, array)
+    assert_same(np.broadcast_to(actual, (1,)), expected(row), row.example)
+
+
+def test_numba() -> None:
+    check(run_numba)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_cuda_compiles(architecture: str) -> None:
+    assert compile_cuda(cuda_source([program()[0]]), architecture)
+
+
+@pytest.mark.gpu
+def test_cuda() -> None:
+    check(run_cuda)
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.example)
+def test_refused(row: Row) -> None:
+    kind = {"TypeError": TypeError, "OverflowError": OverflowError}[row.outcome]
+    with pytest.raises(kind):
+        evaluate(row.example, lambda dtype, value: Symbol("x", dtype))
