@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
+import gasla
 from gasla import verify
 from gasla.verify import VerificationError
 
@@ -18,7 +19,14 @@ GRAPHS = ["directed", "undirected", "path", "islands", "multigraph", "star"]
 
 
 def graph_named(name: str) -> csr_array | coo_array:
-    """Small graphs on which vertex 0 reaches something, with positive integer weights."""
+    """Small graphs on which vertex 0 reaches something, with positive integer weights; all of the same types."""
+    matrix = _graph_named(name)
+    if matrix.format == "csr":
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return matrix
+
+
+def _graph_named(name: str) -> csr_array | coo_array:
     rng = np.random.default_rng(sum(map(ord, name)))
     n = 40
     if name == "path":
@@ -525,3 +533,46 @@ def test_a_graph_without_vertices_is_no_trouble() -> None:
     verify.components(empty, np.empty(0, int), 0)
     verify.triangles(empty, 0, np.empty(0, int))
     verify.betweenness(empty, np.empty(0))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_gaslas_own_answers_are_accepted(name: str) -> None:
+    matrix = graph_named(name)
+    graph = gasla.Graph(matrix)
+    verify.bfs(matrix, SOURCE, *gasla.bfs(graph, SOURCE, parents=True))
+    verify.bfs(matrix, SOURCE, *gasla.bfs(graph, SOURCE, parents=True, max_depth=2), max_depth=2)
+    verify.sssp(matrix, SOURCE, *gasla.sssp(graph, SOURCE, parents=True))
+    components = gasla.connected_components(graph)
+    verify.components(matrix, components.labels, components.count)
+    verify.triangles(matrix, *gasla.triangle_count(graph, per_vertex=True))
+
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "pagerank": [{}, {"weighted": False}, {"personalization": {3: 1.0, 4: 2.0}}, {"normalized": False}],
+    "betweenness_centrality": [
+        {"endpoints": True},
+        {"weighted": True, "normalized": False},
+        {"sources": [0], "normalized": False},
+        {"sources": [0, 1], "endpoints": True, "weighted": True},
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["directed", "undirected", "multigraph"])
+@pytest.mark.parametrize("algorithm", OPTIONS)
+def test_gaslas_own_answers_with_options_are_accepted(name: str, algorithm: str) -> None:
+    matrix = graph_named(name)
+    for options in OPTIONS[algorithm]:
+        if algorithm == "pagerank":
+            verify.pagerank(matrix, gasla.pagerank(matrix, max_iter=1000, **options).ranks, **options)
+        else:
+            verify.betweenness(matrix, gasla.betweenness_centrality(matrix, **options), **options)
+
+
+def test_a_symmetric_pattern_with_unequal_lengths_is_directed() -> None:
+    matrix = csr_array(np.array([[0, 1, 5.0], [2, 0, 1], [1, 3, 0]]))
+    scores = right_betweenness(matrix, directed=True, weight="weight", normalized=False)
+    answer = gasla.betweenness_centrality(matrix, weighted=True, normalized=False)
+    np.testing.assert_allclose(answer, scores)
+    verify.betweenness(matrix, scores, weighted=True, normalized=False)
