@@ -325,6 +325,14 @@ class Graph:
             for a, b, s, e in _row_blocks(lists.indptr)
         )
 
+    @cached_property
+    def has_parallel_edges(self) -> bool:
+        """Whether any edge is stored more than once."""
+        lists = self._rows or self._columns or self.out
+        if not lists.is_sorted:
+            lists = self.sorted_out
+        return not _ascends_within(lists.indptr, lists.indices, strictly=True)
+
     @property
     def nbytes(self) -> int:
         """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph."""
@@ -485,10 +493,10 @@ def _ascends(ids: Array) -> bool:
     return not np.any(ids[1:] < ids[:-1])
 
 
-def _ascends_within(indptr: Array, indices: Array) -> bool:
+def _ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
     """Whether every list ascends: a fall is allowed only where a new list starts."""
     falls = np.zeros(len(indices) + 1, bool)
-    np.less(indices[1:], indices[:-1], out=falls[1:-1])
+    (np.less_equal if strictly else np.less)(indices[1:], indices[:-1], out=falls[1:-1])
     falls[indptr] = False
     return not falls.any()
 

@@ -37,9 +37,7 @@ def hook(graph: Graph) -> Array:
     return parents
 
 
-def link(
-    graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None
-) -> None:
+def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
     """Unite the trees at both ends of every edge, in place.
 
     Parameters
@@ -62,6 +60,8 @@ def link(
     >>> parents
     array([0, 0, 0, 0])
     """
+    if parents.shape != (graph.n,):
+        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
     lists = graph.out
     kernel = _link if known is None or graph.is_symmetric else _link_outward
     limits = np.uint64(first), np.uint64(graph.m if last is None else last), -1 if known is None else known

@@ -1,0 +1,70 @@
+"""Triangles: how many sets of three vertices are joined by three edges.
+
+Returned is their number, or with `per_vertex` also in how many of them each vertex is. The graph is read as a simple
+undirected one: direction, self loops and parallel edges don't count.
+
+Each triangle u < v < w is found once, at its edge u -> v, as an entry w that follows v in u's list and is in v's. Where
+all lists are short the order is that of the ids, and lists are merged as they lie. Otherwise it is that of degrees, so
+that hubs come last and have few larger neighbours; these are marked, and the rests of lists looked up among the marks.
+
+T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.cpu.intersect import intersect_oriented, intersect_sorted, orient
+from gasla.graph import Graph, as_graph
+
+SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
+
+
+class TrianglesResult(NamedTuple):
+    """How many triangles there are, and how many each vertex is in."""
+
+    total: int
+    per_vertex: np.ndarray[Any, Any]
+
+
+def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesResult:
+    """Count the triangles of a graph.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as simple and undirected: direction, self loops and parallel edges are ignored.
+    per_vertex : bool, default False
+        Also count the triangles that each vertex is in.
+
+    Returns
+    -------
+    int, or TrianglesResult
+        The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, the latter int64.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> gasla.triangle_count(graph)
+    1
+    >>> gasla.triangle_count(graph, per_vertex=True)
+    TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
+    """
+    graph = _simple(as_graph(graph))
+    if graph.out_degrees.max(initial=0) <= SHORT:
+        total, counts = intersect_sorted(graph, per_vertex)
+    else:
+        total, counts = intersect_oriented(orient(graph), per_vertex)
+    return total if counts is None else TrianglesResult(total, counts)
+
+
+def _simple(graph: Graph) -> Graph:
+    """The graph with every edge in both directions, once. Self loops may stay: no triangle is found along them."""
+    if graph.is_symmetric and not graph.has_parallel_edges:
+        return graph
+    from scipy.sparse import csr_array
+
+    lists = graph.out
+    pattern = csr_array((np.ones(graph.m, bool), lists.indices, lists.indptr), shape=(graph.n, graph.n))
+    return Graph(pattern + pattern.T)  # the sum of booleans is their or

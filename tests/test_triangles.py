@@ -1,0 +1,217 @@
+"""Triangle counts, and the stages that they are made of, against NetworkX, igraph and SciPy."""
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+import gasla
+from gasla import verify
+from gasla.algorithms import triangle_count as algorithm
+from gasla.cpu.intersect import intersect, intersect_oriented, intersect_sorted, orient
+from gasla.frontier import EdgeFrontier
+from gasla.graph import Graph
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many threads even for the smallest graph."""
+    use_threads(monkeypatch, request.param)
+    return request.param
+
+
+def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: count)
+
+
+@pytest.fixture(params=["sorted", "oriented"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways of counting, whatever the degrees."""
+    monkeypatch.setattr(algorithm, "SHORT", 10**9 if request.param == "sorted" else -1)
+    return request.param
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> tuple[int, np.ndarray, np.ndarray]:
+    """Directed, with self loops and parallel edges, dense enough for triangles."""
+    n = draw(st.integers(1, 14))
+    ends = st.integers(0, n - 1)
+    edges = draw(st.lists(st.tuples(ends, ends), max_size=60))
+    src, dst = np.array(edges, np.int64).reshape(-1, 2).T
+    return n, src, dst
+
+
+def networkx_triangles(n: int, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist()) if u != v)
+    found = nx.triangles(graph)
+    return np.array([found[v] for v in range(n)])
+
+
+def undirected(n: int, m: int, seed: int, skewed: bool) -> csr_array:
+    """A random simple symmetric matrix; skewed: low ids have most edges."""
+    random = np.random.default_rng(seed)
+    ends = random.random((2, m))
+    src, dst = ((ends**3 if skewed else ends) * n).astype(np.int64)
+    keep = src != dst
+    pattern = coo_array((np.ones(keep.sum(), bool), (src[keep], dst[keep])), shape=(n, n)).tocsr()
+    return csr_array(pattern + pattern.T)
+
+
+def scipy_triangles(matrix: csr_array) -> np.ndarray:
+    counts = matrix.astype(np.int64)
+    return np.asarray((counts @ counts).multiply(counts).sum(axis=1)).ravel() // 2
+
+
+@given(edge_lists())
+def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+    n, src, dst = edges
+    graph = Graph.from_edges(src, dst, n=n)
+    counts = networkx_triangles(n, src, dst)
+    for short in (-1, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(algorithm, "SHORT", short)
+            assert gasla.triangle_count(graph) == counts.sum() // 3
+            result = gasla.triangle_count(graph, per_vertex=True)
+        assert result.total == counts.sum() // 3
+        np.testing.assert_array_equal(result.per_vertex, counts)
+    verify.triangles(graph, result.total, result.per_vertex)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(100, 2000), st.integers(1, 20), st.booleans())
+def test_larger_graphs_on_two_threads(seed: int, n: int, degree: int, skewed: bool) -> None:
+    matrix = undirected(n, n * degree, seed, skewed)
+    counts = scipy_triangles(matrix)
+    graph = Graph(matrix)
+    with pytest.MonkeyPatch.context() as patch:
+        use_threads(patch, 2)
+        for found in (intersect_sorted(graph, True), intersect_oriented(orient(graph), True)):
+            assert found[0] == counts.sum() // 3
+            np.testing.assert_array_equal(found[1], counts)
+        assert intersect_sorted(graph) == (counts.sum() // 3, None)
+        assert intersect_oriented(orient(graph)) == (counts.sum() // 3, None)
+
+
+def test_igraph_agrees(threads: int, way: str) -> None:
+    matrix = undirected(3000, 40_000, 1, True)
+    peer = igraph.Graph(n=3000, edges=np.argwhere(np.triu(matrix.toarray())))
+    assert gasla.triangle_count(matrix) == len(peer.list_triangles())
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_without_edges(n: int, threads: int, way: str) -> None:
+    assert gasla.triangle_count(csr_array((n, n))) == 0
+    result = gasla.triangle_count(csr_array((n, n)), per_vertex=True)
+    np.testing.assert_array_equal(result.per_vertex, np.zeros(n))
+
+
+def test_self_loops_parallel_edges_and_direction_do_not_count(threads: int, way: str) -> None:
+    graph = Graph.from_edges([0, 0, 1, 2, 2, 3, 3], [1, 1, 2, 0, 2, 3, 0], n=5)
+    assert gasla.triangle_count(graph) == 1
+    np.testing.assert_array_equal(gasla.triangle_count(graph, per_vertex=True).per_vertex, [1, 1, 1, 0, 0])
+
+
+def test_self_loops_in_a_symmetric_graph(threads: int, way: str) -> None:
+    matrix = csr_array(np.ones((5, 5)))
+    np.testing.assert_array_equal(gasla.triangle_count(matrix, per_vertex=True).per_vertex, np.full(5, 6))
+
+
+def test_lists_need_not_be_sorted(threads: int, way: str) -> None:
+    graph = Graph.from_csr([0, 2, 4, 6], [2, 1, 0, 2, 1, 0])
+    assert gasla.triangle_count(graph) == 1
+
+
+def test_many_parallel_edges() -> None:
+    """Their number passes what eight bits hold."""
+    src, dst = np.tile([0, 1, 2], 256), np.tile([1, 2, 0], 256)
+    assert gasla.triangle_count(Graph.from_edges(src, dst)) == 1
+
+
+def test_complete_graph(threads: int, way: str) -> None:
+    n = 300
+    result = gasla.triangle_count(csr_array(np.ones((n, n)) - np.eye(n)), per_vertex=True)
+    assert result.total == n * (n - 1) * (n - 2) // 6
+    assert (result.per_vertex == (n - 1) * (n - 2) // 2).all()
+
+
+def test_wheel_of_a_million(threads: int) -> None:
+    """A star of a million leaves whose leaves form a ring: a triangle per leaf."""
+    leaves = np.arange(1, 1_000_001, dtype=np.int32)
+    src = np.concatenate([np.zeros_like(leaves), leaves])
+    dst = np.concatenate([leaves, np.roll(leaves, -1)])
+    graph = Graph.from_edges(np.concatenate([src, dst]), np.concatenate([dst, src]))
+    result = gasla.triangle_count(graph, per_vertex=True)
+    assert result.total == len(leaves)
+    assert result.per_vertex[0] == len(leaves)
+    assert (result.per_vertex[1:] == 2).all()
+
+
+def test_path_of_a_hundred_thousand(threads: int, way: str) -> None:
+    ids = np.arange(99_999)
+    graph = Graph.from_edges(np.concatenate([ids, ids + 1]), np.concatenate([ids + 1, ids]))
+    assert gasla.triangle_count(graph) == 0
+
+
+@pytest.mark.parametrize("kind", ["offsets", "offsets and ids"])
+def test_int64(kind: str, way: str) -> None:
+    matrix = undirected(50, 300, 2, True)
+    indices = matrix.indices.astype(np.int32 if kind == "offsets" else np.int64)
+    graph = Graph.from_csr(matrix.indptr.astype(np.int64), indices)
+    result = gasla.triangle_count(graph, per_vertex=True)
+    np.testing.assert_array_equal(result.per_vertex, scipy_triangles(matrix))
+
+
+# --- stages ----------------------------------------------------------------------------------------------------------
+
+
+@given(edge_lists(), st.data())
+def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
+    n, src, dst = edges
+    graph = Graph.from_edges(src, dst, n=n)
+    ends = st.lists(st.integers(0, n - 1), min_size=5, max_size=5)
+    pairs = EdgeFrontier(n, np.arange(5), np.array(data.draw(ends)), np.array(data.draw(ends)))
+    stored = np.zeros((n, n), np.int64)
+    np.add.at(stored, (src, dst), 1)
+    np.testing.assert_array_equal(intersect(graph, pairs), np.minimum(stored[pairs.src], stored[pairs.dst]).sum(axis=1))
+
+
+def test_intersect_searches_long_lists() -> None:
+    """Vertex 0 has every vertex as a neighbour, the others every seventh up to the number of their id."""
+    lists = [np.arange(3000), *(np.arange(0, v, 7) for v in range(1, 3000))]
+    graph = Graph.from_csr(np.cumsum([0, *map(len, lists)]), np.concatenate(lists))
+    others = np.arange(1, 3000)
+    sizes = np.array([len(x) for x in lists[1:]])
+    zeros = np.zeros_like(others)
+    np.testing.assert_array_equal(intersect(graph, EdgeFrontier(3000, others, zeros, others)), sizes)
+    np.testing.assert_array_equal(intersect(graph, EdgeFrontier(3000, others, others, zeros)), sizes)
+
+
+def test_intersect_sums_to_the_triangles() -> None:
+    matrix = undirected(200, 2000, 3, True)
+    src, dst = matrix.nonzero()
+    counts = intersect(Graph(matrix), EdgeFrontier(200, np.arange(len(src)), src, dst))
+    np.testing.assert_array_equal(np.bincount(src, counts, 200), 2 * scipy_triangles(matrix))
+
+
+def test_intersect_refuses_a_vertex_outside_the_graph() -> None:
+    with pytest.raises(ValueError, match="vertex 3 is outside a graph of 3 vertices"):
+        intersect(Graph.from_edges([0], [2]), EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3])))
+
+
+def test_orient_keeps_each_edge_once_towards_the_higher_degree() -> None:
+    matrix = undirected(100, 800, 4, True)
+    oriented = orient(Graph(matrix))
+    degrees = np.diff(matrix.indptr)[oriented.vertices]
+    assert (np.diff(degrees) >= 0).all()
+    src = np.repeat(np.arange(100), np.diff(oriented.indptr))
+    assert (src < oriented.indices).all()
+    seen = coo_array(
+        (np.ones(len(src)), (oriented.vertices[src], oriented.vertices[oriented.indices])), shape=(100, 100)
+    )
+    np.testing.assert_array_equal((seen + seen.T).toarray(), matrix.toarray())
