@@ -27,7 +27,7 @@ SAMPLED_EDGES = 4  # edges a vertex in the first phase of FastSV
 
 
 class GraphBLAS:
-    """Direction-optimising BFS, delta-stepping, PageRank, FastSV, Sandia LUT and batched Brandes."""
+    """Direction-optimising BFS, delta-stepping, PageRank, FastSV, Sandia LL and batched Brandes."""
 
     name = "graphblas"
     threads = THREADS
@@ -146,14 +146,14 @@ class GraphBLAS:
         return _fast_sv(indptr, indices, parent, self.pattern)
 
     def triangles(self) -> int:
-        """LAGr_TriangleCount: Sandia LUT, sorted by degree first where the degrees are skewed."""
+        """LAGr_TriangleCount: Sandia LL, large degrees first where they are skewed (LUT takes twice as long there)."""
         A, degrees = self.pattern, np.diff(self.graph.matrix.indptr)
         if degrees.mean() > 4 * np.median(degrees):
-            order = np.argsort(degrees, kind="stable")
+            order = np.argsort(-degrees, kind="stable")
             A = A[order, order].new()
-        lower, upper = A.select(select.tril, -1).new(), A.select(select.triu, 1).new()
+        lower = A.select(select.tril, -1).new()
         counts = Matrix(INT64, self.n, self.n)
-        counts(lower.S) << PLUS_PAIR(lower @ upper.T)
+        counts(lower.S) << PLUS_PAIR(lower @ lower)
         return counts.reduce_scalar().get(0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
