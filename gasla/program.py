@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+
 import semirings
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 
@@ -147,6 +148,7 @@ class Traced:
     vertex_types: Mapping[str, Any]
     edge_types: Mapping[str, Any]
     parameter_types: Mapping[str, Any]
+    aggregate_types: Mapping[str, np.dtype]
     aggregates: Mapping[str, Aggregate]
     functions: Mapping[str, Function]
 
@@ -181,7 +183,7 @@ class Traced:
             return False
         fickle = 0
         for name, result in apply.result.items():
-            sources = {self.functions["apply"].sources[s.name] for s in semirings.free_symbols([result])}
+            sources = {self.functions["apply"].sources[s.name] for s in _symbols([result])}
             changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
             if changing and name in mask.reads("vertex"):
                 return False
@@ -273,9 +275,11 @@ class VertexProgram:
         for base in reversed(cls.__mro__):
             members.update(vars(base))
         kinds = (VertexField, EdgeField, Parameter, Aggregate)
-        found = [{k: v for k, v in members.items() if isinstance(v, kind)} for kind in kinds]
-        cls.vertex_fields, cls.edge_fields, cls.parameters, cls.aggregates = found
-        for name in (n for group in found for n in group):
+        cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
+        cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
+        cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
+        cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
+        for name in (k for k, v in members.items() if isinstance(v, kinds)):
             if name in _RESERVED or name.startswith("_"):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
         if cls.direction not in ("in", "out", "all"):
@@ -291,7 +295,7 @@ class VertexProgram:
         self.values = {n: parameters.get(n, p.default) for n, p in self.parameters.items()}
 
     @classmethod
-    @functools.cache  # noqa: B019 - classes live as long as the process
+    @functools.cache
     def typed(cls, **types: Any) -> "type[VertexProgram]":
         """The same program with other types for some of its fields or parameters.
 
@@ -317,8 +321,8 @@ class VertexProgram:
         return type(cls.__name__, (cls,), body)
 
     @classmethod
-    @functools.cache  # noqa: B019
-    def traced(cls, id_type: Any = np.dtype(np.int32)) -> Traced:
+    @functools.cache
+    def traced(cls, id_type: Any = np.int32) -> Traced:
         """Call each of the program's functions once with symbols."""
         return _Tracer(cls, np.dtype(id_type)).trace()
 
@@ -346,11 +350,18 @@ class _Tracer:
         self.vertex_types = {n: self._type(f.type) for n, f in program.vertex_fields.items()}
         self.edge_types = {n: self._type(f.type) for n, f in program.edge_fields.items()}
         self.parameter_types = {n: self._type(p.type) for n, p in program.parameters.items()}
+        self.aggregate_types = {n: self._scalar(n, a.type) for n, a in program.aggregates.items()}
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
+
+    def _scalar(self, name: str, declared: Any) -> np.dtype:
+        kind = self._type(declared)
+        if not isinstance(kind, np.dtype):
+            raise TypeError(f"the aggregate {self.program.__name__}.{name} is {kind}; expected a scalar type")
+        return kind
 
     def trace(self) -> Traced:
         source, target, link = self._vertex("src"), self._vertex("dst"), self._edge()
@@ -365,11 +376,17 @@ class _Tracer:
         self._function("priority", None, vertex)
         self._function("stop", np.dtype(bool))
         for name, declared in self.program.aggregates.items():
-            self._function(name, self._type(declared.type), before, after, function=declared.function)
+            self._function(name, self.aggregate_types[name], before, after, function=declared.function)
         self._check_scatter()
         return Traced(
-            self.program, self.id_type, self.vertex_types, self.edge_types, self.parameter_types,
-            self.program.aggregates, self.functions,
+            self.program,
+            self.id_type,
+            self.vertex_types,
+            self.edge_types,
+            self.parameter_types,
+            self.aggregate_types,
+            self.program.aggregates,
+            self.functions,
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Symbol:
@@ -407,7 +424,7 @@ class _Tracer:
         stand_in = object.__new__(self.program)
         stand_in.__dict__.update({n: self._symbol("self", n, t) for n, t in self.parameter_types.items()})
         stand_in.__dict__.update(
-            {n: self._symbol("self", n, self._type(a.type)) for n, a in self.program.aggregates.items()}
+            {n: self._symbol("self", n, t) for n, t in self.aggregate_types.items()}
         )
         for name in ("iteration", "n"):
             stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
@@ -426,8 +443,8 @@ class _Tracer:
         elif expected is not None:
             result = _convert(where, result, expected)
         values = list(result.values()) if isinstance(result, dict) else result
-        symbols = semirings.free_symbols(values if isinstance(values, list | tuple) else [values])
-        self.functions[name] = Function(name, result, tuple(symbols), self.sources)
+        symbols = _symbols(values if isinstance(values, list | tuple) else [values])
+        self.functions[name] = Function(name, result, symbols, self.sources)
 
     def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
@@ -444,6 +461,10 @@ class _Tracer:
                     f"{self.program.__name__}.scatter writes {name!r}, which is the matrix's own values; "
                     f"declare it with a start value: gasla.edge(dtype, init=0)"
                 )
+
+
+def _symbols(results: Any) -> tuple[Symbol, ...]:
+    return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
 
 def _convert(where: str, value: Any, expected: Any) -> Expr:

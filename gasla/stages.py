@@ -1,8 +1,7 @@
 """The stages of a vertex program as functions, for people who write the loop themselves.
 
-`start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and `post_apply`
-work on frontiers of it. `gasla.run` does the same, fused into one kernel. `link`, `compress` and `intersect` need no
-program.
+`start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
+`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel.
 """
 
 from typing import Any

@@ -5,8 +5,9 @@ All compute with whole numbers, so that results do not depend on the order of a 
 
 from typing import Any
 
-import gasla
 import numpy as np
+
+import gasla
 import semirings
 
 

@@ -7,6 +7,7 @@ engines but the program's own functions, which it calls with arrays in place of 
 from typing import Any
 
 import numpy as np
+
 from gasla.graph import Graph
 from gasla.program import ID, Record, VertexProgram
 from semirings import ANY, VectorType, as_type
@@ -31,7 +32,7 @@ class Reference:
             n: self.edge_values(f.type) if f.is_value else self.start(f, fields.get(n), graph.m)
             for n, f in program.edge_fields.items()
         }
-        self.aggregates = {n: None for n in program.aggregates}
+        self.aggregates = dict.fromkeys(program.aggregates)
 
     def start(self, field: Any, given: Any, count: int) -> np.ndarray:
         kind = np.dtype(self.graph.id_dtype) if field.type is ID else as_type(field.type)
@@ -49,8 +50,13 @@ class Reference:
 
     def record(self, ids: np.ndarray, fields: dict[str, np.ndarray]) -> Record:
         graph = self.graph
-        degrees = {"in_degree": graph.in_degrees.astype(np.int64)[ids], "out_degree": graph.out_degrees.astype(np.int64)[ids]}
-        return Record("vertex", {**{n: a[..., ids] for n, a in fields.items()}, "id": ids.astype(graph.id_dtype), **degrees})
+        degrees = {
+            "in_degree": graph.in_degrees.astype(np.int64)[ids],
+            "out_degree": graph.out_degrees.astype(np.int64)[ids],
+        }
+        return Record(
+            "vertex", {**{n: a[..., ids] for n, a in fields.items()}, "id": ids.astype(graph.id_dtype), **degrees}
+        )
 
     def edges(self, chosen: np.ndarray) -> tuple[Record, Record, Record]:
         ids = self.ids[chosen]

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-import gasla
 import numba
 import numpy as np
 import programs
 import pytest
-from gasla import stages
-from gasla.graph import Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_engine import Reference
+
+import gasla
+from gasla import stages
+from gasla.graph import Graph
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
 CASES: list[tuple[type, Any, bool, int]] = [
@@ -61,7 +62,9 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 @settings(max_examples=25)
 @given(graph=graphs(), data=st.data())
-def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any) -> None:
+def test_equals_the_independent_engine(
+    program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any
+) -> None:
     source = data.draw(st.integers(0, graph.n - 1))
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)
@@ -82,7 +85,9 @@ def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, li
     reference = Reference(program(), graph, **start(source)).run(active, limit)
     for direction in ("auto", "push", "pull"):
         for _ in range(5):  # a race would not show every time
-            result = gasla.run(program, graph, active=active, max_iterations=limit, direction=direction, **start(source))
+            result = gasla.run(
+                program, graph, active=active, max_iterations=limit, direction=direction, **start(source)
+            )
             same(result, reference)
 
 
@@ -257,7 +262,7 @@ def test_bad_programs() -> None:
     ):
         with pytest.raises(kind, match=message):
             body.traced()
-    with pytest.raises(AttributeError, match="return {'x': value}"):
+    with pytest.raises(AttributeError, match=r"return \{'x': value\}"):
         applies(lambda self, vertex, gathered: setattr(vertex, "x", 1)).traced()
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import semirings
 
+import semirings
 from gasla.algorithms.arguments import check_weights, source_vertex
 from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
@@ -26,13 +26,13 @@ UNIT = 2.0**512  # what one step of a wide number's exponent is worth
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
 
 
-def _shifted(x, exponent):  # type: ignore[no-untyped-def]
+def _shifted(x, exponent):
     """The m that a wide number has with another exponent; 0 where that is larger by two or more."""
     behind = exponent - x[1]
     return x[0] * semirings.where(behind == 0, 1.0, semirings.where(behind == 1, 1 / UNIT, 0.0))
 
 
-def _add_wide(x, y):  # type: ignore[no-untyped-def]
+def _add_wide(x, y):
     """The sum of two wide numbers whose m is below 2**256: what is lost is 2**512 times smaller."""
     top = semirings.maximum(x[1], y[1])
     total = _shifted(x, top) + _shifted(y, top)
@@ -49,10 +49,10 @@ class Count(VertexProgram):
     paths = vertex(np.float64)
     reduce = semirings.plus
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.paths
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         return {"paths": gathered}
 
 
@@ -65,10 +65,10 @@ class Depend(VertexProgram):
     direction = "out"
     reduce = semirings.plus
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.back
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         delta = vertex.paths * gathered
         return {"delta": delta, "back": (1 + delta) / vertex.paths}
 
@@ -86,10 +86,10 @@ class WideDepend(Depend):
     paths = vertex(WIDE)
     back = vertex(WIDE)
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return _shifted(dst.paths, src.back[1]) * src.back[0]
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         return {"delta": gathered, "back": semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])}
 
 
@@ -101,12 +101,12 @@ class _Tight:
 
 
 class _TightIn(_Tight):
-    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def edge_mask(self, src, dst, edge):
         return src.distance + edge.weight == dst.distance
 
 
 class _TightOut(_Tight):
-    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def edge_mask(self, src, dst, edge):
         return dst.distance + edge.weight == src.distance
 
 
@@ -116,10 +116,10 @@ class Steps(_TightIn, VertexProgram):
     step = vertex(np.int32)
     reduce = semirings.max
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.step + 1
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         return {"step": semirings.maximum(vertex.step, gathered)}
 
 
@@ -212,6 +212,7 @@ def betweenness_centrality(
         delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
         if delta is None:
             wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
+            assert delta is not None
         if endpoints:
             reached = levels > 0
             delta[reached] += 1
@@ -221,7 +222,7 @@ def betweenness_centrality(
     return _scale(total, chosen, normalized, undirected, endpoints)
 
 
-def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict[str, Any]]:
     """The order in which to count: a level for every reached vertex, 0 for the source; and distances, if weighted."""
     if not weighted:
         return bfs(graph, source), {}
@@ -235,9 +236,11 @@ def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict
 
 
 def _accumulate(
-    graph: Graph, source: int, levels: np.ndarray, weighted: bool, wide: bool, fields: dict[str, np.ndarray]
+    graph: Graph, source: int, levels: np.ndarray, weighted: bool, wide: bool, fields: dict[str, Any]
 ) -> np.ndarray | None:
     """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
+    count: type[VertexProgram]
+    depend: type[VertexProgram]
     count, depend = PROGRAMS[weighted, wide]
     if weighted:
         assert graph.values is not None

@@ -12,8 +12,8 @@ S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-import semirings
 
+import semirings
 from gasla.algorithms.arguments import source_vertex
 from gasla.graph import as_graph
 from gasla.program import ID, VertexProgram, vertex
@@ -27,14 +27,14 @@ class Levels(VertexProgram):
     reduce = semirings.any
     sources = "active"
 
-    def mask(self, vertex):  # type: ignore[no-untyped-def]
+    def mask(self, vertex):
         return vertex.level < 0
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return True
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
-        return {"level": self.iteration + 1}  # type: ignore[attr-defined]
+    def apply(self, vertex, gathered):
+        return {"level": self.iteration + 1}
 
 
 class Parents(Levels):
@@ -42,11 +42,11 @@ class Parents(Levels):
 
     parent = vertex(ID, init=-1)
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.id
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
-        return {"level": self.iteration + 1, "parent": gathered}  # type: ignore[attr-defined]
+    def apply(self, vertex, gathered):
+        return {"level": self.iteration + 1, "parent": gathered}
 
 
 class BFSResult(NamedTuple):
@@ -107,6 +107,6 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     source = source_vertex(graph, source)
     if not parents:
         return run(Levels, graph, active=[source], max_iterations=max_depth, level={source: 0}).level
-    start = {"level": {source: 0}, "parent": {source: source}}
+    start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
     result = run(Parents, graph, active=[source], max_iterations=max_depth, **start)
     return BFSResult(result.level, result.parent)

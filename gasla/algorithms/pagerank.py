@@ -14,8 +14,8 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-import semirings
 
+import semirings
 from gasla.algorithms.arguments import check_weights
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
@@ -32,33 +32,33 @@ class Uniform(VertexProgram):
     reduce = semirings.plus
     everyone = True
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.share
 
-    def jump(self, vertex):  # type: ignore[no-untyped-def]
+    def jump(self, vertex):
         """What comes other than along an edge."""
-        return (1 - self.alpha + self.alpha * self.lost) / self.n  # type: ignore[attr-defined]
+        return (1 - self.alpha + self.alpha * self.lost) / self.n
 
-    def split(self, vertex, rank):  # type: ignore[no-untyped-def]
+    def split(self, vertex, rank):
         """What each out-edge carries of a rank."""
         return semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         rank = self.jump(vertex) + self.alpha * gathered
         return {"rank": rank, "share": self.split(vertex, rank)}
 
-    def dangles(self, vertex):  # type: ignore[no-untyped-def]
+    def dangles(self, vertex):
         return vertex.out_degree == 0
 
     @aggregate(semirings.plus)
-    def lost(self, before, after):  # type: ignore[no-untyped-def]
+    def lost(self, before, after):
         return semirings.where(self.dangles(after), after.rank, 0)
 
     @aggregate(semirings.plus)
-    def residual(self, before, after):  # type: ignore[no-untyped-def]
+    def residual(self, before, after):
         return abs(after.rank - before.rank)
 
-    def stop(self):  # type: ignore[no-untyped-def]
+    def stop(self):
         return self.residual < self.tolerance
 
 
@@ -68,23 +68,23 @@ class Personal(Uniform):
     home = vertex(np.float64)
     refuge = vertex(np.float64)
 
-    def jump(self, vertex):  # type: ignore[no-untyped-def]
-        return (1 - self.alpha) * vertex.home + self.alpha * self.lost * vertex.refuge  # type: ignore[attr-defined]
+    def jump(self, vertex):
+        return (1 - self.alpha) * vertex.home + self.alpha * self.lost * vertex.refuge
 
 
 class _Weighted:
-    """Out-edges carry rank in proportion to their weights; `inverse` is one over the weights' sum, 0 where that is 0."""
+    """Out-edges carry rank in proportion to their weights; `inverse` is one over their sum, 0 where that is 0."""
 
     inverse = vertex(np.float64)
     weight = edge(np.float64)
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.share * edge.weight
 
-    def split(self, vertex, rank):  # type: ignore[no-untyped-def]
+    def split(self, vertex, rank):
         return rank * vertex.inverse
 
-    def dangles(self, vertex):  # type: ignore[no-untyped-def]
+    def dangles(self, vertex):
         return vertex.inverse == 0
 
 
@@ -105,18 +105,18 @@ class Unnormalised(VertexProgram):
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.share
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         rank = 1 - self.alpha + self.alpha * gathered
         return {"rank": rank, "share": semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)}
 
-    def activate(self, before, after):  # type: ignore[no-untyped-def]
+    def activate(self, before, after):
         return abs(after.rank - before.rank) > self.tolerance
 
     @aggregate(semirings.max)
-    def residual(self, before, after):  # type: ignore[no-untyped-def]
+    def residual(self, before, after):
         return abs(after.rank - before.rank)
 
 
@@ -239,7 +239,7 @@ def _rank_type(graph: Graph, weighted: bool, dtype: Any) -> np.dtype:
 
 def _prepare(
     graph: Graph, weighted: bool, kind: np.dtype, home: Any, refuge: Any, start: Any
-) -> tuple[type[VertexProgram], dict[str, np.ndarray]]:
+) -> tuple[type[VertexProgram], dict[str, Any]]:
     """The program for the arguments, and the arrays that it starts with."""
     personal = home is not None or refuge is not None
     rank = np.full(graph.n, 1 / graph.n, kind) if start is None else start.astype(kind)
@@ -260,7 +260,7 @@ def _prepare(
     return program.typed(**types), fields
 
 
-def _shares(graph: Graph, rank: np.ndarray) -> dict[str, np.ndarray]:
+def _shares(graph: Graph, rank: np.ndarray) -> dict[str, Any]:
     degrees = graph.out_degrees
     share = np.divide(rank, degrees, out=np.zeros_like(rank), where=degrees > 0, casting="same_kind")
     return {"rank": rank, "share": share}
@@ -270,8 +270,7 @@ def _row_sums(graph: Graph) -> np.ndarray:
     """The sum of every vertex's out-weights, in float64."""
     from scipy.sparse import csr_array
 
-    values = graph.out_values
-    rows = csr_array((values, graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
+    rows = csr_array((np.asarray(graph.out_values), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
     return np.asarray(rows @ np.ones(graph.n), np.float64)
 
 

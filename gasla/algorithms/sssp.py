@@ -12,8 +12,8 @@ U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. 
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-import semirings
 
+import semirings
 from gasla.algorithms.arguments import check_weights, float_type, source_vertex
 from gasla.graph import Graph, as_graph
 from gasla.program import ID, VertexProgram, edge, vertex
@@ -27,17 +27,17 @@ class AnyOrder(VertexProgram):
     weight = edge(np.float64)
     reduce = semirings.min
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.distance + edge.weight
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         return {"distance": semirings.minimum(vertex.distance, gathered)}
 
 
 class NearFirst(AnyOrder):
     """The same, near vertices first."""
 
-    def priority(self, vertex):  # type: ignore[no-untyped-def]
+    def priority(self, vertex):
         return vertex.distance
 
 
@@ -50,23 +50,23 @@ class Tight(VertexProgram):
     reduce = semirings.any
     sources = "active"
 
-    def mask(self, vertex):  # type: ignore[no-untyped-def]
+    def mask(self, vertex):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
 
-    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def edge_mask(self, src, dst, edge):
         return (src.distance + edge.weight == dst.distance) & (src.distance < dst.distance)
 
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def gather(self, src, dst, edge):
         return src.id
 
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
+    def apply(self, vertex, gathered):
         return {"parent": gathered}
 
 
 class TightLevels(Tight):
     """A search along tight edges, for vertices that only edges of no length lead to."""
 
-    def edge_mask(self, src, dst, edge):  # type: ignore[no-untyped-def]
+    def edge_mask(self, src, dst, edge):
         return src.distance + edge.weight == dst.distance
 
 

@@ -13,9 +13,7 @@ from numba.extending import intrinsic
 def _pointer(context, builder, array_type, array, index):
     """The address of `array[index]` for a one-dimensional array."""
     struct = context.make_array(array_type)(context, builder, array)
-    return cgutils.get_item_pointer(
-        context, builder, array_type, struct, [index], wraparound=False, boundscheck=False
-    )
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
 
 
 def _fetch(operation):

@@ -7,13 +7,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import semirings
-from semirings import TupleType, VectorType
 
 from gasla.cpu import generate, modules, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import ID, Record, VertexProgram
+from semirings import TupleType, VectorType
 
 DELTA = 4.0  # the width of a bucket, in mean edge values over mean degrees
 SMALL = 1 << 15  # vertices and edges below which one thread does all
@@ -37,7 +36,9 @@ class Bound:
         staged: bool = False,
     ) -> None:
         self.program, self.graph, self.deterministic = program, graph, deterministic
-        self.plan = generate.plan(type(program), graph.id_dtype, deterministic, schedule is not None, staged)
+        scheduled = schedule is not None
+        kind: Any = type(program)
+        self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         self.traced = self.plan.traced
         self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
         self._check(fields)
@@ -51,8 +52,8 @@ class Bound:
         self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
             self.scalars[f"self_{name}"] = _number(f"{type(program).__name__}.{name}", program.values[name], kind)
-        for name, declared in self.traced.aggregates.items():
-            self.scalars[f"self_{name}"] = semirings.as_type(declared.type).type(0)
+        for name, kind in self.traced.aggregate_types.items():
+            self.scalars[f"self_{name}"] = kind.type(0)
 
     @property
     def module(self) -> ModuleType:
@@ -81,9 +82,9 @@ class Bound:
             "log": lambda: np.zeros((self.log_rows, 3), np.int64),
             "queues": lambda: self._space.take("queues", (2, self.threads, *n), self._ids),
             "activated": lambda: self._space.zeros("activated", n, np.dtype(bool)),
-            "receivers": lambda: self._schedule[0]
-            if self._schedule
-            else self._space.take("receivers", (self.threads, *n), self._ids),
+            "receivers": lambda: (
+                self._schedule[0] if self._schedule else self._space.take("receivers", (self.threads, *n), self._ids)
+            ),
             "starts": lambda: self._schedule[1],  # type: ignore[index]
             "bits": lambda: self._space.zeros("bits", (2, self._words), np.dtype(np.uint64)),
             "far": lambda: self._space.take("far", (self.threads, *n), self._ids),
@@ -133,7 +134,7 @@ class Bound:
         if prefix == "e":
             return self._edge_array(rest, fields)
         if prefix == "part":
-            kind = semirings.as_type(self.traced.aggregates[rest].type)
+            kind = self.traced.aggregate_types[rest]
             return np.zeros((2, 8 * self.threads), kind)
         if prefix == "acc":
             return self._accumulator(name)
@@ -197,7 +198,9 @@ class Bound:
         kind = self.plan.components[index][1]
         monoid, whole = self.traced.monoid, self.traced.gathered_type
         assert monoid is not None
-        shape, base = ((self.graph.n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
+        shape, base = (
+            ((self.graph.n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
+        )
         array = self._space.take(name, shape, base)
         if not self.plan.any:
             identity = monoid.identity(whole)
@@ -260,7 +263,7 @@ class Bound:
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
         for name in self.traced.aggregates:
-            kind = semirings.as_type(self.traced.aggregates[name].type)
+            kind = self.traced.aggregate_types[name]
             self.arrays[f"part_{name}"][:] = self.traced.aggregates[name].monoid.identity(kind)
         self.scalars["self_iteration"] = np.int64(-1)
         self.call("aggregate")
@@ -358,7 +361,7 @@ class _Lists:
         return values.astype(kind, copy=False)
 
 
-class _Lazy(dict):  # type: ignore[type-arg]
+class _Lazy(dict[str, Any]):
     """Fields that are made when first read."""
 
     def __init__(self, **makers: Callable[[], Any]) -> None:
@@ -380,7 +383,7 @@ class _Workspace:
     def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An array of any content."""
         key = (name, shape, np.dtype(dtype))
-        self._taken[key] = self._spare.pop(key, None) if key in self._spare else np.empty(shape, dtype)
+        self._taken[key] = self._spare.pop(key) if key in self._spare else np.empty(shape, dtype)
         return self._taken[key]
 
     def zeros(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -409,10 +412,12 @@ def _filled(where: str, given: Any, kind: Any, count: int, of: str) -> np.ndarra
     if array.dtype.kind == "c" or not (np.can_cast(array.dtype, base, "same_kind") or array.shape == ()):
         raise TypeError(f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})")
     if array.shape not in ((), shape, shape[1:]):
-        raise ValueError(f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}")
+        raise ValueError(
+            f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
+        )
     fresh = np.empty(shape, base)
     fresh[:] = array
     return fresh
 
 
-__all__ = ["Bound", "ID"]
+__all__ = ["ID", "Bound"]

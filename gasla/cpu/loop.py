@@ -5,13 +5,13 @@ All threads take the same decisions from the same counters: nothing is read that
 
 from typing import TYPE_CHECKING
 
-from gasla.cpu.generate import block
+from gasla.cpu.pieces import block
 
 if TYPE_CHECKING:
-    from gasla.cpu.generate import Module
+    from gasla.cpu.stages import Stages
 
 
-def text(module: "Module") -> str:
+def text(module: "Stages") -> str:
     """The source of `run_loop`."""
     if module.scheduled:
         return _scheduled(module)
@@ -26,7 +26,7 @@ def text(module: "Module") -> str:
     return f'@jit\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
 
 
-def _begin(m: "Module") -> list[str]:
+def _begin(m: "Stages") -> list[str]:
     return [
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, traversed = control[REMAINING], control[FORM], False, np.int64(0)",
@@ -37,7 +37,7 @@ def _begin(m: "Module") -> list[str]:
     ]
 
 
-def _iteration(m: "Module") -> list[str]:
+def _iteration(m: "Stages") -> list[str]:
     lines = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
@@ -66,7 +66,7 @@ def _iteration(m: "Module") -> list[str]:
     return [*lines, "self_iteration += 1"]
 
 
-def _buckets(m: "Module") -> list[str]:
+def _buckets(m: "Stages") -> list[str]:
     """Near vertices until none is left, then the next bucket of those put off."""
     return [
         "way = SPARSE",
@@ -80,7 +80,7 @@ def _buckets(m: "Module") -> list[str]:
     ]
 
 
-def _choose(m: "Module") -> list[str]:
+def _choose(m: "Stages") -> list[str]:
     """Sparse or dense, and the change of form that goes with it."""
     return [
         "way = control[WAY]",
@@ -102,14 +102,14 @@ def _choose(m: "Module") -> list[str]:
     ]
 
 
-def _dense(m: "Module") -> list[str]:
+def _dense(m: "Stages") -> list[str]:
     lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
     if m.two_phases:
         return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
     return [*lines, "form = BITS"]
 
 
-def _sparse(m: "Module") -> list[str]:
+def _sparse(m: "Stages") -> list[str]:
     def call(name: str) -> list[str]:
         return [f"{name}({m.arguments})", "barrier(control, threads)"]
 
@@ -126,7 +126,7 @@ def _sparse(m: "Module") -> list[str]:
     return [*lines, *(line for name in stages for line in call(name))]
 
 
-def _list_next(m: "Module") -> list[str]:
+def _list_next(m: "Stages") -> list[str]:
     """A scatter walks the newly active vertices from lists."""
     listing = [
         "counters[block(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])",
@@ -137,7 +137,7 @@ def _list_next(m: "Module") -> list[str]:
     return ["if form == BITS:", *("    " + x for x in listing), "    form = LIST"]
 
 
-def _scheduled(m: "Module") -> str:
+def _scheduled(m: "Stages") -> str:
     """The loop of a run whose receivers are known ahead: iteration i takes `receivers[starts[i]:starts[i + 1]]`."""
     crew = m.arguments.replace("thread, threads", "thread, crew", 1)
     stages = ["gather_list", *(["apply_list"] if m.two_phases else [])]
@@ -175,11 +175,11 @@ def _scheduled(m: "Module") -> str:
     return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
 
 
-def _everyone(m: "Module") -> list[str]:
+def _everyone(m: "Stages") -> list[str]:
     return ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
 
 
-def _end(m: "Module") -> list[str]:
+def _end(m: "Stages") -> list[str]:
     return [
         "if thread == 0:",
         "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",

@@ -1,0 +1,283 @@
+"""The text for one vertex or one edge: what is loaded, called and stored; and the loops around it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.plan import Plan
+from semirings import TupleType, VectorType
+from semirings.printers import numba as printer
+
+INDENT = "    "
+
+
+def block(lines: Iterable[str], depth: int) -> str:
+    """`lines` indented by `depth` levels, ready to stand in a template."""
+    return "\n".join(INDENT * depth + line for text in lines for line in text.split("\n")) or INDENT * depth + "pass"
+
+
+class Pieces(Plan):
+    """Pieces of stages, as lists of lines."""
+
+    def load(self, role: str, name: str, at: str) -> str:
+        """The value of a field of the vertex whose index is in variable `at`."""
+        if name == "id":
+            return f"np.{self.traced.id_type}({at})"
+        if name in ("in_degree", "out_degree"):
+            p = f"{name[:-7]}_p"
+            return f"np.int64({p}[{at} + one] - {p}[{at}])"
+        kind = self.traced.vertex_types[name]
+        return load_text(self.row(name), kind, at)
+
+    def row(self, name: str) -> str:
+        """The array to read a vertex field from."""
+        return f"old_{name}" if name in self.doubled else f"v_{name}"
+
+    def loads(self, role: str, at: str, *functions: str, skip: Iterable[str] = ()) -> list[str]:
+        """Statements that load what the named functions read of `role`; the locals are named as the symbols are."""
+        fields = {f for n in functions if n in self.functions for f in self.functions[n].reads(role)}
+        return [f"{role}_{f} = {self.load(role, f, at)}" for f in sorted(fields - set(skip))]
+
+    def edge_loads(self, side: str, *functions: str) -> list[str]:
+        """Statements that load what the named functions read of the edge at position `e` of one adjacency."""
+        lines = []
+        for name in sorted(self._edge_roles(*functions)):
+            if name == "id":
+                lines.append(f"edge_id = np.int64({side}e[e])")
+            elif name in self.edge_values:
+                lines.append(f"edge_{name} = {side}v_{name}[e]")
+            else:
+                lines.append(
+                    f"edge_{name} = {load_text(f'e_{name}', self.traced.edge_types[name], f'np.uintp({side}e[e])')}"
+                )
+        return lines
+
+    def call(self, name: str) -> str:
+        f = self.functions[name]
+        return f"{name}_({', '.join(s.name for s in f.symbols)})"
+
+    def _vertex_function_fields(self, name: str) -> list[str]:
+        return list(self.functions[name].result) if name in self.functions else []
+
+    def stores(self, name: str, at: str, value: str) -> list[str]:
+        target = f"new_{name}" if name in self.doubled else f"v_{name}"
+        return store_text(target, self.traced.vertex_types[name], at, value)
+
+    def finish(self, at: str, receiver: bool = True) -> list[str]:
+        """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
+        written = self._vertex_function_fields("apply")
+        notes = self.staged or not self.scheduled
+        activates = "activate" in self.functions and notes
+        observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
+        watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
+        changed = set(written) if notes and not activates else set()
+        lines = self.loads("vertex", at, "apply")
+        lines += self._results("apply", "vertex")
+        had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
+        for f in sorted(watched | changed):
+            lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load("before", f, at)))
+        for f in sorted(watched | changed):
+            lines.append(f"after_{f} = " + (f"new_of_{f}" if f in written else f"before_{f}"))
+        for f in written:
+            lines += self.stores(f, at, f"new_of_{f}")
+        for name in self.traced.aggregates:
+            lines.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
+        if receiver and self.keeps_receivers and not self.two_phases:
+            lines += self.received(at)
+        return lines
+
+    def _results(self, name: str, role: str) -> list[str]:
+        """Call a function that returns fields; its results land in `new_of_<field>`."""
+        fields = self._vertex_function_fields(name)
+        if not fields:
+            return []
+        return [f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call(name)}"]
+
+    def is_active(self) -> str:
+        """The condition under which the vertex just finished is active next."""
+        if "activate" in self.functions:
+            return self.call("activate")
+        tests = []
+        for f in self._vertex_function_fields("apply"):
+            kind = self.traced.vertex_types[f]
+            parts = [f"[{i}]" for i in range(kind.length)] if isinstance(kind, VectorType) else [""]
+            base = kind.scalar if isinstance(kind, VectorType) else kind
+            for p in parts:
+                a, b = f"after_{f}{p}", f"before_{f}{p}"
+                tests.append(f"({a} != {b} and ({a} == {a} or {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
+        return " or ".join(tests) or "False"
+
+    @staticmethod
+    def received(at: str) -> list[str]:
+        """List a vertex as a receiver."""
+        return [f"my_receivers[received] = {at}", "received += one"]
+
+    @staticmethod
+    def activated(at: str) -> list[str]:
+        """List a vertex as active next. Where degrees are much alike, their number serves for the sum of them."""
+        return [
+            f"next_queue[held] = {at}",
+            "held += one",
+            "if skewed:",
+            f"    edges += np.int64(sp[{at} + one] - sp[{at}])",
+        ]
+
+    def edge_condition(self, body: list[str], extra: str = "") -> list[str]:
+        """`body` under the program's edge_mask."""
+        tests = [x for x in (extra, self.call("edge_mask") if "edge_mask" in self.functions else "") if x]
+        return [f"if {' and '.join(tests)}:", *(INDENT + line for line in body)] if tests else body
+
+    @property
+    def prologue(self) -> list[str]:
+        """Local names that every stage may use."""
+        lines = [
+            "one, zero = np.uint64(1), np.uint64(0)",
+            "parity = self_iteration & 1",
+            "counters = counts[self_iteration % 3]",
+            "held, received, edges, touched = zero, zero, np.int64(0), np.int64(0)",
+        ]
+        if not self.scheduled:
+            lines.append("last_counters = counts[(self_iteration + 2) % 3]")
+            lines.append("next_queue = queues[1 - parity, thread]")
+        if "receivers" in self.arrays and not self.scheduled:
+            lines.append("my_receivers = receivers[thread]")
+        if self.prioritised:
+            lines.append("my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])")
+            lines.append("low = lows[(self_iteration + 2) % 3, thread * 8]")
+        if self.keeps_active:
+            lines.append("active, next_active = bits[parity], bits[1 - parity]")
+        lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
+        lines += [f"sum_{n} = part_{n}[parity, thread * 8]" for n in self.traced.aggregates]
+        return lines
+
+    @property
+    def epilogue(self) -> list[str]:
+        results = ["NEXT", "EDGES"] if not self.scheduled else []
+        results += ["RECEIVED"] if "receivers" in self.arrays and not self.scheduled else []
+        names = {"NEXT": "np.int64(held)", "EDGES": "edges", "RECEIVED": "np.int64(received)", "TOUCHED": "touched"}
+        lines = [f"counters[block(thread) + {x}] += {names[x]}" for x in [*results, "TOUCHED"]]
+        if self.prioritised:
+            lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
+            lines.append("lows[self_iteration % 3, thread * 8] = low")
+        return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
+
+    def stage(self, name: str, doc: str, body: list[str], extra: str = "") -> str:
+        """One stage function; `threads` is how many take part, which may be fewer than run."""
+        return (
+            f'@jit\ndef {name}({self.arguments}{extra}):\n{INDENT}"""{doc}"""\n'
+            + block([*self.prologue, *body, *self.epilogue], 1)
+            + "\n"
+        )
+
+    def over_queue(
+        self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = ""
+    ) -> list[str]:
+        """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
+
+        `side` names the neighbour lists to fetch ahead.
+        """
+        ahead = [
+            f"prefetch({side}p, np.uint64({queue}[other, min(position + FAR, size - one)]))",
+            f"prefetch({side}i, np.uint64({side}p[np.uint64({queue}[other, min(position + NEAR, size - one)])]))",
+        ]
+        return [
+            "for shift in range(threads):",
+            "    other = (thread + shift) % threads",
+            f"    size = np.uint64({sizes})",
+            "    while True:",
+            f"        start = take(counters, other, {ticket}, np.int64(size))",
+            "        if start >= size or control[STOP] != 0:",
+            "            break",
+            "        for position in range(start, min(start + np.uint64(CHUNK), size)):",
+            *(INDENT * 3 + line for line in (ahead if side else [])),
+            f"            {variable} = np.uint64({queue}[other, position])",
+            *(INDENT * 3 + line for line in body),
+        ]
+
+    def over_active(self, body: list[str]) -> list[str]:
+        """A loop over the active vertices, as the last iteration listed them."""
+        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s")
+        return ["queue = queues[parity]", *loop]
+
+    def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:
+        """A loop over those who receive in this iteration."""
+        if not self.scheduled:
+            return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
+        ahead = [
+            f"prefetch({side}p, np.uint64(receivers[min(position + FAR, size - one)]))",
+            f"prefetch({side}i, np.uint64({side}p[np.uint64(receivers[min(position + NEAR, size - one)])]))",
+        ]
+        return [
+            "size = np.uint64(receiver_count)",
+            "while True:",
+            f"    start = take(counters, 0, {ticket}, receiver_count)",
+            "    if start >= size or control[STOP] != 0:",
+            "        break",
+            "    for position in range(start, min(start + np.uint64(CHUNK), size)):",
+            *(INDENT * 2 + line for line in (ahead if side else [])),
+            "        v = np.uint64(receivers[position])",
+            *(INDENT * 2 + line for line in body),
+        ]
+
+    @staticmethod
+    def over_all(body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006
+        """A loop over all vertices in chunks of whole bitmap words; `before` and `after` surround each word."""
+        return [
+            "size = np.uint64(self_n)",
+            "while True:",
+            "    start = np.uint64(fetch_add(counters, DENSE_TICKET, DENSE_CHUNK))",
+            "    if start >= size or control[STOP] != 0:",
+            "        break",
+            "    for base in range(start, min(start + np.uint64(DENSE_CHUNK), size), np.uint64(64)):",
+            *(INDENT * 2 + line for line in before),
+            "        for v in range(base, min(base + np.uint64(64), size)):",
+            *(INDENT * 3 + line for line in body),
+            *(INDENT * 2 + line for line in after),
+        ]
+
+    def masked(self, at: str, body: list[str]) -> list[str]:
+        """`body` for a vertex that the program's mask admits."""
+        if "mask" not in self.functions:
+            return body
+        return [*self.loads("vertex", at, "mask"), f"if {self.call('mask')}:", *(INDENT + line for line in body)]
+
+    def neighbours(self, side: str, center: str, body: list[str]) -> list[str]:
+        """A loop over the edges of the vertex in variable `center`."""
+        return [
+            f"first, last = np.uint64({side}p[{center}]), np.uint64({side}p[{center} + one])",
+            "for e in range(first, last):",
+            *(INDENT + line for line in body),
+        ]
+
+
+def load_text(array: str, kind: Any, at: str) -> str:
+    """The value of a field at an index: a tuple of items for a vector."""
+    if isinstance(kind, VectorType):
+        return "(" + "".join(f"{array}[{at}, {i}], " for i in range(kind.length)) + ")"
+    return f"{array}[{at}]"
+
+
+def store_text(array: str, kind: Any, at: str, value: str) -> list[str]:
+    """Statements that store a value at an index."""
+    if isinstance(kind, VectorType):
+        return [f"{array}[{at}, {i}] = {value}[{i}]" for i in range(kind.length)]
+    return [f"{array}[{at}] = {value}"]
+
+
+def literal_text(value: Any, kind: Any) -> str:
+    """A constant of any type."""
+    if isinstance(kind, TupleType):
+        return "(" + "".join(f"{literal_text(v, k)}, " for v, k in zip(value, kind.items)) + ")"
+    if isinstance(kind, VectorType):
+        return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
+    return printer.literal(value, kind)
+
+
+def zero_text(kind: Any) -> str:
+    """A zero of any type."""
+    if isinstance(kind, TupleType):
+        return "(" + "".join(f"{zero_text(k)}, " for k in kind.items) + ")"
+    if isinstance(kind, VectorType):
+        return "(" + f"{printer.literal(kind.scalar.type(0), kind.scalar)}, " * kind.length + ")"
+    return printer.literal(kind.type(0), kind)

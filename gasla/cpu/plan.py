@@ -1,0 +1,166 @@
+"""What an engine must do for a program: which arrays it takes, how vertices may reduce, what must be kept apart."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.program import Function, Traced
+from semirings import Symbol, TupleType
+
+
+@dataclass
+class Plan:
+    """The decisions for one program.
+
+    `scheduled`: receivers are known ahead, as one array; nothing is activated. `staged`: stages alone, for a loop that
+    somebody writes by hand; the same but that gather always puts aside and apply notes who is active.
+    """
+
+    traced: Traced
+    deterministic: bool = False
+    scheduled: bool = False
+    staged: bool = False
+
+    def __post_init__(self) -> None:
+        t, cls = self.traced, self.traced.program
+        self.functions: Mapping[str, Function] = t.functions
+        self.gathers = "gather" in t.functions
+        self.components = _components(t.gathered_type) if self.gathers else []
+        self.everyone = cls.everyone and not self.scheduled
+        self.any = self.gathers and t.monoid.terminal(t.gathered_type) is semirings.ANY  # type: ignore[union-attr]
+        self.absorbs = None if self.deterministic or self.scheduled or self.everyone else t.absorbs
+        if self.absorbs and not _activates_on_change(t, self.absorbs):
+            self.absorbs = None
+        conflict = t.gathers_what_apply_writes and not self.absorbs
+        # Where every vertex writes, what neighbours read has two copies, read and written in turn.
+        self.doubled = self._conflicting() if conflict and self.everyone else set()
+        self.two_phases = self.staged or (conflict and not self.everyone)
+        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(self.absorbs))
+        self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
+        self.keeps_receivers = self.two_phases or "post_apply" in t.functions
+        self.pushes = self._may_push()
+        self.push_at_once = bool(
+            self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions
+        )
+        self.prioritised = "priority" in t.functions and bool(self.absorbs)
+
+    def _conflicting(self) -> set[str]:
+        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        return read & self.traced.writes("apply")
+
+    def _may_push(self) -> bool:
+        """Whether active vertices may send: one word a value, in any order, and only where that changes nothing."""
+        if self.deterministic or self.scheduled or self.everyone or not self.gathers:
+            return False
+        single = len(self.components) == 1 and isinstance(self.components[0][1], np.dtype)
+        monoid = self.traced.monoid
+        assert monoid is not None
+        return single and (bool(self.absorbs) or (monoid.commutative and self.traced.program.sources == "active"))
+
+    @functools.cached_property
+    def used(self) -> set[tuple[str, str]]:
+        """Every (role, field) that some function reads."""
+        return {f.sources[s.name] for f in self.functions.values() for s in f.symbols}
+
+    @functools.cached_property
+    def edge_values(self) -> list[str]:
+        """Edge fields that are the matrix's own values and are read."""
+        fields = self.traced.program.edge_fields
+        return [n for n in self.traced.edge_types if fields[n].is_value and ("edge", n) in self.used]
+
+    @functools.cached_property
+    def edge_states(self) -> list[str]:
+        return [n for n, f in self.traced.program.edge_fields.items() if not f.is_value]
+
+    def _edge_roles(self, *names: str) -> set[str]:
+        return {f for n in names if n in self.functions for f in self.functions[n].reads("edge")}
+
+    @functools.cached_property
+    def needs_gather_ids(self) -> bool:
+        return bool(self._edge_roles("gather", "edge_mask") - set(self.edge_values))
+
+    @functools.cached_property
+    def needs_send_ids(self) -> bool:
+        names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
+        return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
+
+    @functools.cached_property
+    def sends(self) -> bool:
+        """Whether out-edges (in the direction of activity) are ever walked."""
+        if self.scheduled:
+            return self.staged and "scatter" in self.functions
+        return not self.everyone or "scatter" in self.functions
+
+    @functools.cached_property
+    def degrees(self) -> set[str]:
+        return {f for role, f in self.used if f in ("in_degree", "out_degree")}
+
+    @functools.cached_property
+    def arrays(self) -> list[str]:
+        """The array arguments, by name, in order."""
+        t = self.traced
+        names = ["control", "counts", "log"] + (["receivers"] if self.scheduled else ["queues"])
+        names += ["starts"] if self.scheduled and not self.staged else []
+        if self.keeps_active:
+            names.append("bits")
+        if self.staged:
+            names.append("activated")
+        if self.sends and not self.scheduled:
+            names += ["claimed", "receivers"]
+        elif self.keeps_receivers and not self.scheduled:
+            names.append("receivers")
+        if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
+            names += [name for name, _ in self.components]
+        names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
+        names += [f"v_{n}" for n in t.vertex_types]
+        names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
+        names += [f"gv_{n}" for n in self.edge_values]
+        if self.sends:
+            names += ["sp", "si"] + (["se"] if self.needs_send_ids else [])
+            names += [f"sv_{n}" for n in self.edge_values]
+        names += [f"e_{n}" for n in self.edge_states]
+        names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
+        names += [f"part_{n}" for n in t.aggregates]
+        return names
+
+    @functools.cached_property
+    def scalars(self) -> list[str]:
+        """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
+        t = self.traced
+        bounds = ["delta", "threshold", "last_threshold"] if self.prioritised else []
+        return [
+            *bounds,
+            "skewed",
+            "receiver_count",
+            "self_n",
+            "self_iteration",
+            *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates)),
+        ]
+
+    @functools.cached_property
+    def arguments(self) -> str:
+        return ", ".join(["thread", "threads", *self.arrays, *self.scalars])
+
+
+def _components(kind: Any) -> list[tuple[str, Any]]:
+    """The arrays that hold gathered values: one, or one for each part of a tuple."""
+    if isinstance(kind, TupleType):
+        return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
+    return [("acc", kind)]
+
+
+def _activates_on_change(traced: Traced, name: str) -> bool:
+    """Whether activity is what an improvement of the field brings: the default, or a comparison of before and after."""
+    if "activate" not in traced.functions:
+        return True
+    kind = traced.vertex_types[name]
+    before, after = Symbol(f"before_{name}", kind), Symbol(f"after_{name}", kind)
+    result = traced.functions["activate"].result
+    return any(
+        result is form
+        for form in (after < before, before > after, after > before, before < after, after != before, before != after)
+    )

@@ -1,0 +1,319 @@
+"""The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
+
+import functools
+
+import numpy as np
+
+import semirings
+from gasla.cpu.pieces import INDENT, Pieces, literal_text, load_text, store_text, zero_text
+from semirings import TupleType
+from semirings.printers import numba as printer
+
+
+class Stages(Pieces):
+    """The source of every stage. All take the same arguments; `run_loop` strings them together."""
+
+    def pull_edges(self, woken: bool) -> list[str]:
+        """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
+        if not self.gathers and (woken or self.everyone):
+            return ["found = True"]
+        lines = self.loads("dst", "v", "gather", "edge_mask")
+        lines.append(f"gathered = {self.identity}")
+        test_active = self.active_only and not (self.absorbs and not self.keeps_active)
+        needs_wake = not self.everyone and not woken and not test_active
+        body: list[str] = []
+        loads = self.loads("src", "u", "edge_mask") + self.edge_loads("g", "edge_mask")
+        more = self.loads("src", "u", "gather", skip=self._read("edge_mask", "src"))
+        more += [x for x in self.edge_loads("g", "gather") if x not in loads]
+        inner = list(more)
+        if self.gathers:
+            inner.append(f"gathered = {self.reduced('gathered', self.call('gather'))}")
+        if needs_wake:
+            inner.append("found |= has(active, u)")
+        elif not woken and not self.everyone:
+            inner.append("found = True")
+        leaving = self.leave_early()
+        inner += leaving
+        body = ["u = np.uint64(gi[e])"] + (["touched += 1"] if leaving else [])
+        core = [*loads, *self.edge_condition(inner)]
+        if test_active:
+            core = ["if has(active, u):", *(INDENT + line for line in core)]
+        lines.append("found = " + ("True" if woken or self.everyone else "False"))
+        if not woken:
+            lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
+        lines += self.neighbours("g", "v", body + core)
+        return lines if leaving else [*lines, "touched += np.int64(last - first)"]
+
+    def _read(self, function: str, role: str) -> set[str]:
+        return self.functions[function].reads(role) if function in self.functions else set()
+
+    def reduced(self, old: str, new: str) -> str:
+        return new if self.any else f"combine({old}, {new})"
+
+    def leave_early(self) -> list[str]:
+        """Stop gathering once nothing can change the result."""
+        if not self.gathers:
+            return []
+        assert self.traced.monoid is not None
+        kind = self.traced.gathered_type
+        terminal = self.traced.monoid.terminal(kind)
+        if terminal is semirings.ANY:
+            return ["break"]
+        if terminal is None or not isinstance(kind, np.dtype) or (kind.kind == "f"):
+            return []
+        return [f"if gathered == {printer.literal(terminal, kind)}:", "    break"]
+
+    @property
+    def ratio(self) -> int:
+        """Edges that a push may follow for one that a pull looks at: many, where a pull stops at the first hit."""
+        return 15 if self.leave_early() else 2
+
+    def aggregate_identity(self, name: str) -> str:
+        declared = self.traced.aggregates[name]
+        kind = self.traced.aggregate_types[name]
+        return literal_text(declared.monoid.identity(kind), kind)
+
+    @functools.cached_property
+    def identity(self) -> str:
+        if not self.gathers:
+            return "None"
+        assert self.traced.monoid is not None
+        kind = self.traced.gathered_type
+        if self.any:
+            return zero_text(kind)
+        return literal_text(self.traced.monoid.identity(kind), kind)
+
+    def keep(self, at: str) -> list[str]:
+        """Put `gathered` aside for the apply stage, and list the vertex as a receiver."""
+        lines = [
+            s
+            for (name, kind), value in zip(self.components, self._parts("gathered"))
+            for s in store_text(name, kind, at, value)
+        ]
+        return lines
+
+    def _parts(self, name: str) -> list[str]:
+        return (
+            [name]
+            if len(self.components) == 1 and not self.is_tuple
+            else [f"{name}[{i}]" for i in range(len(self.components))]
+        )
+
+    @property
+    def is_tuple(self) -> bool:
+        return self.gathers and isinstance(self.traced.gathered_type, TupleType)
+
+    def kept(self, at: str) -> list[str]:
+        """Take back what `keep` put aside, or pushes brought together."""
+        values = [load_text(name, kind, at) for name, kind in self.components]
+        if not values:
+            return []
+        return ["gathered = " + (f"({', '.join(values)},)" if self.is_tuple else values[0])]
+
+    def pull_list(self) -> str:
+        then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
+        body = self.over_receivers(1, [*self.pull_edges(woken=True), *then], "g")
+        doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
+        return self.stage("gather_list", doc, body)
+
+    def _finish_to_list(self, at: str, receiver: bool = True) -> list[str]:
+        if self.scheduled:
+            note = [f"activated[{at}] = {self.is_active()}"] if self.staged else []
+            return [*self.finish(at, receiver=False), *note]
+        return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
+
+    def pull_all(self) -> str:
+        if self.two_phases:
+            done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
+            body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
+            return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
+        then = [*self.finish("v"), f"if {self.is_active()}:"]
+        word, after = [], []
+        if self.keeps_active:
+            word, after = ["word = zero"], ["next_active[base >> np.uint64(6)] = word"]
+            then.append("    word |= one << (v & np.uint64(63))")
+        then.append("    held += one")
+        if self.sends:
+            then += ["    if skewed:", "        edges += np.int64(sp[v + one] - sp[v])"]
+        if not self.everyone:
+            then = ["if found:", *(INDENT + x for x in then)]
+        per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
+        if self.doubled and "mask" in self.functions:
+            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load("vertex", n, "v"))]
+            per_vertex += ["else:", *(INDENT + s for s in copies)]
+        body = self.over_all(per_vertex, word, after)
+        return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
+
+    def expand(self) -> str:
+        body = self.neighbours("s", "u", ["v = np.uint64(si[e])", *self.masked("v", self._wake())])
+        body = [*self.loads("src", "u", "edge_mask"), *body, "touched += np.int64(last - first)"]
+        loop = [*self._clear_claims(), *self.over_active(self._clear_claim() + body)]
+        return self.stage("expand", "List the vertices that an edge from an active one reaches, each once.", loop)
+
+    def _wake(self) -> list[str]:
+        claim = [
+            "if claim(claims, v, threads > 1):",
+            *(INDENT + x for x in self.received("v")),
+        ]
+        return [*self.loads("dst", "v", "edge_mask"), *self.edge_loads("s", "edge_mask"), *self.edge_condition(claim)]
+
+    def _clear_claims(self) -> list[str]:
+        return ["claims, last_claims = claimed[parity], claimed[1 - parity]"]
+
+    def _clear_claim(self) -> list[str]:
+        """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
+        return ["last_claims[u >> np.uint64(6)] = zero"] if self.absorbs or self.push_at_once else []
+
+    def push(self) -> str:
+        loads = [*self.loads("dst", "v", "gather", "edge_mask"), *self.edge_loads("s", "gather", "edge_mask")]
+        if self.absorbs:
+            then = self._push_into_field()
+        elif self.push_at_once:
+            then = self._push_any()
+        else:
+            then = self._push_accumulate()
+        edge = ["v = np.uint64(si[e])", *self.masked("v", [*loads, *self.edge_condition(then)])]
+        body = [
+            *self._clear_claim(),
+            *self.loads("src", "u", "gather", "edge_mask"),
+            *self.neighbours("s", "u", edge),
+            "touched += np.int64(last - first)",
+        ]
+        loop = [*self._clear_claims(), *self.over_active(body)]
+        return self.stage("push", "Active vertices send along their out-edges; the targets reduce.", loop)
+
+    def _push_into_field(self) -> list[str]:
+        """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
+        name = f"v_{self.absorbs}"
+        listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
+        if self.prioritised:
+            later = [
+                "low = min(low, priority)",
+                "if claim(far_bits, v, threads > 1):",
+                *(INDENT + x for x in self._put_off),
+            ]
+            listed = [
+                *self.loads("vertex", "v", "priority"),
+                f"priority = np.float64({self.call('priority')})",
+                "if priority < threshold:",
+                *(INDENT + x for x in listed),
+                "else:",
+                *(INDENT + x for x in later),
+            ]
+        return [
+            f"gathered = {self.call('gather')}",
+            f"if improve({name}, v, gathered, threads > 1):",
+            *(INDENT + x for x in listed),
+        ]
+
+    _put_off = ("my_far[kept] = v", "kept += one")
+
+    def split(self) -> str:
+        """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
+        body = [
+            "count, kept, low = kept, zero, np.inf",
+            "for position in range(count):",
+            "    prefetch(v_" + str(self.absorbs) + ", np.uint64(my_far[min(position + FAR, count - one)]))",
+            "    v = np.uint64(my_far[position])",
+            *(INDENT + x for x in self.loads("vertex", "v", "priority")),
+            f"    priority = np.float64({self.call('priority')})",
+            "    if priority >= threshold:",
+            "        low = min(low, priority)",
+            *(INDENT * 2 + x for x in self._put_off),
+            "    else:",
+            "        fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))",
+            "        if priority >= last_threshold:",
+            "            next_queue[held] = v",
+            "            held += one",
+        ]
+        return self.stage("split", "Take what is near now from what was put off.", body)
+
+    def _push_any(self) -> list[str]:
+        """The first to reach a vertex applies to it. One that does not activate is listed to have its claim cleared."""
+        unmoved = ["else:", *(INDENT + x for x in self.received("v"))]
+        then = [f"gathered = {self.call('gather')}", *self._finish_to_list("v", receiver=False), *unmoved]
+        claimed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in then)]
+        if not self.traced.settles:
+            return claimed
+        # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
+        apply = self._vertex_function_fields("apply")
+        renamed = {f"vertex_{f}": f"new_of_{f}" for f in apply}
+        mask = f"mask_({', '.join(renamed.get(s.name, s.name) for s in self.functions['mask'].symbols)})"
+        plain = [
+            f"gathered = {self.call('gather')}",
+            *self.loads("vertex", "v", "apply"),
+            *self._results("apply", "vertex"),
+        ]
+        stores = [line for f in apply for line in self.stores(f, "v", f"new_of_{f}")]
+        return [
+            *plain,
+            f"if not {mask}:",
+            *(INDENT + x for x in [*stores, *self.activated("v")]),
+            "else:",
+            *(INDENT + x for x in claimed),
+        ]
+
+    def _push_accumulate(self) -> list[str]:
+        """Reduce into an array that holds the identity between iterations; the first to come lists the receiver."""
+        ((name, _),) = self.components
+        listed = [INDENT + x for x in self.received("v")]
+        if self.any:
+            return ["if claim(claims, v, threads > 1):", f"    {name}[v] = {self.call('gather')}", *listed]
+        return [
+            f"accumulate({name}, v, {self.call('gather')}, threads > 1)",
+            "if claim(claims, v, threads > 1):",
+            *listed,
+        ]
+
+    def apply_list(self) -> str:
+        """Apply to listed receivers what was put aside for them."""
+        body = self.kept("v")
+        if self.pushes and not self.any and not self.absorbs:
+            ((name, kind),) = self.components
+            body += store_text(name, kind, "v", self.identity)
+        body += self._finish_to_list("v", receiver=False)
+        loop = self.over_receivers(2, body)
+        return self.stage(
+            "apply_list", "Every receiver applies what it gathered; those that activate are listed.", loop
+        )
+
+    def release(self) -> str:
+        """Clear the claims of the receivers."""
+        loop = [
+            *self._clear_claims(),
+            *self.over_receivers(3, ["claims[v >> np.uint64(6)] = zero"]),
+        ]
+        return self.stage("release", "Forget who was claimed.", loop)
+
+    def scatter(self) -> str:
+        fields = list(self.functions["scatter"].result)
+        body = ["v = np.uint64(si[e])", *self.loads("dst", "v", "scatter"), *self.edge_loads("s", "scatter")]
+        body.append(f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call('scatter')}")
+        for f in fields:
+            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
+        per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
+        per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
+        if self.staged:
+            per_vertex = ["u = v", *per_vertex]
+            return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
+        loop = [
+            "next_queues = queues[1 - parity]",
+            *self.over_queue("next_queues", "counters[block(other) + NEXT]", 5, per_vertex, "u"),
+        ]
+        return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
+
+    def post_apply(self) -> str:
+        body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply", "vertex")]
+        for f in self._vertex_function_fields("post_apply"):
+            body += self.stores(f, "v", f"new_of_{f}")
+        body = [x.replace("old_", "new_") for x in body] if self.doubled else body
+        loop = self.over_receivers(4, body)
+        return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
+
+    def aggregate(self) -> str:
+        body: list[str] = []
+        for name in self.traced.aggregates:
+            for role in ("before", "after"):
+                body += self.loads(role, "v", name)
+            body.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
+        return self.stage("aggregate", "The aggregates of the initial state.", self.over_all(body))
