@@ -142,6 +142,8 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 def _power_operands(values: list[Any]) -> list[Any]:
     """``[base ** exponent]`` where products say it (a small constant exponent), else the two operands."""
     base, exponent = values
+    if any(isinstance(value, Expr) and value.type == BOOL for value in values):
+        raise TypeError("a power of bool: cast it to a number first, with semirings.cast(x, np.int64) for example")
     dtype = resolve(np.power, values)[-1]
     number = exponent.payload if isinstance(exponent, Expr) and exponent.op == "constant" else exponent
     if dtype.kind in "iu":

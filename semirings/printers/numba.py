@@ -1,8 +1,9 @@
 """Print expressions as Python source for Numba.
 
 The source computes exactly what NumPy would: Numba's own arithmetic widens small integers to 64 bits, so their
-results are cast back; 64-bit integers and floats need no cast. Vectors and tuples are Python tuples. The caller
-decorates the printed functions and must pass ``error_model="numpy"``, or a division by zero raises.
+results are cast back; uint64 and floats need no cast, int64 sums and products a helper that wraps. Vectors and tuples
+are Python tuples. The caller decorates the printed functions and must pass ``error_model="numpy"``, or a division by
+zero raises.
 """
 
 from __future__ import annotations
@@ -25,6 +26,24 @@ import numpy as np
 from numba import njit
 
 helper = njit(error_model="numpy", nogil=True)
+
+
+@helper
+def wrapping_add(a, b):
+    """a + b for int64. Numba's own addition tells LLVM that it never overflows, and LLVM then draws conclusions."""
+    return np.int64(np.uint64(a) + np.uint64(b))
+
+
+@helper
+def wrapping_subtract(a, b):
+    """a - b for int64."""
+    return np.int64(np.uint64(a) - np.uint64(b))
+
+
+@helper
+def wrapping_multiply(a, b):
+    """a * b for int64."""
+    return np.int64(np.uint64(a) * np.uint64(b))
 
 
 @helper
@@ -149,6 +168,7 @@ _INFIX = {
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
 }  # fmt: skip
+_WRAPPING = ("add", "subtract", "multiply")
 _MATH = {
     "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
     "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
@@ -206,6 +226,8 @@ def expression(expr: Expr, args: list[str]) -> str:
     assert isinstance(expr.type, np.dtype)
     if expr.op == "cast":
         return _cast(args[0], expr.args[0].type, expr.type)
+    if expr.type.name == "int64" and expr.op in _WRAPPING:
+        return f"wrapping_{expr.op}({args[0]}, {args[1]})"
     if expr.op in _INFIX:
         return _narrow(f"{args[0]} {_INFIX[expr.op]} {args[1]}", expr.type)
     if expr.op in ("minimum", "maximum"):

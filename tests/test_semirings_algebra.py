@@ -1,0 +1,270 @@
+"""Operators, monoids and semirings: their values, reductions, laws, and the structure an engine asks about."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import semirings
+from semirings import (
+    ANY,
+    BinaryOp,
+    Monoid,
+    Semiring,
+    Symbol,
+    as_type,
+    cast,
+    check_laws,
+    is_absorbing,
+    maximum,
+    minimum,
+    trace,
+    where,
+)
+from semirings.catalogue import __all__ as PREDEFINED
+from semirings.types import SCALAR_NAMES
+
+TYPES = [np.dtype(name) for name in SCALAR_NAMES]
+NUMBERS = [dtype for dtype in TYPES if dtype.kind != "b"]
+INTEGERS = [dtype for dtype in TYPES if dtype.kind in "iu"]
+FLOATS = [dtype for dtype in TYPES if dtype.kind == "f"]
+BOOL = [np.dtype(bool)]
+PAIRS = [as_type(("f4", "i4")), as_type(("i8", "f8")), as_type(("u1", "?", "i2"))]
+
+LAWFUL: dict[str, list[Any]] = {
+    "plus": TYPES, "times": TYPES, "min": TYPES, "max": TYPES, "any": TYPES + PAIRS, "first": TYPES + PAIRS,
+    "second": TYPES + PAIRS, "lor": BOOL, "land": BOOL, "lxor": BOOL, "bor": BOOL + INTEGERS, "band": BOOL + INTEGERS,
+    "bxor": BOOL + INTEGERS, "logaddexp": FLOATS, "argmin": PAIRS, "argmax": PAIRS,
+    "plus_times": TYPES, "min_plus": NUMBERS, "max_plus": NUMBERS, "min_max": TYPES, "max_min": TYPES, "or_and": TYPES,
+    "and_or": TYPES, "xor_and": TYPES, "bor_band": BOOL + INTEGERS, "any_pair": TYPES, "any_first": TYPES,
+    "any_second": TYPES, "any_secondi": TYPES, "min_first": TYPES, "min_second": TYPES, "min_firsti": TYPES,
+    "min_secondi": TYPES, "max_first": TYPES, "max_second": TYPES, "max_secondi": TYPES, "logaddexp_plus": FLOATS,
+    "min_times": [dtype for dtype in TYPES if dtype.kind == "u"],
+    "max_times": [dtype for dtype in TYPES if dtype.kind == "u"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(LAWFUL))
+def test_predefined_algebras_are_lawful(name: str) -> None:
+    for kind in LAWFUL[name]:
+        report = check_laws(getattr(semirings, name), kind)
+        assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("name", ["plus_first", "plus_second", "plus_pair", "plus_plus", "plus_min"])
+def test_others_fail_distributivity_alone(name: str) -> None:
+    """They are useful all the same: each product is computed once, then added."""
+    report = check_laws(getattr(semirings, name), np.int32)
+    assert report.failures
+    assert all(violation.law.startswith("distributive") for violation in report.failures), str(report)
+
+
+def test_every_predefined_name_was_checked() -> None:
+    others = {"binary", "plus_first", "plus_second", "plus_pair", "plus_plus", "plus_min"}
+    assert set(LAWFUL) | others == set(PREDEFINED)
+    for name in PREDEFINED:
+        algebra = getattr(semirings, name)
+        assert isinstance(algebra, Monoid | Semiring) or name == "binary"
+        assert getattr(algebra, "name", name) == name
+
+
+class TestCheckLaws:
+    @pytest.mark.parametrize(
+        ("monoid", "dtype", "law"),
+        [
+            (Monoid(np.maximum, 0, name="max from 0"), np.int8, "identity"),
+            (Monoid(np.subtract, 0, name="minus", commutative=False), np.float32, "associative"),
+            (Monoid(lambda x, y: x, 0, name="left"), np.int8, "commutative"),
+            (Monoid(np.add, 0, name="plus", idempotent=True), np.int8, "idempotent"),
+            (Monoid(np.add, 0, name="plus", terminal=7), np.int8, "terminal"),
+            (Monoid(np.minimum, 1e9, name="min of small"), np.float64, "identity"),
+            (Monoid(np.add, 0, name="anything", terminal=ANY), np.int8, "any"),
+            (Monoid(np.true_divide, 1, name="over"), np.int32, "closed"),
+        ],
+        ids=lambda item: getattr(item, "name", None),
+    )
+    def test_a_false_claim_is_found(self, monoid: Monoid, dtype: Any, law: str) -> None:
+        report = check_laws(monoid, dtype)
+        assert not report
+        assert any(violation.law.startswith(law) for violation in report.failures), str(report)
+
+    def test_the_counterexample_is_one(self) -> None:
+        (violation,) = check_laws(Monoid(np.maximum, 0, name="max", commutative=True), np.int8).failures[:1]
+        assert str(violation) == "identity: op(e, x) = x: for x = -1 the left side is 0, the right side -1"
+        x = violation.values["x"]
+        assert np.maximum(0, x) == violation.left
+        assert x == violation.right
+
+    def test_extreme_values_are_caveats(self) -> None:
+        report = check_laws(semirings.plus_times, np.float64)
+        assert report.ok
+        assert any("associative" in violation.law for violation in report.caveats)
+        assert "caveat" in str(report)
+
+    def test_vectors_are_checked_as_their_items(self) -> None:
+        assert check_laws(semirings.plus, (np.float32, (3,))).type == np.float32
+
+
+class TestMonoid:
+    def test_identities(self) -> None:
+        assert semirings.min.identity(np.int8) == 127
+        assert semirings.min.identity(np.float32) == np.inf
+        assert semirings.min.identity(bool)
+        assert isinstance(semirings.min.identity("f4"), np.float32)
+        assert semirings.max.identity(np.uint8) == 0
+        assert semirings.band.identity(np.uint16) == 65535
+        assert semirings.argmin.identity(("f4", "i4")) == (np.float32(np.inf), np.int32(2**31 - 1))
+        np.testing.assert_array_equal(semirings.plus.identity(("f4", (2,))), np.zeros(2, np.float32), strict=True)
+        assert Monoid(lambda x, y: x, (1, 2.5), name="m").identity(("i4", "f4")) == (1, 2.5)
+
+    def test_terminals(self) -> None:
+        assert semirings.min.terminal(np.int8) == -128
+        assert semirings.min.terminal(np.float32) is None  # NaN still wins over minus infinity
+        assert semirings.times.terminal(np.int8) == 0
+        assert semirings.times.terminal(np.float64) is None
+        assert semirings.lor.terminal(bool)
+        assert semirings.any.terminal(np.int8) is ANY
+        assert semirings.plus.terminal(np.int8) is None
+        assert semirings.argmin.terminal(("f4", "i4")) is None
+        assert semirings.argmin.terminal(("i1", "i1")) == (-128, -128)
+
+    def test_errors(self) -> None:
+        x = Symbol("x", np.int32)
+        with pytest.raises(ValueError, match=r"monoid low: its identity inf is not a value of int32: give a function"):
+            Monoid(minimum, np.inf, name="low").identity(np.int32)
+        with pytest.raises(TypeError, match="band has no identity for float32"):
+            semirings.band.identity(np.float32)
+        with pytest.raises(TypeError, match="mean combines two values of int32 into float64"):
+            Monoid(lambda a, b: (a + b) / 2, 0, name="mean").combine(x, x)
+        with pytest.raises(TypeError, match=r"min does not work on tuples: semirings\.argmin"):
+            semirings.min.combine((x, x), (x, x))
+        with pytest.raises(TypeError, match="it compares tuples"):
+            semirings.argmin.combine(x, x)
+        with pytest.raises(ValueError, match="an identity of 2 items for the type"):
+            Monoid(minimum, (1, 2), name="m").identity(("i4",))
+        with pytest.raises(TypeError, match="is not a function"):
+            BinaryOp("plus", 3)  # type: ignore[arg-type]
+
+    def test_combine_on_symbols(self) -> None:
+        x, y = Symbol("x", np.int8), Symbol("y", np.int8)
+        assert semirings.plus(x, y) is x + y
+        assert semirings.lor.combine(x > 0, y > 0) is ((x > 0) | (y > 0))
+        named = Symbol("t", {"distance": "f4", "parent": "i4"})
+        assert semirings.argmin.combine(named, (cast(x, "f4"), cast(y, "i4"))).type == named.type
+
+    @given(arrays.arrays(np.int16, st.integers(0, 20)), st.sampled_from(["plus", "times", "min", "max", "bxor"]))
+    def test_reduce_is_a_fold(self, values: np.ndarray, name: str) -> None:
+        monoid = getattr(semirings, name)
+        expected = functools.reduce(monoid.combine, values, monoid.identity(np.int16))
+        result = monoid.reduce(values)
+        assert result == expected
+        assert result.dtype == np.int16
+        np.testing.assert_array_equal(monoid.reduce(np.array([values, values])), [expected] * 2)
+
+    @given(st.lists(st.integers(-3, 3), max_size=12))
+    def test_ordered_reduction_keeps_the_order(self, values: list[int]) -> None:
+        """The product of upper triangular matrices ((a, b), (0, 1)), held as (a, b), depends on the order."""
+
+        def compose(f: Any, g: Any) -> Any:
+            return (f[0] * g[0], f[1] + f[0] * g[1])
+
+        affine = Monoid(compose, (1, 0), name="compose", commutative=False)
+        pairs = [(np.int64(value), np.int64(i)) for i, value in enumerate(values)]
+        expected = functools.reduce(compose, pairs, (1, 0))
+        columns = tuple(np.array([pair[i] for pair in pairs], np.int64) for i in range(2))
+        assert affine.reduce(columns) == expected
+        assert check_laws(affine, ("i8", "i8")).ok
+
+    @given(st.lists(st.tuples(st.floats(width=32), st.integers(0, 5)), min_size=1, max_size=12))
+    def test_argmin_is_the_lexicographic_minimum(self, pairs: list[tuple[float, int]]) -> None:
+        columns = (np.array([p[0] for p in pairs], np.float32), np.array([p[1] for p in pairs], np.int32))
+        key, index = semirings.argmin.reduce(columns)
+        expected = min(pairs, key=lambda pair: (not np.isnan(pair[0]), pair[0] if pair[0] == pair[0] else 0, pair[1]))
+        np.testing.assert_array_equal([key, index], np.float32(expected))
+
+    def test_first_and_second(self) -> None:
+        assert semirings.first.reduce(np.array([3, 0, 5])) == 3
+        assert semirings.second.reduce(np.array([3, 5, 0])) == 0
+        assert semirings.first.reduce(np.array([np.nan, 2.0, 3.0])) == 2
+        assert not semirings.first.commutative
+
+
+class TestSemiring:
+    def test_names_and_arity(self) -> None:
+        custom = Semiring(semirings.min, BinaryOp("gap", lambda x, y: abs(x - y)))
+        assert custom.name == "min_gap"
+        assert not custom.positional
+        assert custom.multiply(3, 5) == 2
+        assert semirings.any_secondi.positional
+        assert semirings.any_secondi.multiply(1.0, 2.0, 10, 11, 12) == 11
+        assert Semiring(semirings.max, np.hypot).name == "max_hypot"
+
+    def test_pair_counts_in_int64(self) -> None:
+        x = Symbol("x", np.uint8)
+        assert trace(semirings.plus_pair.multiply, x, x).type == np.int64
+        assert semirings.plus_pair.multiply(np.ones(3, bool), 1).dtype == np.int64
+
+    def test_errors(self) -> None:
+        with pytest.raises(TypeError, match=r"adds with a Monoid, not <ufunc 'add'>: semirings.Monoid\("):
+            Semiring(np.add, np.multiply)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a function of 2 values, or of 5"):
+            Semiring(semirings.plus, lambda x: x)
+
+    def test_a_tropical_semiring_in_one_line(self) -> None:
+        bottleneck = Semiring(Monoid(maximum, 0, idempotent=True), minimum)
+        assert bottleneck.name == "maximum_minimum"
+        assert check_laws(bottleneck, np.uint32).ok
+
+
+class TestAbsorbing:
+    OLD, NEW = Symbol("old", np.float32), Symbol("new", np.float32)
+
+    @pytest.mark.parametrize(
+        ("result", "monoid"),
+        [
+            (minimum(OLD, NEW), semirings.min),
+            (minimum(NEW, OLD), semirings.min),
+            (where(NEW < OLD, NEW, OLD), semirings.min),
+            (where(OLD > NEW, NEW, OLD), semirings.min),
+            (where(OLD <= NEW, OLD, NEW), semirings.min),
+            (where(NEW > OLD, NEW, OLD), semirings.max),
+            (maximum(NEW, OLD), semirings.max),
+            (OLD + NEW, semirings.plus),
+            (cast(minimum(OLD, NEW), np.float64), semirings.min),
+        ],
+    )
+    def test_absorbing(self, result: Any, monoid: Monoid) -> None:
+        assert is_absorbing(result, self.OLD, self.NEW, monoid)
+
+    @pytest.mark.parametrize(
+        ("result", "monoid"),
+        [
+            (minimum(OLD, NEW), semirings.max),
+            (where(NEW > OLD, NEW, OLD), semirings.min),
+            (minimum(OLD, NEW + 1), semirings.min),
+            (OLD, semirings.min),
+            (NEW, semirings.min),
+            (where(NEW < OLD, OLD, OLD + 1), semirings.min),
+        ],
+    )
+    def test_not_absorbing(self, result: Any, monoid: Monoid) -> None:
+        assert not is_absorbing(result, self.OLD, self.NEW, monoid)
+
+    def test_bool_and_tuples(self) -> None:
+        old, new = Symbol("old", bool), Symbol("new", bool)
+        assert is_absorbing(old | new, old, new, semirings.lor)
+        assert is_absorbing(semirings.logical_or(new, old), old, new, semirings.lor)
+        a, b = Symbol("a", {"d": "f4", "p": "i4"}), Symbol("b", ("f4", "i4"))
+        assert is_absorbing(semirings.argmin.combine(a, b), a, b, semirings.argmin)
+        assert is_absorbing(semirings.argmin.combine(b, a), a, b, semirings.argmin)
+        assert not is_absorbing(a, a, b, semirings.argmin)
+
+    def test_mixed_types(self) -> None:
+        old, new = Symbol("old", np.float32), Symbol("new", np.float64)
+        assert is_absorbing(cast(minimum(old, new), np.float32), old, new, semirings.min)
