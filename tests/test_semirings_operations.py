@@ -48,8 +48,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     for name in (
         "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "fmod", "minimum", "maximum",
         "fmin", "fmax", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "less", "less_equal",
-        "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "arctan2", "hypot",
-        "power", "logaddexp",
+        "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "arctan2",
+        "hypot", "power", "logaddexp",
     )
 } | {
     "copysign": lambda x, y: np.copysign(x, semirings.where(y == y, y, 1)),  # the sign of NaN is anyone's

@@ -108,6 +108,7 @@ def test_cuda_compiles(architecture: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.sanitize
 def test_cuda() -> None:
     check(run_cuda)
 
