@@ -1,5 +1,7 @@
 """Connected components, and the stages that they are made of, against SciPy and a plain union-find."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,6 +127,14 @@ def test_int64(kind: str) -> None:
     indices = np.array([2, 3], np.int32 if kind == "offsets" else np.int64)
     result = check(Graph.from_csr(indptr, indices))
     np.testing.assert_array_equal(result.labels, [0, 1, 0, 0])
+
+
+def test_while_another_run_holds_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_threads(monkeypatch, 2)
+    busy = threading.Lock()
+    monkeypatch.setattr("gasla.cpu.threads._busy", busy)
+    with busy:
+        check(Graph.from_edges([0, 1, 4], [2, 3, 4], n=6))
 
 
 def test_input_is_left_alone() -> None:

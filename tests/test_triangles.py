@@ -1,5 +1,7 @@
 """Triangle counts, and the stages that they are made of, against NetworkX, igraph and SciPy."""
 
+import threading
+
 import igraph
 import networkx as nx
 import numpy as np
@@ -164,6 +166,16 @@ def test_int64(kind: str, way: str) -> None:
     indices = matrix.indices.astype(np.int32 if kind == "offsets" else np.int64)
     graph = Graph.from_csr(matrix.indptr.astype(np.int64), indices)
     result = gasla.triangle_count(graph, per_vertex=True)
+    np.testing.assert_array_equal(result.per_vertex, scipy_triangles(matrix))
+
+
+def test_while_another_run_holds_the_threads(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_threads(monkeypatch, 2)
+    busy = threading.Lock()
+    monkeypatch.setattr("gasla.cpu.threads._busy", busy)
+    matrix = undirected(100, 1000, 5, True)
+    with busy:
+        result = gasla.triangle_count(matrix, per_vertex=True)
     np.testing.assert_array_equal(result.per_vertex, scipy_triangles(matrix))
 
 

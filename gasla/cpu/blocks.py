@@ -14,12 +14,19 @@ jit = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
+LARGE = 1 << 22  # and above which a run may take long enough for Ctrl-C to be tried
 
 
 def run(kernel: Any, work: int, *args: Any) -> None:
-    """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve."""
-    threads = threads_for(work)
-    run_parallel(kernel, new_control(), args, threads)
+    """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve.
+
+    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard.
+    """
+    run_parallel(kernel, new_control(), args, threads_for(work), watch=_nothing if work > LARGE else None)
+
+
+def _nothing() -> None:
+    pass
 
 
 def threads_for(work: int) -> int:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.atomics import prefetch
-from gasla.cpu.blocks import block_size, jit, next_block, threads_for
-from gasla.cpu.threads import STOP, barrier, new_control, run_parallel
+from gasla.cpu.blocks import block_size, jit, next_block, run, threads_for
+from gasla.cpu.threads import STOP, barrier
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
 
@@ -24,10 +24,11 @@ Array = np.ndarray[Any, Any]
 _ONE = np.uint64(1)
 _BLOCK = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
 _EDGE_BLOCK = np.uint64(1024)
-_PARTS = 8  # as many threads fill the lists of an oriented graph; each needs 8 bytes a vertex
+_PARTS = 8  # so many threads, at most, fill the lists of an oriented graph; each needs 8 bytes a vertex
 _LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
+_STOP_EVERY = np.uint64(1024)  # vertices between two looks at whether to stop
 _LOPSIDED = 16  # lists whose lengths differ by more are intersected by search
 
 
@@ -73,8 +74,7 @@ def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
             raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
     lists, counts = graph.sorted_out, np.zeros(len(edges), np.int64)
     sources, targets = (np.ascontiguousarray(ends, graph.id_dtype) for ends in (edges.src, edges.dst))
-    crew = threads_for(16 * len(edges))
-    run_parallel(_intersect, new_control(), (lists.indptr, lists.indices, sources, targets, counts), crew)
+    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts)
     return counts
 
 
@@ -87,17 +87,20 @@ def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array
     counts : array of int64, or None
         With `per_vertex`, the triangles that each vertex is in.
     """
-    lists, crew = graph.sorted_out, threads_for(graph.n + graph.m)
+    lists, work = graph.sorted_out, graph.n + graph.m
+    crew = threads_for(work)
     totals = np.zeros(crew, np.int64)
     counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
-    block = block_size(graph.n, crew)
-    run_parallel(_merge, new_control(), (lists.indptr, lists.indices, totals, counts, block), crew)
+    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew))
     return int(totals.sum()), None if counts is None else counts.sum(axis=0)
 
 
 def orient(graph: Graph) -> Oriented:
-    """Order the vertices of a symmetric graph without parallel edges by degree, and keep each edge once."""
-    n, m, lists, crew = graph.n, graph.m, graph.out, threads_for(graph.n + graph.m)
+    """Order the vertices of a symmetric graph without parallel edges by degree, and keep each edge once.
+
+    The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
+    """
+    n, m, lists = graph.n, graph.m, graph.out
     result = Oriented(
         vertices=np.empty(n, graph.id_dtype),
         indptr=np.empty(n + 1, np.int64),
@@ -105,23 +108,22 @@ def orient(graph: Graph) -> Oriented:
         rest_starts=np.empty(n + 1, np.int64),
         rests=np.empty((m + n) // 2 + 1, np.uint64),  # self loops, too, take a place
     )
-    parts = min(crew, _PARTS)
+    parts = min(threads_for(n + m), _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
     by_degree = np.zeros(int(graph.out_degrees.max(initial=0)) + 2, np.int64)
-    shared = (lists.indptr, lists.indices, by_degree, ranks, places, np.empty(parts + 1, np.int64))
-    run_parallel(_orient, new_control(), (*shared, *result), crew)
+    bounds = np.empty(parts + 1, np.int64)
+    run(_orient, n + m, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
     return result
 
 
 def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
     """Count triangles, as `intersect_sorted` does, over an oriented graph."""
-    n = len(oriented.vertices)
-    crew = threads_for(n + len(oriented.indices))
+    n, work = len(oriented.vertices), len(oriented.vertices) + len(oriented.indices)
+    crew = threads_for(work)
     totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
     counts = np.zeros((crew, n), np.int64) if per_vertex else None
     closed = np.zeros(len(oriented.indices), np.int32) if per_vertex else None
-    args = (*oriented[1:], marks, totals, counts, closed)
-    run_parallel(_probe, new_control(), args, crew)
+    run(_probe, work, *oriented[1:], marks, totals, counts, closed)
     if counts is None:
         return int(totals.sum()), None
     result = np.empty(n, np.int64)
@@ -239,9 +241,9 @@ def _orient(
     if thread == 0:
         _lay_out(indptr, vertices, places, starts, rest_starts)
     barrier(control, threads)
-    if thread < parts and not control[STOP]:
-        first, last = np.uint64(bounds[thread]), np.uint64(bounds[thread + 1])
-        _fill(control, indptr, indices, ranks, vertices, places[thread], heads, rest_starts, rests, first, last)
+    for part in range(thread, parts, threads):
+        first, last = np.uint64(bounds[part]), np.uint64(bounds[part + 1])
+        _fill(control, indptr, indices, ranks, vertices, places[part], heads, rest_starts, rests, first, last)
 
 
 @jit
@@ -321,7 +323,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
     """Append each rank to the lists of its lower neighbours. Ranks come in order, so the lists ascend."""
     for r in range(first, last):
-        if r & _LEFT == _LEFT and control[STOP]:
+        if r % _STOP_EVERY == 0 and control[STOP]:
             break
         v, at = np.uint64(vertices[r]), np.uint64(rest_starts[r])
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):

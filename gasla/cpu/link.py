@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
 from gasla.cpu.blocks import block_size, inlined, jit, next_block, run, threads_for
-from gasla.cpu.threads import barrier, new_control, run_parallel
+from gasla.cpu.threads import barrier
 from gasla.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -82,9 +82,8 @@ def number(parents: Array) -> int:
     >>> number(parents), parents
     (3, array([0, 0, 1, 1, 2, 1]))
     """
-    threads = threads_for(len(parents))
-    counts = np.zeros(threads, np.int64)
-    run_parallel(_number, new_control(), (parents, counts), threads)
+    counts = np.zeros(threads_for(len(parents)), np.int64)
+    run(_number, len(parents), parents, counts)
     return int(counts.sum())
 
 
