@@ -173,7 +173,8 @@ def _levels(found: Findings) -> Iterator[str]:
     yield f"How many flights everything is from {found.network.airports.city[found.origin]}"
     counts = np.bincount(found.level[found.level > 0], minlength=2)
     for level, count in enumerate(counts[1:].tolist(), 1):
-        yield f"    {_flights(level):>10}  {count:6,} airports  {'█' * round(40 * count / counts.max())}"
+        airports = "airport " if count == 1 else "airports"
+        yield f"    {_flights(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
     lost = int((found.level < 0).sum())
     if lost:
         yield f"    {'never':>10}  {lost:6,} airports"
