@@ -31,7 +31,7 @@ _HOMES = {
     "Frontier": "frontier",
     "EdgeFrontier": "frontier",
 }
-_MODULES = ("datasets", "io", "stages")
+_MODULES = ("datasets", "io", "stages", "verify")
 
 __all__ = [*_HOMES, *_MODULES]
 
