@@ -1,0 +1,361 @@
+"""Sparse matrix times vector, and vector times sparse matrix, over any semiring.
+
+`mxv` reduces over the rows of the matrix, `vxm` over its columns; a semiring's functions are traced here, once for
+each combination of types, and `gasla.cpu.products` compiles them. The matrix may be rectangular.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import semirings
+from gasla.graph import Graph, _ids, _require_sparse, _values
+from semirings import Expr, Monoid, Semiring, Symbol, TupleType
+from semirings.types import SCALAR_NAMES
+
+Array = np.ndarray[Any, Any]
+
+
+def mxv(
+    A: Any,
+    x: ArrayLike,
+    semiring: Semiring = semirings.plus_times,
+    *,
+    mask: ArrayLike | None = None,
+    complement: bool = False,
+    accum: Callable[[Any, Any], Any] | None = None,
+    out: Any = None,
+) -> Any:
+    """Multiply a matrix by a vector: ``y[i]`` is the sum over row i of ``A[i, k] * x[k]``.
+
+    Sum and product are the semiring's: its monoid reduces ``multiply(A[i, k], x[k])`` over the stored entries of the
+    row, in their stored order. Stored zeros and parallel entries count. A row without entries gives the monoid's
+    identity (for the `any` monoid: 0).
+
+    Parameters
+    ----------
+    A : SciPy sparse array or matrix, or Graph
+        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
+        of a Graph without values are True.
+    x : (n,) array
+    semiring : semirings.Semiring
+        One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
+        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i and column k; j is 0, the only column of x.
+    mask : (m,) array, optional
+        Compute y only where it is True (not zero).
+    complement : bool
+        Compute y only where `mask` is False.
+    accum : BinaryOp, Monoid or function of two values, optional
+        Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position.
+    out : (m,) array, optional
+        Where to write. Positions that are not computed stay as they are; without `out` they hold the identity. It may
+        be `x` itself.
+
+    Returns
+    -------
+    (m,) array
+        `out`, if given. The type is that of the semiring's expression under NumPy's rules of promotion. A multiply that
+        returns a tuple gives (and takes as `out`) a tuple of arrays.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes or types don't fit, or an index of A is outside its shape. In the last case a given `out` may have
+        been written to.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> kilometres = csr_array([[0, 3, 8], [0, 0, 2], [0, 0, 0]])
+    >>> gasla.mxv(kilometres, [1.0, 10, 100])
+    array([830., 200.,   0.])
+
+    Distances to vertex 2, one edge further:
+
+    >>> distance = np.array([np.inf, np.inf, 0])
+    >>> gasla.mxv(kilometres, distance, semirings.min_plus, accum=semirings.min, out=distance)
+    array([8., 2., 0.])
+
+    A semiring of one's own, of plain functions:
+
+    >>> widest = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest))
+    >>> gasla.mxv(kilometres, [0, 0, 9], widest, mask=[True, True, False])
+    array([                   8,                    2, -9223372036854775808])
+    """
+    return _product(A, x, semiring, False, mask, complement, accum, out)
+
+
+def vxm(
+    x: ArrayLike,
+    A: Any,
+    semiring: Semiring = semirings.plus_times,
+    *,
+    mask: ArrayLike | None = None,
+    complement: bool = False,
+    accum: Callable[[Any, Any], Any] | None = None,
+    out: Any = None,
+) -> Any:
+    """Multiply a vector by a matrix: ``y[j]`` is the sum over column j of ``x[k] * A[k, j]``.
+
+    With edges i -> j in ``A[i, j]``, every vertex reduces over its in-edges: what a gather of a vertex program does.
+
+    Parameters
+    ----------
+    x : (m,) array
+    A : SciPy sparse array or matrix, or Graph
+        Of shape (m, n). CSC is used as it is; other formats are converted at every call, but a Graph once.
+    semiring, mask, complement, accum, out
+        As for `mxv`; the product is ``multiply(x[k], A[k, j])``. A multiply of five values gets i = 0 (the only row
+        of x), k and j.
+
+    Returns
+    -------
+    (n,) array
+        `out`, if given.
+
+    Examples
+    --------
+    A step of a breadth-first search, to where it has not been, with parents:
+
+    >>> import gasla, semirings
+    >>> from scipy.sparse import csr_array
+    >>> graph = gasla.Graph(csr_array([[0, 1, 1], [0, 0, 1], [1, 0, 0]]))
+    >>> gasla.vxm([True, False, False], graph, semirings.or_and)
+    array([False,  True,  True])
+    >>> gasla.vxm([1, 1, 1], graph, semirings.max_secondi, mask=[1, 0, 0], complement=True, out=np.full(3, -1))
+    array([-1,  0,  1])
+    """
+    return _product(A, x, semiring, True, mask, complement, accum, out)
+
+
+class Lists(NamedTuple):
+    """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True."""
+
+    indptr: Array
+    indices: Array
+    values: Array | None
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A semiring as an engine sees it: what is computed of an entry, for one combination of types.
+
+    The symbols of `product`: `value` (of the entry), `x` (at its index), `row` and `other` (its two indices).
+    """
+
+    name: str
+    monoid: Monoid
+    product: Expr
+    merged: Expr | None  # accum(old, new)
+    out_type: Any
+
+    @property
+    def type(self) -> Any:
+        return self.product.type
+
+    @functools.cached_property
+    def symbols(self) -> list[Symbol]:
+        return [s for s in semirings.free_symbols(self.product) if isinstance(s, Symbol)]
+
+    def reads(self, name: str) -> bool:
+        """Whether the product depends on the symbol of this name."""
+        return any(s.name == name for s in self.symbols)
+
+
+def _product(
+    A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
+) -> Any:
+    """What `mxv` and `vxm` share: each row of the matrix (each column) reduces to one value."""
+    if not isinstance(semiring, Semiring):
+        raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
+    lists = _lists(A, by_column, ordered=not semiring.monoid.commutative)
+    count = len(lists.indptr) - 1
+    x = _vector(x, lists.width, "row" if by_column else "column")
+    mask = _mask(mask, complement, count)
+    given = _given(out, accum, count)
+    value_type = None if lists.values is None else lists.values.dtype
+    merging = None if accum is None else (accum, tuple(array.dtype for array in given))
+    terms = trace(semiring, by_column, value_type, x.dtype, merging)
+    outs = _outs(out, given, terms, count, mask is not None)
+
+    from gasla.cpu import products as engine
+
+    work = tuple(o if o.flags.carray else o.copy() for o in outs)
+    x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
+    if not engine.multiply(Lists(indptr, indices, values, lists.width), x, terms, mask, complement, work):
+        raise _outside(lists, by_column)
+    for o, w in zip(outs, work):
+        if o is not w:
+            o[...] = w
+    return outs if isinstance(terms.type, TupleType) else outs[0]
+
+
+@functools.lru_cache(maxsize=1024)
+def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any) -> Terms:
+    """Call the functions of a semiring once, with symbols. `merging` is an accumulator and the types of its output."""
+    value = semirings.as_expr(True) if value_type is None else Symbol("value", value_type)
+    x, row, other = Symbol("x", x_type), Symbol("row", np.int64), Symbol("other", np.int64)
+    zero = semirings.constant(0, np.int64)
+    args = (x, value, zero, other, row) if by_column else (value, x, row, other, zero)
+    product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
+    if not all(isinstance(part, np.dtype) for part in parts(product.type)):
+        raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
+    if merging is None:
+        return Terms(semiring.name, semiring.monoid, product, None, product.type)
+    accum, types = merging
+    out_type = TupleType(types) if isinstance(product.type, TupleType) else types[0]
+    merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), Symbol("new", product.type)))
+    if parts(merged.type) != types:
+        raise TypeError(
+            f"accum of out, of type {out_type}, and the product, of type {product.type}, gives {merged.type}; "
+            f"expected {out_type}, to be written back: convert out, or cast in accum"
+        )
+    return Terms(semiring.name, semiring.monoid, product, merged, out_type)
+
+
+def parts(kind: Any) -> tuple[Any, ...]:
+    """The types of the arrays that hold values of a type."""
+    return kind.items if isinstance(kind, TupleType) else (kind,)
+
+
+# --- the matrix ------------------------------------------------------------------------------------------------------
+
+
+def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
+    """The rows or columns of a matrix. What can be checked only by a pass over them, the kernel checks."""
+    if isinstance(A, Graph):
+        return _lists_of_graph(A, by_column, ordered)
+    _require_sparse(A)
+    if A.ndim != 2:
+        raise ValueError(f"the matrix has shape {A.shape}; expected two dimensions")
+    count, width = A.shape[::-1] if by_column else A.shape
+    A = _in_format(A, "csc" if by_column else "csr")
+    indptr, indices = (np.ascontiguousarray(_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
+    if len(indptr) != count + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
+    return Lists(indptr, indices, _values(A.data, len(indices)), width)
+
+
+def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
+    found = graph.in_ if by_column else graph.out
+    values = graph.in_values if by_column else graph.out_values
+    if ordered and (lists := found.in_order()) is not found:
+        found, values = lists, None if graph.values is None else graph.values[lists.edge_ids]
+    return Lists(found.indptr, found.indices, values, graph.n)
+
+
+def _in_format(A: Any, wanted: str) -> Any:
+    """The matrix as CSR or CSC; unlike SciPy's own conversion, it leaves parallel entries apart."""
+    if A.format == wanted:
+        return A
+    if A.format == "coo":
+        from scipy.sparse import coo_array
+
+        A = coo_array((A.data, A.coords), shape=A.shape)
+        A.has_canonical_format = True  # keeps SciPy from summing them
+    elif A.format in ("csr", "csc"):  # SciPy would follow a bad index out of its arrays
+        by_column = A.format == "csc"
+        lists = Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1])
+        if error := _find_outside(lists, by_column):
+            raise error
+    return A.asformat(wanted)
+
+
+def _outside(lists: Lists, by_column: bool) -> ValueError:
+    return _find_outside(lists, by_column) or ValueError("the matrix changed while it was read; expected it to stay")
+
+
+def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
+    """The error for the first offset or index of a matrix that points outside it."""
+    line, cross = ("column", "row") if by_column else ("row", "column")
+    indptr, indices, stored = lists.indptr, lists.indices, len(lists.indices)
+    wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
+    if wrong.any():
+        i = int(wrong.argmax())
+        return ValueError(
+            f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
+            "expected offsets that ascend from 0 to the number of entries"
+        )
+    wrong = ((indices < 0) | (indices >= lists.width))[: indptr[-1]]
+    if wrong.any():
+        e = int(wrong.argmax())
+        return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {lists.width - 1}")
+    return None
+
+
+# --- the vectors -----------------------------------------------------------------------------------------------------
+
+
+def _vector(x: Any, length: int, what: str) -> Array:
+    """`x` as a native contiguous array of one value for each row (column) of the matrix."""
+    x = np.asarray(x)
+    if x.dtype.name not in SCALAR_NAMES:
+        raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")
+    if x.shape != (length,):
+        raise ValueError(f"x has shape {x.shape}; expected ({length},), one value for each {what} of the matrix")
+    return np.require(x, x.dtype.newbyteorder("="), ["C", "A"])
+
+
+def _mask(mask: Any, complement: bool, count: int) -> Array | None:
+    """The mask as an array of bool."""
+    if mask is None:
+        if complement:
+            raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
+        return None
+    mask = np.asarray(mask)
+    if mask.dtype.kind not in "biuf":
+        raise TypeError(f"mask has type {mask.dtype}; expected bool, or numbers of which those not zero count as True")
+    if mask.shape != (count,):
+        raise ValueError(f"mask has shape {mask.shape}; expected ({count},), one value for each position of the result")
+    return np.ascontiguousarray(mask if mask.dtype.kind == "b" else mask != 0)
+
+
+def _given(out: Any, accum: Any, count: int) -> tuple[Array, ...]:
+    """The arrays given to write to."""
+    if accum is not None and not callable(accum):
+        raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
+    if out is None:
+        if accum is not None:
+            raise ValueError("accum merges into what is there, and there is no out; expected out=, an array")
+        return ()
+    given = out if isinstance(out, tuple) else (out,)
+    for array in given:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out is of type {type(array).__name__}; expected a NumPy array")
+        if array.shape != (count,):
+            raise ValueError(f"out has shape {array.shape}; expected ({count},)")
+        if not array.flags.writeable:
+            raise ValueError("out is read-only; expected an array that may be written to: pass a copy")
+    return given
+
+
+def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: bool) -> tuple[Array, ...]:
+    """The arrays to write to, of the right types; new ones hold the identity where a mask may leave them alone."""
+    types = parts(terms.type)
+    if out is not None:
+        found = tuple(array.dtype for array in given)
+        if isinstance(out, tuple) != isinstance(terms.type, TupleType) or found != parts(terms.out_type):
+            raise TypeError(
+                f"out has type {', '.join(map(str, found))} and the product {terms.out_type}; expected the same: "
+                "pass an array of that type (for a product that is a tuple, a tuple of arrays)"
+            )
+        return given
+    if not masked:
+        return tuple(np.empty(count, kind) for kind in types)
+    identity = terms.monoid.identity(terms.type)
+    return tuple(np.full(count, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
+
+
+def _apart(array: Array | None, outs: tuple[Array, ...]) -> Any:
+    """A copy of an input that shares memory with an output; else the input itself."""
+    if array is not None and any(np.may_share_memory(array, o) for o in outs):
+        return array.copy()
+    return array
