@@ -23,10 +23,14 @@ from gasla.runner import ConvergenceWarning, run
 
 
 class Uniform(VertexProgram):
-    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u))."""
+    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)).
+
+    `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0.
+    """
 
     rank = vertex(np.float64)
     share = vertex(np.float64)
+    inverse = vertex(np.float64)
     alpha = parameter(np.float64, 0.85)
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
@@ -39,20 +43,16 @@ class Uniform(VertexProgram):
         """What comes other than along an edge."""
         return (1 - self.alpha + self.alpha * self.lost) / self.n
 
-    def split(self, vertex, rank):
-        """What each out-edge carries of a rank."""
-        return semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)
-
     def apply(self, vertex, gathered):
         rank = self.jump(vertex) + self.alpha * gathered
-        return {"rank": rank, "share": self.split(vertex, rank)}
+        return {"rank": rank, "share": rank * vertex.inverse}
 
-    def dangles(self, vertex):
-        return vertex.out_degree == 0
+    def activate(self, before, after):
+        return True  # the residual alone ends the run
 
     @aggregate(semirings.plus)
     def lost(self, before, after):
-        return semirings.where(self.dangles(after), after.rank, 0)
+        return semirings.where(after.inverse == 0, after.rank, 0)
 
     @aggregate(semirings.plus)
     def residual(self, before, after):
@@ -73,19 +73,12 @@ class Personal(Uniform):
 
 
 class _Weighted:
-    """Out-edges carry rank in proportion to their weights; `inverse` is one over their sum, 0 where that is 0."""
+    """Out-edges carry rank in proportion to their weights."""
 
-    inverse = vertex(np.float64)
     weight = edge(np.float64)
 
     def gather(self, src, dst, edge):
         return src.share * edge.weight
-
-    def split(self, vertex, rank):
-        return rank * vertex.inverse
-
-    def dangles(self, vertex):
-        return vertex.inverse == 0
 
 
 class WeightedUniform(_Weighted, Uniform):
@@ -101,6 +94,7 @@ class Unnormalised(VertexProgram):
 
     rank = vertex(np.float64)
     share = vertex(np.float64)
+    inverse = vertex(np.float64)
     alpha = parameter(np.float64, 0.85)
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
@@ -110,7 +104,7 @@ class Unnormalised(VertexProgram):
 
     def apply(self, vertex, gathered):
         rank = 1 - self.alpha + self.alpha * gathered
-        return {"rank": rank, "share": semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)}
+        return {"rank": rank, "share": rank * vertex.inverse}
 
     def activate(self, before, after):
         return abs(after.rank - before.rank) > self.tolerance
@@ -208,14 +202,17 @@ def pagerank(
     if graph.n == 0:
         return PageRankResult(np.zeros(0, kind), 0, 0.0, True)
     chosen = [("personalization", personalization), ("dangling", dangling), ("nstart", nstart)]
-    if normalized:
-        personal, refuge, start = (None if x is None else _distribution(graph, x, name) for name, x in chosen)
-        program, fields = _prepare(graph, weighted, kind, personal, refuge, start)
-    else:
-        given = [name for name, x in chosen if x is not None]
-        if given:
-            raise ValueError(f"{given[0]} was given with normalized=False, which has none; leave one of them out")
-        program, fields = Unnormalised.typed(rank=kind, share=kind), _shares(graph, np.full(graph.n, 1 - alpha, kind))
+    given = {name: x for name, x in chosen if x is not None}
+    if given and not normalized:
+        raise ValueError(f"{next(iter(given))} was given with normalized=False, which has none; leave one of them out")
+    shares = {name: _distribution(graph, x, name) for name, x in given.items()}
+    program = _program(weighted, normalized, bool(shares.keys() - {"nstart"}))
+    fields = _fields(graph, weighted, kind, shares if normalized else {"nstart": np.full(graph.n, 1 - alpha)})
+    types = {name: kind for name in ("rank", "share", "inverse")}
+    if weighted:
+        assert graph.values is not None
+        types["weight"] = graph.values.dtype
+    program = program.typed(**types)
     result = run(program(alpha=alpha, tolerance=tol), graph, max_iterations=max_iter, **fields)
     if not result.converged:
         warnings.warn(
@@ -237,33 +234,25 @@ def _rank_type(graph: Graph, weighted: bool, dtype: Any) -> np.dtype:
     return np.dtype(np.float64)
 
 
-def _prepare(
-    graph: Graph, weighted: bool, kind: np.dtype, home: Any, refuge: Any, start: Any
-) -> tuple[type[VertexProgram], dict[str, Any]]:
-    """The program for the arguments, and the arrays that it starts with."""
-    personal = home is not None or refuge is not None
-    rank = np.full(graph.n, 1 / graph.n, kind) if start is None else start.astype(kind)
-    types: dict[str, Any] = {"rank": kind, "share": kind}
-    fields = {} if weighted else _shares(graph, rank)
-    if personal:
-        uniform = np.full(graph.n, 1 / graph.n)
-        fields["home"] = uniform if home is None else home
-        fields["refuge"] = fields["home"] if refuge is None else refuge
+def _program(weighted: bool, normalized: bool, personal: bool) -> type[VertexProgram]:
+    if not normalized:
+        return Unnormalised
+    return ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
+
+
+def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
     if weighted:
         check_weights(graph, least=0)
-        assert graph.values is not None
-        types["weight"], types["inverse"] = graph.values.dtype, kind
-        total = _row_sums(graph)
-        inverse = np.divide(1, total, out=np.zeros_like(total), where=total > 0)
-        fields |= {"rank": rank, "share": (rank * inverse).astype(kind), "inverse": inverse.astype(kind)}
-    program = ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
-    return program.typed(**types), fields
-
-
-def _shares(graph: Graph, rank: np.ndarray) -> dict[str, Any]:
-    degrees = graph.out_degrees
-    share = np.divide(rank, degrees, out=np.zeros_like(rank), where=degrees > 0, casting="same_kind")
-    return {"rank": rank, "share": share}
+    total = _row_sums(graph) if weighted else graph.out_degrees
+    inverse = np.zeros(graph.n, kind)
+    np.divide(1, total, out=inverse, where=total > 0, casting="same_kind")
+    rank = np.full(graph.n, 1 / graph.n, kind) if "nstart" not in shares else shares["nstart"].astype(kind)
+    fields = {"rank": rank, "share": rank * inverse, "inverse": inverse}
+    if shares.keys() - {"nstart"}:
+        fields["home"] = shares.get("personalization", np.full(graph.n, 1 / graph.n))
+        fields["refuge"] = shares.get("dangling", fields["home"])
+    return fields
 
 
 def _row_sums(graph: Graph) -> np.ndarray:

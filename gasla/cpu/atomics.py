@@ -1,6 +1,6 @@
-"""Atomic operations on the elements of NumPy arrays, for use inside Numba functions.
+"""Single machine instructions that Numba does not offer, above all atomic operations on the elements of arrays.
 
-Numba offers none on the CPU. Each function here becomes one LLVM instruction: `atomicrmw`, `cmpxchg`, an atomic
+Not on the CPU, that is. Each function here becomes one LLVM instruction: `atomicrmw`, `cmpxchg`, an atomic
 load or store, or a prefetch. Indices are taken as unsigned and are not checked.
 """
 
@@ -124,6 +124,18 @@ def count_trailing_zeros(typing_context, word):
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def select(typing_context, condition, yes, no):
+    """`yes if condition else no` for two scalars of one type, without a branch to predict."""
+    if yes != no:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(arguments[0], arguments[1], arguments[2])
+
+    return yes(types.boolean, yes, yes), generate
 
 
 @intrinsic

@@ -48,7 +48,7 @@ class Bound:
         self.arrays = self._make_arrays(fields)
         self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
         self.scalars |= {name: np.float64(0) for name in ("delta", "threshold", "last_threshold")}
-        self.scalars["skewed"] = self._skewed()
+        self.scalars["skewed"], self.scalars["narrow"] = self._skewed(), self._narrow()
         self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
             self.scalars[f"self_{name}"] = _number(f"{type(program).__name__}.{name}", program.values[name], kind)
@@ -107,6 +107,14 @@ class Bound:
         if self.program.direction == "all":
             return True
         return int(degrees.max()) > 4 * (graph.m // graph.n + 1)
+
+    def _narrow(self) -> bool:
+        """Whether all vertices gather over few edges."""
+        graph = self.graph
+        if not self.plan.gathers or graph.m == 0 or self.program.direction == "all" or graph.m > 6 * graph.n:
+            return False
+        degrees = graph.in_degrees if self.program.direction == "in" else graph.out_degrees
+        return int(degrees.max()) <= 16
 
     def _sorted(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vertices by level, and where each level starts among them."""

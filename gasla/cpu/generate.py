@@ -135,4 +135,6 @@ def _atomic(kind: np.dtype) -> str:
 
 def _combine(name: str, monoid: Any, kind: Any) -> str:
     x, y = Symbol("x", kind), Symbol("y", kind)
-    return "@jit\n" + printer.function(name, [x, y], monoid.combine(x, y))
+    result = monoid.combine(x, y)
+    plain = isinstance(kind, np.dtype) and kind.kind == "f" and (result is x + y or result is x * y)
+    return ("@reassociating\n" if plain else "@jit\n") + printer.function(name, [x, y], result)

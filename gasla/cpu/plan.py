@@ -135,6 +135,7 @@ class Plan:
         return [
             *bounds,
             "skewed",
+            "narrow",
             "receiver_count",
             "self_n",
             "self_iteration",

@@ -12,6 +12,7 @@ from gasla.cpu.atomics import (
     fetch_or,
     load,
     prefetch,
+    select,
     store,
 )
 from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier
@@ -60,7 +61,9 @@ __all__ = [
     "note",
     "np",
     "prefetch",
+    "reassociating",
     "renew",
+    "select",
     "smallest",
     "store",
     "take",
@@ -69,7 +72,10 @@ __all__ = [
     "total",
 ]  # fmt: skip
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
+# Nothing here allocates; without `_nrt=False` Numba would count references to arrays, atomically, in the inner loops.
+jit = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+# For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
+reassociating = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF = range(40, 50)

@@ -10,6 +10,9 @@ from semirings import TupleType
 from semirings.printers import numba as printer
 
 
+NARROW = 4  # edges gathered without looking how many there are, where no vertex has many
+
+
 class Stages(Pieces):
     """The source of every stage. All take the same arguments; `run_loop` strings them together."""
 
@@ -19,7 +22,7 @@ class Stages(Pieces):
             return ["found = True"]
         lines = self.loads("dst", "v", "gather", "edge_mask")
         lines.append(f"gathered = {self.identity}")
-        test_active = self.active_only and not (self.absorbs and not self.keeps_active)
+        test_active = self.active_only
         needs_wake = not self.everyone and not woken and not test_active
         body: list[str] = []
         loads = self.loads("src", "u", "edge_mask") + self.edge_loads("g", "edge_mask")
@@ -39,10 +42,35 @@ class Stages(Pieces):
         if test_active:
             core = ["if has(active, u):", *(INDENT + line for line in core)]
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
-        if not woken:
+        if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
-        lines += self.neighbours("g", "v", body + core)
+        if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
+            lines += self.neighbours("g", "v", body + core)
+        else:
+            lines += self._narrow_or_not(more, body + core)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
+
+    @property
+    def _may_be_narrow(self) -> bool:
+        monoid = self.traced.monoid
+        return monoid is not None and monoid.commutative and isinstance(self.traced.gathered_type, np.dtype)
+
+    def _narrow_or_not(self, loads: list[str], body: list[str]) -> list[str]:
+        """Where no list is long, the first few edges are gathered in any case and then chosen from.
+
+        How many there are is different from vertex to vertex, and a wrong guess by the processor costs more than a
+        gather for nothing.
+        """
+        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first", "if narrow:"]
+        for i in range(NARROW):
+            lines += [f"    e = min(first + np.uint64({i}), np.uint64(len(gi) - 1))", "    u = np.uint64(gi[e])"]
+            lines += [INDENT + x for x in loads]
+            lines.append(f"    term{i} = select(first + np.uint64({i}) < last, {self.call('gather')}, {self.identity})")
+        terms = [f"term{i}" for i in range(NARROW)]
+        while len(terms) > 1:
+            terms = [f"combine({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=True)]
+        lines += [f"    gathered = {terms[0]}", f"    begin = first + np.uint64({NARROW})"]
+        return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
 
     def _read(self, function: str, role: str) -> set[str]:
         return self.functions[function].reads(role) if function in self.functions else set()

@@ -36,7 +36,7 @@ def new_control() -> np.ndarray:
     return np.zeros(CONTROL_SIZE, np.int64)
 
 
-@njit(error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True, _nrt=False)
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Wait until every thread is here; what each wrote before, all see after."""
     if threads == 1:
