@@ -14,7 +14,6 @@ from gasla.graph import Graph
 from gasla.program import ID, Record, VertexProgram
 from semirings import TupleType, VectorType
 
-DELTA = 4.0  # the width of a bucket, in mean edge values over mean degrees
 SMALL = 1 << 15  # vertices and edges below which one thread does all
 
 _workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref.WeakKeyDictionary()
@@ -262,10 +261,14 @@ class Bound:
         self.arrays["bounds"][:] = -np.inf
 
     def _default_delta(self) -> float:
-        """A few times the mean edge value (from a sample) over the mean degree."""
+        """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
+
+        There iterations are thin, and fewer of them are worth some edges looked at twice.
+        """
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
-        delta = DELTA * mean * self.graph.n / max(m, 1)
+        degree = max(m, 1) / max(self.graph.n, 1)
+        delta = max(1.0, 16.0 / degree) * mean / degree
         return delta if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:

@@ -200,7 +200,7 @@ class Stages(Pieces):
             then = self._push_any()
         else:
             then = self._push_accumulate()
-        edge = ["v = np.uint64(si[e])", *self.masked("v", [*loads, *self.edge_condition(then)])]
+        edge = ["v = np.uint64(si[e])", *self._target_ahead(), *self.masked("v", [*loads, *self.edge_condition(then)])]
         body = [
             *self._clear_claim(),
             *self.loads("src", "u", "gather", "edge_mask"),
@@ -209,6 +209,13 @@ class Stages(Pieces):
         ]
         loop = [*self._clear_claims(), *self.over_active(body)]
         return self.stage("push", "Active vertices send along their out-edges; the targets reduce.", loop)
+
+    def _target_ahead(self) -> list[str]:
+        """Fetch the field of a target some edges on; in long lists alone, short ones end before it would help."""
+        read = self._read("mask", "vertex") & set(self.traced.vertex_types) or {self.absorbs} - {None}
+        if not read:
+            return []
+        return ["if e + NEAR < last:", f"    prefetch(v_{min(read)}, np.uint64(si[e + NEAR]))"]
 
     def _push_into_field(self) -> list[str]:
         """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
