@@ -245,10 +245,9 @@ def _accumulate(
     if weighted:
         assert graph.values is not None
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
-    paths = np.zeros((graph.n, 2) if wide else graph.n)
-    paths[source, ...] = (1, 0) if wide else 1
-    order = np.where(levels == 0, -1, levels)
-    paths = run(count, graph, schedule=order, paths=paths, **fields).paths
+    order = levels.copy()
+    order[source] = -1
+    paths = run(count, graph, schedule=order, paths={source: (1, 0) if wide else 1}, **fields).paths
     if not wide and not np.isfinite(paths.max(initial=0)):
         return None
     last = int(levels.max(initial=0))

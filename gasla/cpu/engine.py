@@ -174,6 +174,8 @@ class Bound:
                 if not 0 <= v < n:
                     raise ValueError(f"{where} is given for vertex {v}, outside a graph of {n} vertices")
                 array[v] = value
+        elif name not in self.traced.writes("apply", "post_apply") and _is_ready(given, kind, n):
+            return given  # only read
         else:
             array = _filled(where, given, kind, n, "vertices")
         if name not in self.plan.doubled:
@@ -209,7 +211,7 @@ class Bound:
             ((self.graph.n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
         )
         array = self._space.take(name, shape, base)
-        if not self.plan.any:
+        if self.plan.pushes and not self.plan.any:
             identity = monoid.identity(whole)
             array[:] = identity[index] if isinstance(whole, TupleType) else identity
         return array
@@ -230,13 +232,15 @@ class Bound:
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start."""
-        control, ids = self.control, frontier.ids
+        control = self.control
         control[runtime.WAY], control[runtime.REMAINING] = way, self.graph.m
-        control[runtime.ACTIVE], control[runtime.FORM] = len(ids), runtime.LIST
+        control[runtime.ACTIVE], control[runtime.FORM] = self.graph.n, runtime.LIST
         control[runtime.EDGE_SUM] = self.graph.m
         if self._schedule:
             control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         if self.plan.keeps_active:
+            ids = frontier.ids
+            control[runtime.ACTIVE] = len(ids)
             for t, part in enumerate(np.array_split(ids, self.threads)):
                 self.arrays["queues"][0, t, : len(part)] = part
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
@@ -414,6 +418,13 @@ def _number(where: str, value: Any, kind: np.dtype) -> Any:
     if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
         raise TypeError(f"{where} is {value!r}; expected one number of type {kind}")
     return kind.type(value)
+
+
+def _is_ready(given: Any, kind: Any, count: int) -> bool:
+    """Whether an array can serve as a field as it is."""
+    shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+    ready = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == base
+    return ready and given.flags.c_contiguous and given.flags.writeable
 
 
 def _filled(where: str, given: Any, kind: Any, count: int, of: str) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 import semirings
 from gasla.cpu.pieces import INDENT, Pieces, literal_text, load_text, store_text, zero_text
-from semirings import TupleType
+from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
 
@@ -53,7 +53,15 @@ class Stages(Pieces):
     @property
     def _may_be_narrow(self) -> bool:
         monoid = self.traced.monoid
-        return monoid is not None and monoid.commutative and isinstance(self.traced.gathered_type, np.dtype)
+        return monoid is not None and monoid.commutative and not self.is_tuple and not self.any
+
+    def _selected(self, condition: str, value: str) -> str:
+        """`value` where the condition holds, else the identity."""
+        kind = self.traced.gathered_type
+        if not isinstance(kind, VectorType):
+            return f"select({condition}, {value}, {self.identity})"
+        items = (f"select({condition}, {value}[{i}], {self.identity}[{i}])" for i in range(kind.length))
+        return f"({', '.join(items)},)"
 
     def _narrow_or_not(self, loads: list[str], body: list[str]) -> list[str]:
         """Where no list is long, the first few edges are gathered in any case and then chosen from.
@@ -65,7 +73,8 @@ class Stages(Pieces):
         for i in range(NARROW):
             lines += [f"    e = min(first + np.uint64({i}), np.uint64(len(gi) - 1))", "    u = np.uint64(gi[e])"]
             lines += [INDENT + x for x in loads]
-            lines.append(f"    term{i} = select(first + np.uint64({i}) < last, {self.call('gather')}, {self.identity})")
+            lines.append(f"    inside, term{i} = first + np.uint64({i}) < last, {self.call('gather')}")
+            lines.append(f"    term{i} = {self._selected('inside', f'term{i}')}")
         terms = [f"term{i}" for i in range(NARROW)]
         while len(terms) > 1:
             terms = [f"combine({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=True)]
