@@ -177,10 +177,7 @@ class Pieces(Plan):
 
         `side` names the neighbour lists to fetch ahead.
         """
-        ahead = [
-            f"prefetch({side}p, np.uint64({queue}[other, min(position + FAR, size - one)]))",
-            f"prefetch({side}i, np.uint64({side}p[np.uint64({queue}[other, min(position + NEAR, size - one)])]))",
-        ]
+        ahead = self._ahead(f"{queue}[other, min(position + {{}}, size - one)]", side)
         return [
             "for shift in range(threads):",
             "    other = (thread + shift) % threads",
@@ -190,9 +187,20 @@ class Pieces(Plan):
             "        if start >= size or control[STOP] != 0:",
             "            break",
             "        for position in range(start, min(start + np.uint64(CHUNK), size)):",
-            *(INDENT * 3 + line for line in (ahead if side else [])),
+            *(INDENT * 3 + line for line in ahead),
             f"            {variable} = np.uint64({queue}[other, position])",
             *(INDENT * 3 + line for line in body),
+        ]
+
+    def _ahead(self, entry: str, side: str) -> list[str]:
+        """Fetch where the lists of vertices further on in a queue begin, and what stands there."""
+        if not side:
+            return []
+        names = [f"{side}i", *(f"{side}v_{n}" for n in self.edge_values)]
+        return [
+            f"prefetch({side}p, np.uint64({entry.format('FAR')}))",
+            f"place = np.uint64({side}p[np.uint64({entry.format('NEAR')})])",
+            *(f"prefetch({name}, place)" for name in names),
         ]
 
     def over_active(self, body: list[str]) -> list[str]:
@@ -204,10 +212,7 @@ class Pieces(Plan):
         """A loop over those who receive in this iteration."""
         if not self.scheduled:
             return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
-        ahead = [
-            f"prefetch({side}p, np.uint64(receivers[min(position + FAR, size - one)]))",
-            f"prefetch({side}i, np.uint64({side}p[np.uint64(receivers[min(position + NEAR, size - one)])]))",
-        ]
+        ahead = self._ahead("receivers[min(position + {}, size - one)]", side)
         return [
             "size = np.uint64(receiver_count)",
             "while True:",
@@ -215,7 +220,7 @@ class Pieces(Plan):
             "    if start >= size or control[STOP] != 0:",
             "        break",
             "    for position in range(start, min(start + np.uint64(CHUNK), size)):",
-            *(INDENT * 2 + line for line in (ahead if side else [])),
+            *(INDENT * 2 + line for line in ahead),
             "        v = np.uint64(receivers[position])",
             *(INDENT * 2 + line for line in body),
         ]

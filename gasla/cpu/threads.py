@@ -55,6 +55,19 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
             _give_way()
 
 
+def _to_own_core(place: int) -> None:
+    """Move this thread to a core of its own, from where it may wander.
+
+    The system may wake two threads on one core, and take milliseconds to notice, while one waits for the other.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = os.sched_getaffinity(0)
+        try:
+            os.sched_setaffinity(0, {sorted(cores)[place % len(cores)]})
+        finally:
+            os.sched_setaffinity(0, cores)
+
+
 class _Worker:
     """One parked thread. Two bare locks wake it in about 15 microseconds, a third of an executor's time."""
 
@@ -69,6 +82,7 @@ class _Worker:
         while True:
             self._start.acquire()
             try:
+                _to_own_core(self._args[0])
                 self._kernel(*self._args)
             except BaseException as error:  # handed to the thread that waits
                 self._error = error
