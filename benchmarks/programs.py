@@ -56,6 +56,7 @@ class Surfer(gasla.VertexProgram):
 
     rank = gasla.vertex(np.float32)
     share = gasla.vertex(np.float32)
+    part = gasla.vertex(np.float32)  # one over the number of out-edges
     reduce = semirings.plus
     everyone = True
 
@@ -64,11 +65,14 @@ class Surfer(gasla.VertexProgram):
 
     def apply(self, vertex, gathered):
         rank = (1 - DAMPING + DAMPING * self.lost) / self.n + DAMPING * gathered
-        return {"rank": rank, "share": semirings.where(vertex.out_degree > 0, rank / vertex.out_degree, 0)}
+        return {"rank": rank, "share": rank * vertex.part}
+
+    def activate(self, before, after):
+        return True
 
     @gasla.aggregate(semirings.plus)
     def lost(self, before, after):
-        return semirings.where(after.out_degree == 0, after.rank, 0)
+        return semirings.where(after.part == 0, after.rank, 0)
 
     @gasla.aggregate(semirings.plus)
     def change(self, before, after):
@@ -95,9 +99,9 @@ class Own:
 
     def pagerank(self) -> np.ndarray:
         n, degrees = self.graph.n, self.graph.out_degrees
-        rank = np.full(n, 1 / n, np.float32)
-        share = (rank / np.maximum(degrees, 1)).astype(np.float32)
-        return gasla.run(Surfer, self.graph, rank=rank, share=share, max_iterations=PAGERANK_ITERATIONS).rank
+        part = np.divide(1, degrees, out=np.zeros(n, np.float32), where=degrees > 0, casting="same_kind")
+        start = {"rank": 1 / n, "share": part / n, "part": part}
+        return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, **start).rank
 
 
 ALGORITHMS = ("bfs", "sssp", "pagerank")

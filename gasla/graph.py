@@ -243,7 +243,7 @@ class Graph:
         """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""
         if given.is_sorted and self.is_symmetric:
             return Adjacency(given.indptr, given.indices, partial(_reversed_ids, given))
-        return _transpose(given)
+        return _turned(given)
 
     @cached_property
     def sorted_out(self) -> Adjacency:
@@ -471,6 +471,16 @@ def _transpose(lists: Adjacency) -> Adjacency:
     return Adjacency(csc.indptr, csc.indices.astype(lists.indices.dtype, copy=False), csc.data)
 
 
+def _turned(lists: Adjacency) -> Adjacency:
+    """The same, edge numbers left until they are asked for: a search over in-edges never does."""
+    from scipy.sparse import csr_array
+
+    n, m = len(lists.indptr) - 1, len(lists.indices)
+    csc = csr_array((np.zeros(m, np.int8), lists.indices, lists.indptr), shape=(n, n)).tocsc()
+    indices = csc.indices.astype(lists.indices.dtype, copy=False)
+    return Adjacency(csc.indptr, indices, partial(_reversed_ids, lists))
+
+
 def _reversed_ids(lists: Adjacency) -> Array:
     """Edge numbers in the order of the lists turned round."""
     return _edge_ids(_transpose(lists))
@@ -493,12 +503,15 @@ def _ascends(ids: Array) -> bool:
     return not np.any(ids[1:] < ids[:-1])
 
 
-def _ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
+def _ascends_within(indptr: Array, indices: Array) -> bool:
     """Whether every list ascends: a fall is allowed only where a new list starts."""
-    falls = np.zeros(len(indices) + 1, bool)
-    (np.less_equal if strictly else np.less)(indices[1:], indices[:-1], out=falls[1:-1])
-    falls[indptr] = False
-    return not falls.any()
+    last = len(indices) - 1
+    for start in range(0, last, _CHUNK):  # in pieces: a flag for every edge at once would outweigh a search's arrays
+        stop = min(start + _CHUNK, last)
+        falls = np.flatnonzero(indices[start + 1 : stop + 1] < indices[start:stop]) + start + 1
+        if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
+            return False
+    return True
 
 
 def _count_ids(ids: Array, n: int) -> Array:

@@ -240,14 +240,14 @@ def _program(weighted: bool, normalized: bool, personal: bool) -> type[VertexPro
     return ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
 
 
-def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, np.ndarray]) -> dict[str, Any]:
     """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
     if weighted:
         check_weights(graph, least=0)
     total = _row_sums(graph) if weighted else graph.out_degrees
     inverse = np.zeros(graph.n, kind)
     np.divide(1, total, out=inverse, where=total > 0, casting="same_kind")
-    rank = np.full(graph.n, 1 / graph.n, kind) if "nstart" not in shares else shares["nstart"].astype(kind)
+    rank = kind.type(1 / graph.n) if "nstart" not in shares else shares["nstart"].astype(kind)
     fields = {"rank": rank, "share": rank * inverse, "inverse": inverse}
     if shares.keys() - {"nstart"}:
         fields["home"] = shares.get("personalization", np.full(graph.n, 1 / graph.n))

@@ -139,7 +139,8 @@ class Pieces(Plan):
         ]
         if not self.scheduled:
             lines.append("last_counters = counts[(self_iteration + 2) % 3]")
-            lines.append("next_queue = queues[1 - parity, thread]")
+            if self.keeps_active:
+                lines.append("next_queue = queues[1 - parity, thread]")
         if "receivers" in self.arrays and not self.scheduled:
             lines.append("my_receivers = receivers[thread]")
         if self.prioritised:

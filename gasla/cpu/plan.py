@@ -103,7 +103,8 @@ class Plan:
     def arrays(self) -> list[str]:
         """The array arguments, by name, in order."""
         t = self.traced
-        names = ["control", "counts", "log"] + (["receivers"] if self.scheduled else ["queues"])
+        names = ["control", "counts", "log"] + (["receivers"] if self.scheduled else [])
+        names += ["queues"] if self.keeps_active and not self.scheduled else []
         names += ["starts"] if self.scheduled and not self.staged else []
         if self.keeps_active:
             names.append("bits")
