@@ -503,12 +503,13 @@ def _ascends(ids: Array) -> bool:
     return not np.any(ids[1:] < ids[:-1])
 
 
-def _ascends_within(indptr: Array, indices: Array) -> bool:
+def _ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
     """Whether every list ascends: a fall is allowed only where a new list starts."""
     last = len(indices) - 1
     for start in range(0, last, _CHUNK):  # in pieces: a flag for every edge at once would outweigh a search's arrays
         stop = min(start + _CHUNK, last)
-        falls = np.flatnonzero(indices[start + 1 : stop + 1] < indices[start:stop]) + start + 1
+        fall = np.less_equal if strictly else np.less
+        falls = np.flatnonzero(fall(indices[start + 1 : stop + 1], indices[start:stop])) + start + 1
         if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
             return False
     return True

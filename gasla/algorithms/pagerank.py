@@ -208,7 +208,7 @@ def pagerank(
     shares = {name: _distribution(graph, x, name) for name, x in given.items()}
     program = _program(weighted, normalized, bool(shares.keys() - {"nstart"}))
     fields = _fields(graph, weighted, kind, shares if normalized else {"nstart": np.full(graph.n, 1 - alpha)})
-    types = {name: kind for name in ("rank", "share", "inverse")}
+    types = dict.fromkeys(("rank", "share", "inverse"), kind)
     if weighted:
         assert graph.values is not None
         types["weight"] = graph.values.dtype

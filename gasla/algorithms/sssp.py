@@ -96,7 +96,8 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     parents : bool
         Also return a vertex before each one on a shortest path.
     delta : float, optional
-        Width of a bucket of distances; by default the mean length over the mean degree, or several times that on sparse graphs.
+        Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
+        times that.
 
     Returns
     -------

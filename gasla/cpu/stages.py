@@ -9,7 +9,6 @@ from gasla.cpu.pieces import INDENT, Pieces, literal_text, load_text, store_text
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
-
 NARROW = 4  # edges gathered without looking how many there are, where no vertex has many
 
 
@@ -221,10 +220,11 @@ class Stages(Pieces):
 
     def _target_ahead(self) -> list[str]:
         """Fetch the field of a target some edges on; in long lists alone, short ones end before it would help."""
-        read = self._read("mask", "vertex") & set(self.traced.vertex_types) or {self.absorbs} - {None}
-        if not read:
+        read = {self.absorbs} if self.absorbs else self._read("mask", "vertex")
+        fields = sorted(f for f in read if isinstance(self.traced.vertex_types.get(f), np.dtype))
+        if not fields:
             return []
-        return ["if e + NEAR < last:", f"    prefetch(v_{min(read)}, np.uint64(si[e + NEAR]))"]
+        return ["if e + NEAR < last:", f"    prefetch(v_{fields[0]}, np.uint64(si[e + NEAR]))"]
 
     def _push_into_field(self) -> list[str]:
         """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
