@@ -207,8 +207,11 @@ def betweenness_centrality(
     chosen = _sources(graph, sources, k, seed)
     total = np.zeros(graph.n)
     wide = False
+    branching = np.log2(max(graph.m / max(graph.n, 1), 1))
     for source in chosen:
         levels, fields = _levels(graph, source, weighted)
+        # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
+        wide = wide or levels.max(initial=0) * branching > 2000
         delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
         if delta is None:
             wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
