@@ -1,7 +1,8 @@
 """The stages of a vertex program as functions, for people who write the loop themselves.
 
 `start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
-`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel.
+`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress` and
+`number` (components) and `intersect` (common neighbours) work on a graph alone.
 """
 
 from typing import Any
@@ -9,11 +10,27 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.engine import Bound
+from gasla.cpu.intersect import intersect
+from gasla.cpu.link import compress, hook, link, number
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import Record, VertexProgram
 
-__all__ = ["State", "apply", "contract", "expand", "gather", "post_apply", "scatter", "start"]
+__all__ = [
+    "State",
+    "apply",
+    "compress",
+    "contract",
+    "expand",
+    "gather",
+    "hook",
+    "intersect",
+    "link",
+    "number",
+    "post_apply",
+    "scatter",
+    "start",
+]
 
 
 class State:

@@ -1,0 +1,279 @@
+"""BFS, shortest paths, PageRank and betweenness against SciPy, NetworkX and igraph, on hard shapes and bad input."""
+
+import warnings
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import bellman_ford, dijkstra
+
+import gasla
+from gasla import datasets, verify
+from gasla.graph import Graph
+
+
+@st.composite
+def matrices(draw: st.DrawFn, least: int = 0) -> csr_array:
+    """Small directed graphs without parallel edges, with whole weights from `least` to 9."""
+    n = draw(st.integers(1, 12))
+    ends = st.integers(0, n - 1)
+    edges = draw(st.dictionaries(st.tuples(ends, ends), st.integers(least, 9), max_size=40))
+    if draw(st.booleans()):
+        edges |= {(j, i): w for (i, j), w in edges.items()}
+    src, dst = np.array(list(edges), np.int64).reshape(-1, 2).T
+    return csr_array((np.array(list(edges.values()), np.float64), (src, dst)), shape=(n, n))
+
+
+def chain(n: int) -> Graph:
+    return Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.ones(n - 1), n=n)
+
+
+def star(leaves: int) -> Graph:
+    """One hub with edges to and from every leaf."""
+    leaf = np.arange(1, leaves + 1)
+    hub = np.zeros(leaves, np.int64)
+    return Graph.from_edges(np.concatenate([hub, leaf]), np.concatenate([leaf, hub]), n=leaves + 1)
+
+
+@settings(max_examples=60)
+@given(A=matrices(), data=st.data())
+def test_bfs(A: csr_array, data: st.DataObject) -> None:
+    source = data.draw(st.integers(0, A.shape[0] - 1))
+    levels, parents = gasla.bfs(A, source, parents=True)
+    ones = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    np.testing.assert_array_equal(np.where(levels < 0, np.inf, levels), dijkstra(ones, indices=source))
+    verify.bfs(Graph(A), source, levels, parents)
+    np.testing.assert_array_equal(gasla.bfs(A, source), levels)
+    depth = data.draw(st.integers(0, 4))
+    np.testing.assert_array_equal(gasla.bfs(A, source, max_depth=depth), np.where(levels > depth, -1, levels))
+
+
+@settings(max_examples=60)
+@given(A=matrices(), data=st.data())
+def test_sssp(A: csr_array, data: st.DataObject) -> None:
+    source = data.draw(st.integers(0, A.shape[0] - 1))
+    distances, parents = gasla.sssp(A, source, parents=True)
+    reference = nx.single_source_dijkstra_path_length(nx.from_scipy_sparse_array(A, create_using=nx.DiGraph), source)
+    np.testing.assert_array_equal(distances, [reference.get(v, np.inf) for v in range(A.shape[0])])
+    verify.sssp(Graph(A), source, distances, parents)  # edges of no length included
+    delta = data.draw(st.floats(0.1, 50))
+    np.testing.assert_array_equal(gasla.sssp(A, source, delta=delta), distances)
+
+
+@settings(max_examples=60)
+@given(A=matrices(least=-2), data=st.data())
+def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
+    source = data.draw(st.integers(0, A.shape[0] - 1))
+    G = nx.DiGraph()
+    G.add_nodes_from(range(A.shape[0]))
+    G.add_weighted_edges_from((int(i), int(j), w) for i, j, w in zip(*A.tocoo().coords, A.data))
+    try:
+        reference = nx.single_source_bellman_ford_path_length(G, source)
+    except nx.NetworkXUnbounded:
+        with pytest.raises(ValueError, match=r"a cycle through vertex \d+ has a negative length") as caught:
+            gasla.sssp(A, source)
+        named = int(str(caught.value).split("vertex ")[1].split()[0])
+        cycles = (c for c in nx.simple_cycles(G) if sum(G[u][v]["weight"] for u, v in zip(c, c[1:] + c[:1])) < 0)
+        assert any(named in cycle for cycle in cycles)
+        return
+    distances, parents = gasla.sssp(A, source, parents=True)
+    np.testing.assert_array_equal(distances, [reference.get(v, np.inf) for v in range(A.shape[0])])
+    assert ((parents >= 0) == np.isfinite(distances)).all()
+
+
+def test_sssp_keeps_the_type_of_floats_and_takes_others_as_float64() -> None:
+    A = csr_array(np.array([[0, 3], [0, 0]]))
+    for kind, expected in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("u1", "f8"), ("?", "f8")):
+        assert gasla.sssp(A.astype(kind), 0).dtype == expected
+    assert gasla.sssp(Graph.from_edges([0, 1], [1, 2]), 0).tolist() == [0, 1, 2]
+    big = csr_array(np.array([[0, 200], [0, 0]], np.uint8))
+    assert gasla.sssp(csr_array((big.data, big.indices, big.indptr), shape=(2, 2)), 0)[1] == 200
+
+
+@settings(max_examples=40)
+@given(A=matrices(least=1), data=st.data())
+def test_pagerank(A: csr_array, data: st.DataObject) -> None:
+    G = nx.from_scipy_sparse_array(A, create_using=nx.DiGraph)
+    n, options, theirs = A.shape[0], {}, {}
+    alpha = data.draw(st.floats(0.05, 0.95))
+    for name in ("personalization", "dangling", "nstart"):
+        if data.draw(st.booleans()):
+            options[name] = {v: data.draw(st.integers(0, 3)) for v in range(n)}
+            options[name][data.draw(st.integers(0, n - 1))] = 2
+    theirs = {k: v for k, v in options.items() if k != "nstart"}
+    for weighted in (True, False):
+        result = gasla.pagerank(A, alpha=alpha, weighted=weighted, tol=1e-12, max_iter=3000, **options)
+        expected = nx.pagerank(G, alpha, weight="weight" if weighted else None, tol=1e-14, max_iter=9000, **theirs)
+        np.testing.assert_allclose(result.ranks, [expected[v] for v in range(n)], atol=1e-9)
+        assert result.converged
+
+
+def test_pagerank_without_normalisation() -> None:
+    A = datasets.rmat(10)
+    pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    result = gasla.pagerank(A, normalized=False, tol=1e-10, max_iter=500)
+    degrees = np.maximum(pattern.sum(axis=1), 1)
+    x = np.full(A.shape[0], 0.15)
+    for _ in range(300):
+        x = 0.15 + 0.85 * (pattern.T @ (x / degrees))
+    np.testing.assert_allclose(result.ranks, x, rtol=1e-7)
+    assert result.converged
+    with pytest.raises(ValueError, match="normalized=False"):
+        gasla.pagerank(A, normalized=False, nstart={0: 1})
+
+
+def test_pagerank_says_that_it_did_not_converge() -> None:
+    with pytest.warns(gasla.ConvergenceWarning, match="after 2 iterations"):
+        result = gasla.pagerank(datasets.rmat(8), max_iter=2, tol=1e-12)
+    assert (result.iterations, result.converged) == (2, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranks = gasla.pagerank(datasets.rmat(8), dtype=np.float32, tol=1e-4).ranks
+    assert ranks.dtype == np.float32
+    np.testing.assert_allclose(ranks.sum(), 1, rtol=1e-5)
+
+
+@settings(max_examples=30)
+@given(A=matrices(least=1), data=st.data())
+def test_betweenness(A: csr_array, data: st.DataObject) -> None:
+    weighted, ends, normalized = (data.draw(st.booleans()) for _ in range(3))
+    B = A if weighted else csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    symmetric = abs(B - B.T).nnz == 0  # counts as undirected; without weights, the pattern decides
+    G = nx.from_scipy_sparse_array(B, create_using=nx.Graph if symmetric else nx.DiGraph)
+    scores = gasla.betweenness_centrality(A, weighted=weighted, endpoints=ends, normalized=normalized)
+    expected = nx.betweenness_centrality(
+        G, weight="weight" if weighted else None, endpoints=ends, normalized=normalized
+    )
+    np.testing.assert_allclose(scores, [expected[v] for v in range(A.shape[0])], rtol=1e-12, atol=1e-14)
+
+
+def test_betweenness_against_igraph_on_a_real_graph() -> None:
+    A = datasets.openflights().matrix
+    keep = np.flatnonzero(np.diff(A.indptr) > 12)
+    A = csr_array(A[keep][:, keep])
+    sources, targets = A.nonzero()
+    peer = igraph.Graph(n=A.shape[0], edges=list(zip(sources.tolist(), targets.tolist())), directed=True)
+    np.testing.assert_allclose(gasla.betweenness_centrality(A, normalized=False), peer.betweenness(), rtol=1e-9)
+
+
+def test_betweenness_where_path_counts_exceed_float64() -> None:
+    """A chain of k diamonds has 2**k shortest paths from end to end."""
+    k = 1500
+    junction, middle = 3 * np.arange(k + 1), 3 * np.arange(k)[:, None] + [1, 2]
+    src = np.concatenate([np.repeat(junction[:-1], 2), middle.ravel()])
+    dst = np.concatenate([middle.ravel(), np.repeat(junction[1:], 2)])
+    for graph in (Graph.from_edges(src, dst), Graph.from_edges(src, dst, np.full(len(src), 0.5))):
+        scores = gasla.betweenness_centrality(graph, sources=[0], normalized=False, weighted=graph.values is not None)
+        beyond = graph.n - 1 - junction  # vertices that only paths through a junction reach
+        assert np.isfinite(scores).all()
+        scale = (graph.n - 1) / 1
+        np.testing.assert_allclose(scores[junction[1:]], beyond[1:] * scale, rtol=1e-10)
+        np.testing.assert_allclose(
+            scores[middle], np.repeat((beyond[1:] + 1) / 2 * scale, 2).reshape(-1, 2), rtol=1e-10
+        )
+
+
+def test_betweenness_from_sampled_sources() -> None:
+    A = datasets.grid(6)
+    G = nx.from_scipy_sparse_array(A)
+    for normalized in (True, False):
+        several = gasla.betweenness_centrality(A, sources=range(5), normalized=normalized)
+        total = sum(gasla.betweenness_centrality(A, sources=[s], normalized=False) for s in range(5))
+        assert several.shape == (64,)
+        assert np.isfinite(total).all()
+    np.testing.assert_allclose(gasla.betweenness_centrality(A, k=64), list(nx.betweenness_centrality(G).values()))
+    same = [gasla.betweenness_centrality(A, k=7, seed=3) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+
+
+def test_a_star_with_a_million_leaves() -> None:
+    graph = star(10**6)
+    assert gasla.bfs(graph, 5)[[0, 5, 6]].tolist() == [1, 0, 2]
+    assert gasla.sssp(graph, 0).sum() == 10**6
+    ranks = gasla.pagerank(graph, tol=1e-8, max_iter=200).ranks
+    np.testing.assert_allclose(ranks.sum(), 1)
+    np.testing.assert_allclose(ranks[0], 0.15 / graph.n + 0.85 * (1 - ranks[0]), rtol=1e-6)
+    scores = gasla.betweenness_centrality(graph, sources=[1, 2], normalized=False)
+    assert scores[0] == (10**6 - 1) * 2 * (graph.n - 1) / 2 / 2
+    assert scores[3] == 0
+
+
+def test_a_path_of_a_hundred_thousand() -> None:
+    n = 100_000
+    graph = chain(n)
+    np.testing.assert_array_equal(gasla.bfs(graph, 0), np.arange(n))
+    np.testing.assert_array_equal(gasla.sssp(graph, 0, parents=True).parents, np.maximum(np.arange(n) - 1, 0))
+    scores = gasla.betweenness_centrality(graph, sources=[0], endpoints=True, normalized=False)
+    np.testing.assert_allclose(scores, np.maximum(n - np.arange(n), 0) * 1.0 * n - n * (np.arange(n) == 0))
+    lengths = -np.ones(n - 1)
+    falling = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths)
+    np.testing.assert_array_equal(gasla.sssp(falling, 0), -np.arange(n))
+
+
+def test_int64_offsets_and_ids_give_the_same() -> None:
+    A = datasets.rmat(9)
+    wide = Graph.from_csr(A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
+    source = datasets.sources(A, 1)[0]
+    np.testing.assert_array_equal(gasla.bfs(wide, source), gasla.bfs(A, source))
+    np.testing.assert_array_equal(gasla.sssp(wide, source), gasla.sssp(A, source))
+    np.testing.assert_allclose(gasla.pagerank(wide).ranks, gasla.pagerank(A).ranks, rtol=1e-6)  # float32
+    np.testing.assert_allclose(
+        gasla.betweenness_centrality(wide, sources=[source]), gasla.betweenness_centrality(A, sources=[source])
+    )
+
+
+def test_real_roads_against_scipy() -> None:
+    A = datasets.ny_roads()
+    graph = Graph(A)
+    weights = np.random.default_rng(0).integers(1, 100, A.nnz).astype(np.float32)
+    B = csr_array((weights, A.indices, A.indptr), shape=A.shape)
+    np.testing.assert_array_equal(gasla.sssp(B, 7), dijkstra(B.astype(np.float64), indices=7))
+    levels, parents = gasla.bfs(graph, 7, parents=True)
+    verify.bfs(graph, 7, levels, parents)
+    assert bellman_ford(csr_array(np.array([[0.0, 1], [0, 0]])), indices=0)[1] == 1
+
+
+def test_empty_and_single() -> None:
+    single = Graph.from_edges([], [], n=1)
+    assert gasla.bfs(single, 0).tolist() == [0]
+    assert gasla.sssp(single, 0).tolist() == [0]
+    assert gasla.pagerank(single).ranks.tolist() == [1]
+    assert gasla.betweenness_centrality(single).tolist() == [0]
+    empty = Graph.from_edges([], [], n=0)
+    assert len(gasla.pagerank(empty).ranks) == len(gasla.betweenness_centrality(empty)) == 0
+
+
+A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: gasla.bfs(A3, 12), ValueError, "source 12 is outside a graph of 3 vertices"),
+        (lambda: gasla.bfs(A3, -1), ValueError, "source -1 is outside"),
+        (lambda: gasla.bfs(A3, 0.5), TypeError, r"source is 0\.5"),
+        (lambda: gasla.bfs(csr_array((2, 3)), 0), ValueError, r"shape \(2, 3\)"),
+        (lambda: gasla.bfs(A3.astype(complex), 0), TypeError, "complex"),
+        (lambda: gasla.sssp(A3 * np.nan, 0), ValueError, "the weight of edge 0 is nan"),
+        (lambda: gasla.sssp(A3 * -np.inf, 0), ValueError, "the weight of edge 0 is -inf"),
+        (lambda: gasla.sssp(A3, 0, delta=0), ValueError, "delta is 0"),
+        (lambda: gasla.pagerank(A3 * -1), ValueError, r"the weight of edge 0 is -1\.0; expected a number, 0 or more"),
+        (lambda: gasla.pagerank(A3, alpha=2), ValueError, "alpha is 2"),
+        (lambda: gasla.pagerank(A3, tol=-1), ValueError, "tol is -1"),
+        (lambda: gasla.pagerank(A3, dtype=int), ValueError, "expected float32 or float64"),
+        (lambda: gasla.pagerank(A3, personalization=[0, 0, 0]), ValueError, "only zeros"),
+        (lambda: gasla.pagerank(A3, personalization=[1, 1]), ValueError, r"expected \(3,\)"),
+        (lambda: gasla.pagerank(A3, dangling={7: 1}), ValueError, "vertex 7, outside"),
+        (lambda: gasla.betweenness_centrality(A3, k=9), ValueError, "k is 9; expected 1 to 3"),
+        (lambda: gasla.betweenness_centrality(A3, k=1, sources=[0]), ValueError, "both given"),
+        (lambda: gasla.betweenness_centrality(A3, sources=[0, 0]), ValueError, "twice"),
+        (lambda: gasla.betweenness_centrality(A3 * 0.0, weighted=True), ValueError, "expected a positive number"),
+    ],
+)
+def test_bad_input(call, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        call()
