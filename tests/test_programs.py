@@ -293,3 +293,17 @@ def test_thread_count_follows_numba() -> None:
     numba.set_num_threads(1)
     assert num_threads() == 1
     numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_every_program_compiles_as_cuda(architecture: str) -> None:
+    """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
+    from semirings_engines import compile_cuda
+
+    from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+
+    found = [programs, bfs, sssp, pagerank, betweenness_centrality]
+    every = {p for module in found for p in vars(module).values() if isinstance(p, type)}
+    for program in every:
+        if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:
+            assert compile_cuda(program.source("cuda"), architecture)
