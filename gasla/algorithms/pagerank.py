@@ -44,7 +44,7 @@ class Uniform(VertexProgram):
         return (1 - self.alpha + self.alpha * self.lost) / self.n
 
     def apply(self, vertex, gathered):
-        rank = self.jump(vertex) + self.alpha * gathered
+        rank = semirings.cast(self.jump(vertex), vertex.rank.dtype) + self.alpha * gathered
         return {"rank": rank, "share": rank * vertex.inverse}
 
     def activate(self, before, after):
@@ -208,7 +208,7 @@ def pagerank(
     shares = {name: _distribution(graph, x, name) for name, x in given.items()}
     program = _program(weighted, normalized, bool(shares.keys() - {"nstart"}))
     fields = _fields(graph, weighted, kind, shares if normalized else {"nstart": np.full(graph.n, 1 - alpha)})
-    types = dict.fromkeys(("rank", "share", "inverse"), kind)
+    types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
     if weighted:
         assert graph.values is not None
         types["weight"] = graph.values.dtype
