@@ -214,16 +214,22 @@ class Pieces(Plan):
         if not self.scheduled:
             return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
         ahead = self._ahead("receivers[min(position + {}, size - one)]", side)
+        # Where lists are short, each thread keeps to its part, much the same from level to level, and so to its cache.
         return [
-            "size = np.uint64(receiver_count)",
-            "while True:",
-            f"    start = take(counters, 0, {ticket}, receiver_count)",
-            "    if start >= size or control[STOP] != 0:",
+            "size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)",
+            "start, stop = size * part // parts, size * (part + one) // parts",
+            "while control[STOP] == 0:",
+            "    if not narrow:",
+            f"        start = take(counters, 0, {ticket}, receiver_count)",
+            "        stop = min(start + np.uint64(CHUNK), size)",
+            "    if start >= stop:",
             "        break",
-            "    for position in range(start, min(start + np.uint64(CHUNK), size)):",
+            "    for position in range(start, stop):",
             *(INDENT * 2 + line for line in ahead),
             "        v = np.uint64(receivers[position])",
             *(INDENT * 2 + line for line in body),
+            "    if narrow:",
+            "        break",
         ]
 
     @staticmethod
