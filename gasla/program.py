@@ -166,10 +166,10 @@ class Traced:
         return {f for n in names if n in self.functions for f in self.functions[n].result}
 
     @functools.cached_property
-    def gathers_what_apply_writes(self) -> bool:
-        """Whether a gather may see a neighbour's field that the same iteration changes."""
+    def gathers_what_apply_writes(self) -> set[str]:
+        """The fields of neighbours that a gather sees and the same iteration changes."""
         read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
-        return bool(read & self.writes("apply"))
+        return read & self.writes("apply")
 
     @functools.cached_property
     def settles(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from gasla.cpu import generate, modules, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
-from gasla.program import ID, Record, VertexProgram
+from gasla.program import Record, VertexProgram
 from semirings import TupleType, VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
@@ -442,4 +442,4 @@ def _filled(where: str, given: Any, kind: Any, count: int, of: str) -> np.ndarra
     return fresh
 
 
-__all__ = ["ID", "Bound"]
+__all__ = ["Bound"]

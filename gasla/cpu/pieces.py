@@ -73,7 +73,7 @@ class Pieces(Plan):
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
         changed = set(written) if notes and not activates else set()
         lines = self.loads("vertex", at, "apply")
-        lines += self._results("apply", "vertex")
+        lines += self._results("apply")
         had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
         for f in sorted(watched | changed):
             lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load("before", f, at)))
@@ -87,7 +87,7 @@ class Pieces(Plan):
             lines += self.received(at)
         return lines
 
-    def _results(self, name: str, role: str) -> list[str]:
+    def _results(self, name: str) -> list[str]:
         """Call a function that returns fields; its results land in `new_of_<field>`."""
         fields = self._vertex_function_fields(name)
         if not fields:
@@ -123,10 +123,11 @@ class Pieces(Plan):
             f"    edges += np.int64(sp[{at} + one] - sp[{at}])",
         ]
 
-    def edge_condition(self, body: list[str], extra: str = "") -> list[str]:
+    def edge_condition(self, body: list[str]) -> list[str]:
         """`body` under the program's edge_mask."""
-        tests = [x for x in (extra, self.call("edge_mask") if "edge_mask" in self.functions else "") if x]
-        return [f"if {' and '.join(tests)}:", *(INDENT + line for line in body)] if tests else body
+        if "edge_mask" not in self.functions:
+            return body
+        return [f"if {self.call('edge_mask')}:", *(INDENT + line for line in body)]
 
     @property
     def prologue(self) -> list[str]:
@@ -163,10 +164,10 @@ class Pieces(Plan):
             lines.append("lows[self_iteration % 3, thread * 8] = low")
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
 
-    def stage(self, name: str, doc: str, body: list[str], extra: str = "") -> str:
+    def stage(self, name: str, doc: str, body: list[str]) -> str:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
         return (
-            f'@jit\ndef {name}({self.arguments}{extra}):\n{INDENT}"""{doc}"""\n'
+            f'@jit\ndef {name}({self.arguments}):\n{INDENT}"""{doc}"""\n'
             + block([*self.prologue, *body, *self.epilogue], 1)
             + "\n"
         )

@@ -35,10 +35,10 @@ class Plan:
         self.absorbs = None if self.deterministic or self.scheduled or self.everyone else t.absorbs
         if self.absorbs and not _activates_on_change(t, self.absorbs):
             self.absorbs = None
-        conflict = t.gathers_what_apply_writes and not self.absorbs
+        conflict = set() if self.absorbs else t.gathers_what_apply_writes
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
-        self.doubled = self._conflicting() if conflict and self.everyone else set()
-        self.two_phases = self.staged or (conflict and not self.everyone)
+        self.doubled = conflict if self.everyone else set()
+        self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(self.absorbs))
         self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
@@ -47,10 +47,6 @@ class Plan:
             self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
-
-    def _conflicting(self) -> set[str]:
-        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
-        return read & self.traced.writes("apply")
 
     def _may_push(self) -> bool:
         """Whether active vertices may send: one word a value, in any order, and only where that changes nothing."""

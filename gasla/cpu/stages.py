@@ -286,7 +286,7 @@ class Stages(Pieces):
         plain = [
             f"gathered = {self.call('gather')}",
             *self.loads("vertex", "v", "apply"),
-            *self._results("apply", "vertex"),
+            *self._results("apply"),
         ]
         stores = [line for f in apply for line in self.stores(f, "v", f"new_of_{f}")]
         return [
@@ -347,7 +347,7 @@ class Stages(Pieces):
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
     def post_apply(self) -> str:
-        body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply", "vertex")]
+        body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply")]
         for f in self._vertex_function_fields("post_apply"):
             body += self.stores(f, "v", f"new_of_{f}")
         body = [x.replace("old_", "new_") for x in body] if self.doubled else body
