@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gasla import datasets
-from gasla.cpu.modules import cache_directory
+from gasla.cache import cache_directory
 
 FAMILIES = {
     "rmat": datasets.rmat,

@@ -1,0 +1,146 @@
+"""CUDA source to loaded kernels: NVRTC compiles, a folder keeps the machine code, CuPy loads and launches.
+
+CuPy's own RawModule isn't used because it always flushes subnormal float32 numbers to zero, which NumPy doesn't.
+Compiling needs no GPU, so the tests compile everything for several architectures anywhere.
+"""
+
+import functools
+import hashlib
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gasla.cache import cache_directory
+
+OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
+
+
+@functools.cache
+def headers() -> dict[str, str]:
+    """The files of `kernels/`, by name, as `#include` finds them."""
+    folder = resources.files("gasla.gpu") / "kernels"
+    return {f.name: f.read_text() for f in folder.iterdir() if f.name.endswith(".cuh")}
+
+
+def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:
+    """Machine code for an architecture such as sm_90.
+
+    Raises
+    ------
+    RuntimeError
+        With NVRTC's messages, if the source is wrong.
+    """
+    from cupy.cuda import nvrtc
+
+    texts = headers()
+    program = nvrtc.createProgram(source, name, [t.encode() for t in texts.values()], [n.encode() for n in texts])
+    try:
+        nvrtc.compileProgram(program, [f"-arch={architecture}", *OPTIONS])
+        return bytes(nvrtc.getCUBIN(program))
+    except nvrtc.NVRTCError:
+        raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def module(source: str, name: str = "gasla.cu") -> Any:
+    """The loaded module of a source, for the current device; its functions come by `get_function`."""
+    return _module(source, name, _device())
+
+
+@functools.cache
+def _module(source: str, name: str, device: int) -> Any:
+    import cupy
+
+    loaded = cupy.cuda.function.Module()
+    loaded.load(_cubin(source, name, f"sm_{cupy.cuda.Device(device).compute_capability}"))
+    return loaded
+
+
+def _device() -> int:
+    import cupy
+
+    return int(cupy.cuda.runtime.getDevice())
+
+
+def _cubin(source: str, name: str, architecture: str) -> bytes:
+    """Machine code from the cache, or compiled and put there. A folder that can't be written to only costs time."""
+    from cupy.cuda import nvrtc
+
+    parts = [source, *sorted(headers().values()), architecture, *OPTIONS, str(nvrtc.getVersion())]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    path = cache_directory() / f"{key}.cubin"
+    try:
+        return path.read_bytes()
+    except OSError:
+        code = compile_source(source, architecture, name)
+        _keep(path, code)
+        return code
+
+
+def _keep(path: Path, code: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(code)
+        os.replace(temporary, path)  # a rename is atomic: another process sees the whole file or none
+    except OSError:
+        pass
+
+
+def multiprocessors() -> int:
+    """How many multiprocessors the current device has."""
+    return _multiprocessors(_device())
+
+
+@functools.cache
+def _multiprocessors(device: int) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
+
+
+class Kernel:
+    """One function of a source, with the shape of its launches.
+
+    Parameters
+    ----------
+    source, function : str
+    threads : int
+        Of a block.
+    blocks_per_multiprocessor : int
+        At most this many, if so many fit: a cooperative grid must be on the device as a whole.
+    """
+
+    def __init__(self, source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> None:
+        from cupy.cuda import driver
+
+        self.function = module(source, f"{function}.cu").get_function(function)
+        self.threads = threads
+        fit = driver.occupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, 0)
+        self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
+
+    def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
+        """Launch on the current stream, all blocks at once, so that they may wait for each other."""
+        grid = (min(self.blocks, blocks or self.blocks),)
+        self.function(grid, (self.threads,), _packed(arguments), enable_cooperative_groups=True)
+
+    def plain(self, blocks: int, *arguments: Any) -> None:
+        """Launch on the current stream."""
+        self.function((blocks,), (self.threads,), _packed(arguments))
+
+
+def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments as CuPy takes them. A structured NumPy scalar array (one struct) goes by value."""
+    return tuple(_struct(a) if isinstance(a, np.ndarray) else a for a in arguments)
+
+
+def _struct(array: np.ndarray) -> Any:
+    from cupy.cuda.function import CPointer
+
+    return CPointer(array.ctypes.data)

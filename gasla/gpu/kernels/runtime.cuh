@@ -1,0 +1,173 @@
+// What every kernel of the GPU engine uses: lanes of a warp, the barrier of a cooperative grid, atomics, bitmaps.
+// Needs nothing but NVRTC: no header of CUDA is included, which keeps compilation at a tenth of a second.
+#pragma once
+
+namespace gasla {
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+constexpr u32 ALL = 0xffffffffu;  // all lanes of a warp
+constexpr u32 WARP = 32;
+
+__device__ __forceinline__ u32 lane() { return threadIdx.x & (WARP - 1); }
+__device__ __forceinline__ u32 lanes_below() { return (1u << lane()) - 1; }
+__device__ __forceinline__ u32 warp_of_block() { return threadIdx.x / WARP; }
+__device__ __forceinline__ u32 warps_of_block() { return blockDim.x / WARP; }
+__device__ __forceinline__ u64 thread_of_grid() { return blockIdx.x * (u64)blockDim.x + threadIdx.x; }
+__device__ __forceinline__ u64 threads_of_grid() { return gridDim.x * (u64)blockDim.x; }
+__device__ __forceinline__ u64 warp_of_grid() { return thread_of_grid() / WARP; }
+__device__ __forceinline__ u64 warps_of_grid() { return threads_of_grid() / WARP; }
+
+template <class T> __device__ __forceinline__ T least(T a, T b) { return b < a ? b : a; }
+template <class T> __device__ __forceinline__ T most(T a, T b) { return a < b ? b : a; }
+
+template <bool first, class A, class B> struct Choose { typedef A type; };
+template <class A, class B> struct Choose<false, A, B> { typedef B type; };
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+// Reads that go to the L2 cache: what another block wrote since the last barrier may be stale in the L1.
+template <class T> __device__ __forceinline__ T fresh(const T* address) {
+    if constexpr (sizeof(T) == 1) {
+        unsigned char bits = __ldcg(reinterpret_cast<const unsigned char*>(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else if constexpr (sizeof(T) == 2) {
+        unsigned short bits = __ldcg(reinterpret_cast<const unsigned short*>(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else if constexpr (sizeof(T) == 4) {
+        u32 bits = __ldcg(reinterpret_cast<const u32*>(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
+        u64 bits = __ldcg(reinterpret_cast<const u64*>(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else {
+        T result;
+        const volatile unsigned char* from = reinterpret_cast<const volatile unsigned char*>(address);
+        for (u32 i = 0; i < sizeof(T); ++i) reinterpret_cast<unsigned char*>(&result)[i] = from[i];
+        return result;
+    }
+}
+
+// --- the barrier of a cooperative grid -------------------------------------------------------------------------------
+
+__device__ __forceinline__ u32 load_acquire(const u32* address) {
+    u32 value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+__device__ __forceinline__ void add_release(u32* address, u32 value) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
+// All threads of all blocks wait for each other: 1.1 us on an H100. The counter is left at 0 by `leave`, which every
+// thread must reach, so that the next launch finds it as this one did.
+struct Barrier {
+    u32* counter;  // two words
+    u32 target = 0;
+
+    __device__ __forceinline__ explicit Barrier(u32* counter) : counter(counter) {}
+
+    __device__ __forceinline__ void arrive_and_wait() {  // one thread of each block
+        target += gridDim.x;
+        add_release(counter, 1);
+        while ((int)(load_acquire(counter) - target) < 0) {
+        }
+    }
+    __device__ __forceinline__ void wait() {
+        __syncthreads();
+        if (threadIdx.x == 0) arrive_and_wait();
+        __syncthreads();
+    }
+    __device__ __forceinline__ void leave() {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            if (atomicAdd(counter + 1, 1u) == gridDim.x - 1) {
+                counter[0] = 0;
+                counter[1] = 0;
+                __threadfence();
+            }
+        }
+    }
+};
+
+// --- warps -----------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ u32 scan_inclusive(u32 x) {
+#pragma unroll
+    for (u32 step = 1; step < WARP; step <<= 1) {
+        const u32 below = __shfl_up_sync(ALL, x, step);
+        if (lane() >= step) x += below;
+    }
+    return x;
+}
+__device__ __forceinline__ u64 scan_inclusive(u64 x) {
+#pragma unroll
+    for (u32 step = 1; step < WARP; step <<= 1) {
+        const u64 below = __shfl_up_sync(ALL, x, step);
+        if (lane() >= step) x += below;
+    }
+    return x;
+}
+__device__ __forceinline__ u64 warp_sum(u64 x) {
+#pragma unroll
+    for (u32 step = WARP / 2; step; step >>= 1) x += __shfl_xor_sync(ALL, x, step);
+    return x;
+}
+
+// A value of any plain type from another lane, word by word.
+template <class T> __device__ __forceinline__ T shuffle(T value, u32 from, u32 width = WARP) {
+    constexpr u32 words = (sizeof(T) + 3) / 4;
+    union Bits {
+        T value;
+        u32 word[words];
+        __device__ Bits() {}
+    } bits;
+    if constexpr (sizeof(T) % 4 != 0) bits.word[words - 1] = 0;
+    bits.value = value;
+#pragma unroll
+    for (u32 i = 0; i < words; ++i) bits.word[i] = __shfl_sync(ALL, bits.word[i], from, width);
+    return bits.value;
+}
+template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) { return shuffle(value, lane() ^ mask); }
+
+// --- bitmaps ---------------------------------------------------------------------------------------------------------
+
+template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u32)v & (WARP - 1)); }
+template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
+
+// Set a bit; true for the one caller that found it clear. A stale read costs an atomic, never an answer.
+template <class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
+    const u32 bit = bit_of(v);
+    if (bits[v / WARP] & bit) return false;
+    return !(atomicOr(bits + v / WARP, bit) & bit);
+}
+
+// --- atomics ---------------------------------------------------------------------------------------------------------
+
+// Replace the value at an address by `change(old)`, whatever its type, if it is of 1, 2, 4 or 8 bytes; returns the old.
+// `change` gives false in its second argument to leave things as they are.
+template <class T, class Change> __device__ __forceinline__ T update(T* address, Change change) {
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "no atomic of this size");
+    typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
+    const u64 place = reinterpret_cast<u64>(address);
+    Word* word = reinterpret_cast<Word*>(place & ~(u64)(sizeof(Word) - 1));
+    const u32 shift = 8 * (u32)(place & (sizeof(Word) - 1));
+    const Word field = sizeof(T) == sizeof(Word) ? ~Word(0) : ((Word(1) << (8 * (sizeof(T) % sizeof(Word)))) - 1) << shift;
+    Word seen = *reinterpret_cast<volatile Word*>(word);
+    while (true) {
+        Word bits = (seen & field) >> shift;
+        const T old = *reinterpret_cast<T*>(&bits);
+        bool wanted = true;
+        T next = change(old, wanted);
+        if (!wanted) return old;
+        Word replaced = 0;
+        *reinterpret_cast<T*>(&replaced) = next;
+        const Word before = atomicCAS(word, seen, (seen & ~field) | (replaced << shift));
+        if (before == seen) return old;
+        seen = before;
+    }
+}
+
+}  // namespace gasla
