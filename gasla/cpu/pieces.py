@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.plan import Plan
+from gasla.cpu.arguments import Arguments
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
@@ -17,7 +17,7 @@ def block(lines: Iterable[str], depth: int) -> str:
     return "\n".join(INDENT * depth + line for text in lines for line in text.split("\n")) or INDENT * depth + "pass"
 
 
-class Pieces(Plan):
+class Pieces(Arguments):
     """Pieces of stages, as lists of lines."""
 
     def load(self, role: str, name: str, at: str) -> str:
