@@ -4,21 +4,28 @@
 or sorted. An edge's number is its position in the data of the matrix, or in the arrays, that the graph was made of.
 Out-edges (rows, CSR) and in-edges (columns, CSC) are built when first asked for and kept; within a row or a column,
 edges are in the order of the input.
+
+A graph's arrays are NumPy's, or CuPy's if what it was made of is on the GPU. What follows here holds for both; the
+building of lists is in ``gasla.cpu.lists`` and ``gasla.gpu.lists``.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-Array = np.ndarray[Any, Any]
+from gasla.arrays import Device, array_module, device_of, host_scalar, moved
+
+Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
 _VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_CHUNK = 1 << 20
 
 
 class Adjacency:
@@ -47,27 +54,40 @@ class Adjacency:
     @cached_property
     def is_sorted(self) -> bool:
         """Whether every neighbour list ascends."""
-        return _ascends_within(self.indptr, self.indices)
+        return _lists(self.indptr).ascends_within(self.indptr, self.indices)
+
+    @property
+    def device(self) -> Device:
+        """Where the arrays are: "cpu" or "gpu"."""
+        return device_of(self.indptr)
+
+    def to(self, device: Device) -> Adjacency:
+        """Itself if it is there already, else a copy on that device."""
+        if device == self.device:
+            return self
+        ids = None if self.edge_ids is None else moved(self.edge_ids, device)
+        return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
     def in_order(self) -> Adjacency:
         """The same lists, each in the order of the input; itself where it is so already."""
-        if self.edge_ids is None or _ascends_within(self.indptr, self.edge_ids):
+        lists, ids = _lists(self.indptr), self.edge_ids
+        if ids is None or lists.ascends_within(self.indptr, ids):
             return self
-        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        order = np.lexsort((self.edge_ids, rows))
-        return Adjacency(self.indptr, self.indices[order], self.edge_ids[order])
+        owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
+        owners[ids], others[ids] = lists.owners(self.indptr, self.indices), self.indices
+        return Adjacency(*lists.group(owners, others, len(self.indptr) - 1))
 
     def __iter__(self) -> Iterator[Array | None]:
         return iter((self.indptr, self.indices, self.edge_ids))
 
     def arrays(self) -> list[Array]:
         """The arrays held now."""
-        held = [self.indptr, self.indices]
-        return [*held, self._edge_ids] if isinstance(self._edge_ids, np.ndarray) else held
+        ids = None if callable(self._edge_ids) else self._edge_ids
+        return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
 
 
 class Graph:
-    """A directed graph with numbered edges, from any SciPy sparse array or matrix.
+    """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
     shared, so a graph shows what is later written into them; what is derived (``in_``, degrees, ...) does not follow.
@@ -76,7 +96,8 @@ class Graph:
     ----------
     A : sparse array, sparse matrix or Graph
         Square; ``A[i, j]`` is the edge i -> j, its value the edge's weight. COO, CSC and CSR number the edges as their
-        data array does; other formats as their CSR form does.
+        data array does; other formats as their CSR form does. From those of ``cupyx.scipy.sparse`` comes a graph on
+        the GPU.
 
     Attributes
     ----------
@@ -84,6 +105,8 @@ class Graph:
         Number of vertices; number of edges (stored entries).
     values : ndarray or None
         One value an edge, in the order of the input.
+    device : "cpu" or "gpu"
+        Where its arrays are: NumPy's or CuPy's.
 
     Examples
     --------
@@ -100,9 +123,12 @@ class Graph:
     n: int
     m: int
     values: Array | None
+    device: Device
     _rows: Adjacency | None  # out-edges, where the input has them
     _columns: Adjacency | None  # in-edges, likewise
     _ends: tuple[Array, Array] | None  # sources and destinations, likewise
+    _copy: Graph | None = None  # on the other device
+    _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # what this is a copy of; a weak reference
 
     def __init__(self, A: Any) -> None:
         if isinstance(A, Graph):
@@ -112,7 +138,7 @@ class Graph:
         _require_square(A.shape)
         n = int(A.shape[0])
         if A.format == "coo":
-            self._set_edges(n, A.coords[0], A.coords[1], A.data)
+            self._set_edges(n, A.row, A.col, A.data)
         else:
             A = A if A.format in ("csr", "csc") else A.tocsr()
             indices, data, m = A.indices, A.data, int(A.indptr[-1])
@@ -129,6 +155,7 @@ class Graph:
         Parameters
         ----------
         src, dst : array of integers
+            NumPy's (or what becomes one), or CuPy's for a graph on the GPU.
         weights : array, optional
             One value an edge.
         n : int, optional
@@ -141,7 +168,7 @@ class Graph:
         """
         src, dst = _ids("src", src), _ids("dst", dst)
         if n is None:
-            n = 1 + max(int(src.max(initial=-1)), int(dst.max(initial=-1)))
+            n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
         graph = cls.__new__(cls)
         graph._set_edges(_count(n), src, dst, weights)
         return graph
@@ -163,22 +190,25 @@ class Graph:
         return graph
 
     def _set_compressed(self, n: int, indptr: Array, indices: Array, data: Any, by_column: bool) -> None:
-        self.n, self.m = n, len(indices)
+        self.n, self.m, self.device = n, len(indices), _same_device(indptr=indptr, indices=indices, values=data)
         _check_offsets(indptr, n, self.m)
         _check_range("indices", indices, n)
         self.values = _values(data, self.m)
-        adjacency = Adjacency(np.ascontiguousarray(indptr), np.ascontiguousarray(indices))
+        xp = array_module(indptr)
+        kind = indices.dtype if self.device == "cpu" else self.id_dtype
+        adjacency = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
         self._rows, self._columns = (None, adjacency) if by_column else (adjacency, None)
         self._ends = None
 
     def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
         if len(src) != len(dst):
             raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
-        self.n, self.m = n, len(src)
+        self.n, self.m, self.device = n, len(src), _same_device(src=src, dst=dst, values=data)
         _check_range("src", src, n)
         _check_range("dst", dst, n)
         self.values = _values(data, self.m)
-        src, dst = (np.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst))
+        xp = array_module(src)
+        src, dst = (xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst))
         self._rows = self._columns = self._ends = None
         if _ascends(src):
             self._rows = Adjacency(self._offsets(src), dst)
@@ -189,11 +219,59 @@ class Graph:
 
     def _offsets(self, ascending: Array) -> Array:
         """Where each vertex's run starts in an ascending array of ids."""
-        return np.searchsorted(ascending, np.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
+        xp = array_module(ascending)
+        return xp.searchsorted(ascending, xp.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
+
+    def to(self, device: Device) -> Graph:
+        """The graph itself if its arrays are there already, else a copy of what it was made of.
+
+        The copy is made once, and kept as long as this graph is. Like what is derived, it doesn't follow what is later
+        written into the arrays. Its lists have the ids' own type (`id_dtype`).
+
+        Raises
+        ------
+        RuntimeError
+            If CuPy or a GPU is missing.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1], [1, 2])
+        >>> g.to("cpu") is g
+        True
+        """
+        if device not in ("cpu", "gpu"):
+            raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
+        if device == self.device:
+            return self
+        original = self._original()
+        if original is not None:
+            return original
+        if self._copy is None:
+            self._copy = self._copied(device)
+        return self._copy
+
+    def _copied(self, device: Device) -> Graph:
+        copy = Graph.__new__(Graph)
+        copy.__dict__ = {name: known for name, known in self.__dict__.items() if isinstance(known, bool)}
+        copy.n, copy.m, copy.device = self.n, self.m, device
+        copy.values = None if self.values is None else moved(self.values, device)
+        copy._ends = None if self._ends is None else (moved(self._ends[0], device), moved(self._ends[1], device))
+        for name, lists in (("_rows", self._rows), ("_columns", self._columns)):
+            if lists is not None:
+                lists = Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
+            setattr(copy, name, lists)
+        copy._original = weakref.ref(self)
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name not in ("_copy", "_original")}
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type that vertex ids need: int32 where n fits, else int64. int64 arrays given stay as they are."""
+        """The type that vertex ids need: int32 where n fits, else int64.
+
+        int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
+        """
         return np.dtype(np.int32 if self.n < 2**31 else np.int64)
 
     @property
@@ -226,7 +304,9 @@ class Graph:
     @cached_property
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
-        ends = np.stack(self._edges(), axis=1)  # one edge after the other, each with its two ends
+        ends = array_module(self._edges()[0]).stack(
+            self._edges(), axis=1
+        )  # one edge after the other, each with its two ends
         lists = _group(ends.ravel(), ends[:, ::-1].ravel(), self.n)
         return Adjacency(lists.indptr, lists.indices, _edge_ids(lists) // 2)
 
@@ -236,14 +316,17 @@ class Graph:
             return self._ends
         lists = self._rows or self._columns
         assert lists is not None
-        owners = np.repeat(np.arange(self.n, dtype=lists.indices.dtype), np.diff(lists.indptr))
+        owners = _lists(lists.indptr).owners(lists.indptr, lists.indices)
         return (owners, lists.indices) if self._rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:
         """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""
         if given.is_sorted and self.is_symmetric:
-            return Adjacency(given.indptr, given.indices, partial(_reversed_ids, given))
-        return _turned(given)
+            indptr, indices = given.indptr, given.indices
+        else:
+            indptr, indices = _lists(given.indptr).turned(given.indptr, given.indices)
+        # Edge numbers are left until they are asked for: a search over in-edges never does.
+        return Adjacency(indptr, indices, partial(_reversed_ids, given))
 
     @cached_property
     def sorted_out(self) -> Adjacency:
@@ -253,21 +336,30 @@ class Graph:
     @cached_property
     def is_symmetric(self) -> bool:
         """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
-        from gasla.cpu import symmetry
-
         lists = self._rows or self._columns or self.out
-        return symmetry.is_symmetric(lists.indptr, lists.indices)
+        return _lists(lists.indptr).is_symmetric(lists.indptr, lists.indices)
 
     @cached_property
     def has_symmetric_values(self) -> bool:
         """Whether the edges i -> j and j -> i carry the same values too (parallel edges: in the order of the input)."""
         if not self.is_symmetric or self.values is None:
             return self.is_symmetric
-        from gasla.cpu import symmetry
-
         lists = self._rows or self._columns or self.out
         lists = lists if lists.is_sorted else self.sorted_out
-        return symmetry.is_symmetric(lists.indptr, lists.indices, _permuted(self.values, lists))
+        return _lists(lists.indptr).has_symmetric_values(lists.indptr, lists.indices, _permuted(self.values, lists))
+
+    @cached_property
+    def value_range(self) -> tuple[Any, Any] | None:
+        """The least and the largest value, as NumPy scalars; both NaN if any is; None without values or edges.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_range
+        (np.int64(3), np.int64(5))
+        """
+        if self.values is None or len(self.values) == 0:
+            return None
+        return host_scalar(self.values.min()), host_scalar(self.values.max())
 
     @cached_property
     def out_values(self) -> Array | None:
@@ -305,25 +397,22 @@ class Graph:
         """Lengths of the lists, where they exist; else a count of ids, which is far cheaper than building them."""
         lists = given or self.__dict__.get(name)
         if lists is not None:
-            return np.diff(lists.indptr).astype(self.offset_dtype, copy=False)
+            return array_module(lists.indptr).diff(lists.indptr).astype(self.offset_dtype, copy=False)
         if other is not None:
             ids = other.indices
         else:
             assert self._ends is not None
             ids = self._ends[0 if name == "out" else 1]
-        return _count_ids(ids, self.n).astype(self.offset_dtype)
+        return _lists(ids).count_ids(ids, self.n).astype(self.offset_dtype)
 
     @cached_property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         if self._ends is not None:
-            return bool(np.any(self._ends[0] == self._ends[1]))
+            return bool((self._ends[0] == self._ends[1]).any())
         lists = self._rows or self._columns
         assert lists is not None
-        return any(
-            bool(np.any(np.repeat(np.arange(a, b), np.diff(lists.indptr[a : b + 1])) == lists.indices[s:e]))
-            for a, b, s, e in _row_blocks(lists.indptr)
-        )
+        return _lists(lists.indptr).has_self_loops(lists.indptr, lists.indices)
 
     @cached_property
     def has_parallel_edges(self) -> bool:
@@ -331,20 +420,19 @@ class Graph:
         lists = self._rows or self._columns or self.out
         if not lists.is_sorted:
             lists = self.sorted_out
-        return not _ascends_within(lists.indptr, lists.indices, strictly=True)
+        return not _lists(lists.indptr).ascends_within(lists.indptr, lists.indices, strictly=True)
 
     @property
     def nbytes(self) -> int:
         """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph."""
-        held: list[Array] = []
+        held: list[Array] = [] if self._ends is None else [*self._ends]
         for part in self.__dict__.values():
             if isinstance(part, Adjacency):
                 held += part.arrays()
-            elif isinstance(part, tuple):
-                held += part
-            elif isinstance(part, np.ndarray):
+            elif isinstance(part, array_module(part).ndarray):
                 held.append(part)
-        return sum({(array.ctypes.data, array.nbytes): array.nbytes for array in held}.values())
+        address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
+        return sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
 
     def __repr__(self) -> str:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
@@ -367,12 +455,14 @@ def as_graph(x: Any) -> Graph:
 
 
 def _require_sparse(A: Any) -> None:
-    from scipy.sparse import issparse
-
-    if issparse(A):
+    xp = array_module(A)
+    sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
+    if sparse.issparse(A):
         return
-    if isinstance(A, np.ndarray):
-        remedy = "for a dense matrix pass scipy.sparse.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
+    if isinstance(A, xp.ndarray):
+        remedy = (
+            f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
+        )
     elif type(A).__module__.partition(".")[0] == "networkx":
         remedy = "pass networkx.to_scipy_sparse_array(G)"
     else:
@@ -393,10 +483,11 @@ def _count(n: Any) -> int:
 
 def _ids(name: str, x: ArrayLike) -> Array:
     """A one-dimensional int32 or int64 array of `x`: `x` itself where it is one."""
-    ids = np.asarray(x)
+    xp = array_module(x)
+    ids = xp.asarray(x)
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; expected one dimension")
-    if ids.size == 0 and not isinstance(x, np.ndarray):
+    if ids.size == 0 and not isinstance(x, xp.ndarray):
         return ids.astype(np.int32)
     if ids.dtype.kind not in "iu":
         raise TypeError(f"{name} has type {ids.dtype}; expected integers; convert with .astype(np.int64)")
@@ -411,7 +502,8 @@ def _values(data: Any, m: int) -> Array | None:
     """Edge values as a native contiguous array: `data` itself where it is one."""
     if data is None:
         return None
-    values = np.asarray(data)
+    xp = array_module(data)
+    values = xp.asarray(data)
     if values.dtype.kind == "c":
         raise TypeError(f"edge values are complex ({values.dtype}); expected real numbers; pass abs(A) or A.real")
     native = values.dtype.newbyteorder("=")
@@ -422,20 +514,30 @@ def _values(data: Any, m: int) -> Array | None:
         )
     if values.shape != (m,):
         raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value an edge")
-    return np.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
+    return xp.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
+
+
+def _same_device(**arrays: Any) -> Device:
+    """Where all of the arrays are."""
+    devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
+    if len(set(devices.values())) > 1:
+        found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
+        raise TypeError(f"got {found}; expected all of them on one device")
+    return next(iter(devices.values()))
 
 
 def _check_offsets(indptr: Array, n: int, m: int) -> None:
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
     if indptr[0] != 0:
-        raise ValueError(f"indptr starts at {indptr[0]}; expected 0")
+        raise ValueError(f"indptr starts at {int(indptr[0])}; expected 0")
     falls = indptr[1:] < indptr[:-1]
     if falls.any():
         v = int(falls.argmax())
-        raise ValueError(f"indptr falls from {indptr[v]} to {indptr[v + 1]} at vertex {v}; expected ascending offsets")
+        a, b = int(indptr[v]), int(indptr[v + 1])
+        raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
     if indptr[-1] != m:
-        raise ValueError(f"indptr ends at {indptr[-1]} and there are {m} indices; expected the same number")
+        raise ValueError(f"indptr ends at {int(indptr[-1])} and there are {m} indices; expected the same number")
 
 
 def _check_range(name: str, ids: Array, n: int) -> None:
@@ -444,41 +546,30 @@ def _check_range(name: str, ids: Array, n: int) -> None:
     smallest, largest = int(ids.min()), int(ids.max())
     if smallest < 0 or largest >= n:
         bad = smallest if smallest < 0 else largest
-        where = int(np.argmax(ids == bad))
+        where = int((ids == bad).argmax())
         raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected 0 to {n - 1}")
 
 
 # --- neighbour lists -------------------------------------------------------------------------------------------------
 
 
+def _lists(array: Array) -> ModuleType:
+    """The functions that build lists, for where the array is."""
+    if device_of(array) == "cpu":
+        from gasla.cpu import lists
+    else:
+        from gasla.gpu import lists  # type: ignore[no-redef]
+    return lists
+
+
 def _group(keys: Array, others: Array, n: int) -> Adjacency:
     """Lists of `others` by key, each in the order of the input."""
-    from scipy.sparse import coo_array
-
-    m = len(keys)
-    coo = coo_array((np.arange(m, dtype=_offset_dtype(m)), (keys, others)), shape=(n, n))
-    coo.has_canonical_format = True  # keeps tocsr from summing parallel edges
-    csr = coo.tocsr()
-    return Adjacency(csr.indptr, csr.indices, csr.data)
+    return Adjacency(*_lists(keys).group(keys, others, n))
 
 
 def _transpose(lists: Adjacency) -> Adjacency:
     """The lists turned round, ids ascending in each (stable); edge numbers go along."""
-    from scipy.sparse import csr_array
-
-    n = len(lists.indptr) - 1
-    csc = csr_array((_edge_ids(lists), lists.indices, lists.indptr), shape=(n, n)).tocsc()
-    return Adjacency(csc.indptr, csc.indices.astype(lists.indices.dtype, copy=False), csc.data)
-
-
-def _turned(lists: Adjacency) -> Adjacency:
-    """The same, edge numbers left until they are asked for: a search over in-edges never does."""
-    from scipy.sparse import csr_array
-
-    n, m = len(lists.indptr) - 1, len(lists.indices)
-    csc = csr_array((np.zeros(m, np.int8), lists.indices, lists.indptr), shape=(n, n)).tocsc()
-    indices = csc.indices.astype(lists.indices.dtype, copy=False)
-    return Adjacency(csc.indptr, indices, partial(_reversed_ids, lists))
+    return Adjacency(*_lists(lists.indptr).transpose(*lists))
 
 
 def _reversed_ids(lists: Adjacency) -> Array:
@@ -487,12 +578,10 @@ def _reversed_ids(lists: Adjacency) -> Array:
 
 
 def _edge_ids(lists: Adjacency) -> Array:
+    if lists.edge_ids is not None:
+        return lists.edge_ids
     m = len(lists.indices)
-    return np.arange(m, dtype=_offset_dtype(m)) if lists.edge_ids is None else lists.edge_ids
-
-
-def _offset_dtype(m: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if m < 2**31 else np.int64
+    return array_module(lists.indices).arange(m, dtype=np.int32 if m < 2**31 else np.int64)
 
 
 def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
@@ -500,33 +589,4 @@ def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
 
 
 def _ascends(ids: Array) -> bool:
-    return not np.any(ids[1:] < ids[:-1])
-
-
-def _ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Whether every list ascends: a fall is allowed only where a new list starts."""
-    last = len(indices) - 1
-    for start in range(0, last, _CHUNK):  # in pieces: a flag for every edge at once would outweigh a search's arrays
-        stop = min(start + _CHUNK, last)
-        fall = np.less_equal if strictly else np.less
-        falls = np.flatnonzero(fall(indices[start + 1 : stop + 1], indices[start:stop])) + start + 1
-        if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
-            return False
-    return True
-
-
-def _count_ids(ids: Array, n: int) -> Array:
-    """np.bincount in pieces: it would otherwise convert all ids to int64 at once."""
-    step = max(_CHUNK, n)
-    counts = np.zeros(n, np.int64)
-    for start in range(0, len(ids), step):
-        counts += np.bincount(ids[start : start + step], minlength=n)
-    return counts
-
-
-def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Cuts the lists into blocks of about _CHUNK entries: first and last vertex, first and last position."""
-    cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
-    bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)
-    for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
-        yield a, b, int(indptr[a]), int(indptr[b])
+    return not (ids[1:] < ids[:-1]).any()

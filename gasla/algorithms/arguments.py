@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import host_scalar
 from gasla.graph import Graph
 
 
@@ -21,15 +22,15 @@ def source_vertex(graph: Graph, source: Any) -> int:
 
 def check_weights(graph: Graph, least: float = -np.inf, *, positive: bool = False) -> bool:
     """Refuse NaN, minus infinity and weights below `least` (or not positive); says whether any weight is negative."""
-    values = graph.values
-    if values is None or values.dtype.kind == "b" or len(values) == 0:
+    values, bounds = graph.values, graph.value_range
+    if values is None or bounds is None or values.dtype.kind == "b":
         return False
-    smallest = values.min()  # NaN if there is any
+    smallest = bounds[0]  # NaN if there is any
     if np.isnan(smallest) or smallest == -np.inf or smallest < least or (positive and smallest <= 0):
-        bad = np.isnan(values) | (values <= -np.inf) | (values < least) | (values <= 0 if positive else False)
-        edge = int(np.argmax(bad))
+        bad = (values != values) | (values <= -np.inf) | (values < least) | (values <= 0 if positive else False)
+        edge = int(bad.argmax())
         wanted = "a positive number" if positive else "a number, 0 or more" if least == 0 else "a number"
-        raise ValueError(f"the weight of edge {edge} is {values[edge]}; expected {wanted}")
+        raise ValueError(f"the weight of edge {edge} is {host_scalar(values[edge])}; expected {wanted}")
     return bool(smallest < 0)
 
 

@@ -1,0 +1,67 @@
+"""NumPy or CuPy: whose arrays are these, and how do they get to the other device.
+
+CuPy is imported only once somebody brings an array of it, or asks for the GPU.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+
+Device = Literal["cpu", "gpu"]
+
+
+def array_module(x: Any) -> ModuleType:
+    """CuPy for its arrays and sparse matrices, NumPy for anything else.
+
+    Examples
+    --------
+    >>> array_module([1, 2]).__name__
+    'numpy'
+    """
+    if isinstance(x, np.ndarray) or type(x).__module__.partition(".")[0] not in ("cupy", "cupyx"):
+        return np
+    import cupy
+
+    return cupy
+
+
+def device_of(x: Any) -> Device:
+    """Where an array is: "gpu" if it is CuPy's.
+
+    Examples
+    --------
+    >>> device_of([1, 2])
+    'cpu'
+    """
+    return "cpu" if array_module(x) is np else "gpu"
+
+
+def moved(x: Any, device: Device) -> Any:
+    """`x` itself if it is there already, else a copy on that device."""
+    if device_of(x) == device:
+        return x
+    return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
+
+
+def host_scalar(x: Any) -> Any:
+    """A NumPy scalar of an array without dimensions."""
+    return x.dtype.type(x.item())
+
+
+def require_gpu() -> ModuleType:
+    """CuPy, or an error that says what is missing."""
+    try:
+        import cupy
+    except ImportError:
+        raise RuntimeError(
+            "the GPU needs CuPy, which is not installed: pip install gasla[cuda12], or gasla[cuda13]"
+        ) from None
+    if not cupy.cuda.is_available():
+        raise RuntimeError(
+            "CuPy found no NVIDIA GPU; if there is one, its driver may be older than this CuPy needs: "
+            "pip install gasla[cuda12], or gasla[cuda13]"
+        )
+    return cupy
