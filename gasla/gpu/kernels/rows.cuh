@@ -1,0 +1,182 @@
+// Reduction over the compressed rows of a matrix, all of them, balanced by the degrees.
+//
+// `lanes` threads (1 to 32, a power of two) take a row; a row longer than `limit` entries is cut into pieces, each for a
+// whole warp. Which width and limit suit a graph is decided once, on the host (rows.py). All threads of all blocks call
+//
+//     reduce_rows<lanes>(rows, body);
+//     ... a barrier of the grid, or the end of the kernel ...
+//     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: the rows of several pieces
+//
+// and nothing here waits for another block, so that a plain kernel may have as many blocks as find work and a cooperative
+// one its few; which thread takes which row depends on the size of the grid alone.
+//
+// A body has
+//     typedef ... value_t;                          any plain struct
+//     static constexpr bool ordered;                combine only neighbours, in their stored order
+//     static constexpr bool first_only;             any entry will do: the first is taken
+//     static constexpr bool has_terminal;           is_terminal is worth asking
+//     value_t identity();                           what a row without entries comes to
+//     value_t combine(value_t x, value_t y);
+//     bool is_terminal(value_t x);                  nothing can change x any more
+//     bool wanted(row_t row);                       else the row is left alone
+//     value_t term(row_t row, position_t position); no side effects: an entry may be asked for twice
+//     void finish(row_t row, value_t value);        once for each wanted row, by one thread
+// Each thread has a body of its own, so that `finish` may add something up in it.
+//
+// The order of the terms is fixed by the graph: the same bits every run.
+#pragma once
+
+#include "runtime.cuh"
+
+namespace gasla {
+
+// Where the rows are and how they are shared out, for offsets of type int or long long. The host fills it (rows.py).
+template <class offset_t> struct Rows {
+    const offset_t* offsets;
+    const long long* cut_rows;   // rows of several pieces,
+    const u32* cut_pieces;       // and their first pieces;
+    const long long* long_rows;  // the row of each piece,
+    const u32* numbers;          // and which of the row's pieces it is
+    void* partials;              // one value a piece
+    u64 count;                   // of rows
+    u32 pieces;
+    u32 cut;
+    u32 limit;  // entries of the longest row that stays whole
+    u32 piece;  // entries of a piece
+};
+
+template <class offset_t> struct Position {
+    typedef typename Choose<sizeof(offset_t) == 8, u64, u32>::type type;
+};
+
+// A read that won't be repeated needs no place in the L1 cache, which is then free for what will be.
+template <class T> __device__ __forceinline__ T read_once(const T* address) {
+    if constexpr (sizeof(T) == 4) {
+        u32 bits;
+        asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
+        u64 bits;
+        asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(address));
+        return *reinterpret_cast<T*>(&bits);
+    } else {
+        return *address;
+    }
+}
+
+// The terms from `first` up to `last`, `step` apart, in that order. Some are under way at a time: past the end the last
+// one is read again and dropped, so that loads needn't wait for a branch.
+template <class Body, class position_t, class Term>
+__device__ __forceinline__ auto reduce_run(Body& body, position_t first, position_t last, u32 step, Term term) {
+    typedef typename Body::value_t value_t;
+    constexpr u32 AT_ONCE = sizeof(value_t) <= 8 ? 4 : sizeof(value_t) <= 16 ? 2 : 1;
+    value_t total = body.identity();
+    for (position_t at = first; at < last; at += AT_ONCE * step) {
+        value_t terms[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) terms[k] = term(least<position_t>(at + k * step, last - 1));
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (at + k * step < last) total = body.combine(total, terms[k]);
+        if constexpr (Body::has_terminal) {
+            if (body.is_terminal(total)) break;
+        }
+    }
+    return total;
+}
+
+// All terms from `first` up to `last`, by the `lanes` threads around this one; the first of them gets the value. All
+// threads of the warp come here together.
+template <u32 lanes, class Body, class position_t, class Term>
+__device__ __forceinline__ auto reduce_by_lanes(Body& body, position_t first, position_t last, Term term) {
+    typedef typename Body::value_t value_t;
+    const position_t length = last - first;
+    if constexpr (lanes == 1) return reduce_run(body, first, last, 1, term);
+    const u32 me = threadIdx.x & (lanes - 1);
+    u32 used;  // threads with a term
+    value_t total;
+    if constexpr (Body::ordered) {
+        const position_t share = (length + lanes - 1) / lanes, start = least<position_t>(me * share, length);
+        used = share ? (u32)((length + share - 1) / share) : 0;
+        total = reduce_run(body, first + start, first + least<position_t>(start + share, length), 1, term);
+    } else {
+        used = (u32)least<position_t>(length, lanes);
+        total = reduce_run(body, first + me, last, lanes, term);
+    }
+#pragma unroll
+    for (u32 step = 1; step < lanes; step <<= 1) {
+        const value_t above = shuffle(total, me + step, lanes);
+        if (me + step < used && !(me & (2 * step - 1))) total = body.combine(total, above);
+    }
+    return total;
+}
+
+// One piece of a long row; a row of one piece is finished at once.
+template <class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& body, u32 piece) {
+    typedef typename Position<offset_t>::type position_t;
+    const row_t row = (row_t)rows.long_rows[piece];
+    if (!body.wanted(row)) return;
+    const position_t begin = rows.offsets[row], end = rows.offsets[row + 1];
+    const position_t first = begin + (position_t)rows.numbers[piece] * rows.piece;
+    const position_t last = least<position_t>(first + rows.piece, end);
+    const auto total = reduce_by_lanes<WARP>(body, first, last, [&](position_t at) { return body.term(row, at); });
+    if (lane() != 0) return;
+    if (end - begin <= rows.piece)
+        body.finish(row, total);
+    else
+        reinterpret_cast<typename Body::value_t*>(rows.partials)[piece] = total;
+}
+
+// A group of rows, one for each `lanes` threads of a warp.
+template <u32 lanes, class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, u64 group) {
+    typedef typename Position<offset_t>::type position_t;
+    const row_t row = (row_t)(group * (WARP / lanes) + lane() / lanes);
+    bool wanted = row < rows.count;
+    position_t first = 0, last = 0;
+    if (wanted) {
+        first = rows.offsets[row];
+        last = rows.offsets[row + 1];
+        if constexpr (!Body::first_only) wanted = last - first <= rows.limit;
+        wanted = wanted && body.wanted(row);
+    }
+    if (!wanted) last = first;
+    if constexpr (Body::first_only) {
+        if (wanted && (lane() & (lanes - 1)) == 0)
+            body.finish(row, first < last ? body.term(row, first) : body.identity());
+    } else {
+        const auto total = reduce_by_lanes<lanes>(body, first, last, [&](position_t at) { return body.term(row, at); });
+        if (wanted && (lane() & (lanes - 1)) == 0) body.finish(row, total);
+    }
+}
+
+template <u32 lanes, class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body) {
+    const u32 pieces = Body::first_only ? 0 : rows.pieces;
+    const u64 count = pieces + (rows.count + WARP / lanes - 1) / (WARP / lanes);
+    for (u64 item = warp_of_grid(); item < count; item += warps_of_grid()) {
+        if (item < pieces)
+            reduce_piece<row_t>(rows, body, (u32)item);
+        else
+            reduce_group<lanes, row_t>(rows, body, item - pieces);
+    }
+}
+
+// The rows that were cut: their pieces' values, in order, by a warp. A barrier after `reduce_rows`.
+template <class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_cut_rows(const Rows<offset_t>& rows, Body& body) {
+    typedef typename Body::value_t value_t;
+    if constexpr (Body::first_only) return;
+    const value_t* partials = reinterpret_cast<const value_t*>(rows.partials);
+    for (u64 i = warp_of_grid(); i < rows.cut; i += warps_of_grid()) {
+        const row_t row = (row_t)rows.cut_rows[i];
+        if (!body.wanted(row)) continue;
+        const u64 length = rows.offsets[row + 1] - rows.offsets[row];
+        const u32 first = rows.cut_pieces[i], last = first + (u32)((length + rows.piece - 1) / rows.piece);
+        const value_t total = reduce_by_lanes<WARP>(body, first, last, [&](u32 at) { return fresh(partials + at); });
+        if (lane() == 0) body.finish(row, total);
+    }
+}
+
+}  // namespace gasla

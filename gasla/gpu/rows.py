@@ -1,0 +1,221 @@
+"""How the rows of a matrix are shared out among threads (kernels/rows.cuh): decided once, kept while its arrays live.
+
+A thread a row suits short rows whose neighbours are near each other; more lanes a row suit longer or scattered ones;
+rows far longer than the rest are cut into pieces. The same look at the arrays finds their range, so that a matrix is
+checked once and not at every use: its offsets and indices should not be written to afterwards.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.compile import Kernel, multiprocessors
+
+FACTS = np.dtype(
+    [
+        ("lowest", "i8"),
+        ("highest", "i8"),
+        ("longest", "u8"),
+        ("wrong_offsets", "u4"),
+        ("compared", "u4"),
+        ("near", "u4"),
+    ],
+    align=True,
+)
+ROWS = np.dtype(
+    [
+        *((name, "u8") for name in ("offsets", "cut_rows", "cut_pieces", "long_rows", "numbers", "partials", "count")),
+        *((name, "u4") for name in ("pieces", "cut", "limit", "piece")),
+    ],
+    align=True,
+)
+"""The struct `gasla::Rows`."""
+
+THREADS = 256  # of a block
+PIECE = 2048  # entries: 64 for each lane of a warp
+NO_LIMIT = 2**32 - 1
+
+CTYPES = {"int32": "int", "int64": "long long"}
+SOURCE = """
+#include "row_facts.cuh"
+using namespace gasla;
+typedef {offset} offset_t;
+typedef {vertex} vertex_t;
+extern "C" __global__ void facts(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored,
+                                 RowFacts* found) {{
+    find_row_facts(offsets, indices, rows, stored, found);
+}}
+extern "C" __global__ void sample(const offset_t* offsets, const vertex_t* indices, u64 rows, RowFacts* found) {{
+    sample_rows(offsets, indices, rows, found);
+}}
+extern "C" __global__ void long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {{
+    list_long_rows(offsets, rows, limit, found, list);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was found in the arrays of a matrix."""
+
+    rows: int
+    entries: int
+    offsets_fit: bool
+    lowest: int  # 0, or a negative index
+    highest: int
+    longest: int
+    near: float  # share of entries whose like in the next row is near
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of one matrix are reduced.
+
+    Attributes
+    ----------
+    lanes : int
+        Threads a row, a template parameter of the kernels.
+    row_type : str
+        The C++ type that numbers the rows.
+    pieces, cut : int
+        Pieces of long rows; rows of several pieces, which `reduce_cut_rows` must finish.
+    warps : int
+        How many find work.
+    """
+
+    facts: Facts
+    lanes: int
+    limit: int
+    pieces: int
+    cut: int
+    arrays: tuple[Any, ...]  # kept alive for `struct`
+    struct: Any
+
+    @property
+    def row_type(self) -> str:
+        return "unsigned int" if self.facts.rows < 2**32 else "unsigned long long"
+
+    @property
+    def warps(self) -> int:
+        return self.pieces + -(-self.facts.rows * self.lanes // 32)
+
+    @property
+    def blocks(self) -> int:
+        """Of a plain launch of THREADS threads."""
+        return max(1, -(-self.warps * 32 // THREADS))
+
+    def argument(self, partials: Any = None) -> Any:
+        """The struct `gasla::Rows`, for a launch. `partials`: an array for `pieces` values, needed if rows are cut."""
+        if partials is None:
+            return self.struct
+        struct = self.struct.copy()
+        struct["partials"] = partials.data.ptr
+        return struct
+
+
+_plans: dict[tuple[int, int], tuple[Any, Any, Plan]] = {}
+
+
+def plan(indptr: Any, indices: Any) -> Plan:
+    """The plan for these very arrays (CuPy), made when they are first seen."""
+    key = id(indptr), id(indices)
+    kept = _plans.get(key)
+    if kept is not None and kept[0]() is indptr and kept[1]() is indices:
+        return kept[2]
+    made = make_plan(indptr, find_facts(indptr, indices))
+
+    def forget(_: Any) -> None:
+        _plans.pop(key, None)
+
+    _plans[key] = weakref.ref(indptr, forget), weakref.ref(indices, forget), made
+    return made
+
+
+def find_facts(indptr: Any, indices: Any) -> Facts:
+    """Look at all offsets and indices, and wait for the answer."""
+    import cupy
+
+    rows, stored = len(indptr) - 1, len(indices)
+    start = np.zeros(1, FACTS)
+    start["highest"] = -1
+    found = cupy.asarray(start.view(np.uint8))
+    source = _source(indptr, indices)
+    sizes = np.uint64(rows), np.uint64(stored)
+    _kernel(source, "facts").plain(_blocks(max(rows, stored)), indptr, indices, *sizes, found)
+    facts = found.get().view(FACTS)[0]
+    if not facts["wrong_offsets"] and facts["lowest"] >= 0 and rows > 1:
+        _kernel(source, "sample").plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
+        facts = found.get().view(FACTS)[0]
+    lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
+    near = float(facts["near"]) / max(1, int(facts["compared"]))
+    return Facts(rows, stored, not facts["wrong_offsets"], lowest, highest, longest, near)
+
+
+def choose(facts: Facts) -> tuple[int, int]:
+    """Lanes a row, and the most entries of a row that stays whole."""
+    mean = facts.entries / max(1, facts.rows)
+    if mean < 3 or (facts.near > 0.5 and mean <= 64):
+        return 1, 128
+    lanes = 1 << int(np.clip(np.round(np.log2(mean / 4)), 1, 5))
+    return lanes, max(128, 32 * lanes)
+
+
+def make_plan(indptr: Any, facts: Facts, lanes: int = 0, limit: int = 0) -> Plan:
+    """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
+    chosen = choose(facts)
+    lanes, limit = lanes or chosen[0], limit or chosen[1]
+    arrays: tuple[Any, ...] = (None, None, None, None)
+    if facts.offsets_fit and facts.longest > limit:
+        arrays = _long_rows(indptr, facts, limit)
+    cut_rows, cut_pieces, long_rows, numbers = arrays
+    struct = np.zeros((), ROWS)
+    struct["offsets"] = indptr.data.ptr
+    names = "cut_rows", "cut_pieces", "long_rows", "numbers"
+    for name, array in zip(names, arrays):
+        struct[name] = 0 if array is None else array.data.ptr
+    pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
+    struct["count"], struct["pieces"], struct["cut"] = facts.rows, pieces, cut
+    struct["limit"], struct["piece"] = limit, PIECE
+    return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), struct)
+
+
+def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
+    """Rows of several pieces, their first pieces, the row of each piece and its number within the row."""
+    import cupy
+
+    room = facts.entries // (limit + 1) + 1
+    found = cupy.zeros(1 + room, np.uint64)
+    kernel = _kernel(_source(indptr, indptr), "long_rows")
+    kernel.plain(_blocks(facts.rows), indptr, np.uint64(facts.rows), np.uint64(limit), found, found[1:])
+    count = int(found[0])
+    rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
+    where = cupy.asarray(rows)
+    lengths = (indptr[where + 1] - indptr[where]).get()
+    counts = -(-lengths.astype(np.int64) // PIECE)
+    starts = counts.cumsum() - counts
+    numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
+    cut = counts > 1
+    arrays = rows[cut], starts[cut].astype(np.uint32), np.repeat(rows, counts), numbers.astype(np.uint32)
+    return tuple(cupy.asarray(array) for array in arrays)
+
+
+def _source(indptr: Any, indices: Any) -> str:
+    return SOURCE.format(offset=CTYPES[indptr.dtype.name], vertex=CTYPES[indices.dtype.name])
+
+
+_kernels: dict[tuple[str, str], Kernel] = {}
+
+
+def _kernel(source: str, function: str) -> Kernel:
+    key = source, function
+    if key not in _kernels:
+        _kernels[key] = Kernel(source, function, THREADS)
+    return _kernels[key]
+
+
+def _blocks(items: int) -> int:
+    return max(1, min(-(-items // THREADS), 16 * multiprocessors()))
