@@ -46,11 +46,6 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
-def host_scalar(x: Any) -> Any:
-    """A NumPy scalar of an array without dimensions."""
-    return x.dtype.type(x.item())
-
-
 def require_gpu() -> ModuleType:
     """CuPy, or an error that says what is missing."""
     try:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, array_module, device_of, host_scalar, moved
+from gasla.arrays import Device, array_module, device_of, moved
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -359,7 +359,8 @@ class Graph:
         """
         if self.values is None or len(self.values) == 0:
             return None
-        return host_scalar(self.values.min()), host_scalar(self.values.max())
+        least, largest = (self.values.dtype.type(bound.item()) for bound in (self.values.min(), self.values.max()))
+        return least, largest
 
     @cached_property
     def out_values(self) -> Array | None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import host_scalar
 from gasla.graph import Graph
 
 
@@ -30,7 +29,7 @@ def check_weights(graph: Graph, least: float = -np.inf, *, positive: bool = Fals
         bad = (values != values) | (values <= -np.inf) | (values < least) | (values <= 0 if positive else False)
         edge = int(bad.argmax())
         wanted = "a positive number" if positive else "a number, 0 or more" if least == 0 else "a number"
-        raise ValueError(f"the weight of edge {edge} is {host_scalar(values[edge])}; expected {wanted}")
+        raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
     return bool(smallest < 0)
 
 
