@@ -31,7 +31,7 @@ _HOMES = {
     "Frontier": "frontier",
     "EdgeFrontier": "frontier",
 }
-_MODULES = ("datasets", "io", "stages", "verify")
+_MODULES = ("datasets", "io", "progress", "stages", "verify")
 
 __all__ = [*_HOMES, *_MODULES]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import gasla
 from gasla.datasets import Airports, openflights
-from gasla.progress import phases
+from gasla.progress import bar
 
 Array = NDArray[Any]
 
@@ -100,21 +100,18 @@ def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
 
 def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
     """Compute everything that the report and the map show."""
-    with phases(["reading the routes", "PageRank", "betweenness", "components", "levels", "shortest route"]) as done:
-        flights = network()
-        start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
-        graph = gasla.Graph(flights.matrix)
-        done()
+    flights = network()
+    start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
+    graph = gasla.Graph(flights.matrix)
+    with bar("PageRank"):
         rank = gasla.pagerank(graph, weighted=False).ranks
-        done()
+    with bar("betweenness"):
         betweenness = gasla.betweenness_centrality(graph)
-        done()
+    with bar("components"):
         component = gasla.connected_components(graph).labels
-        done()
+    with bar("shortest routes"):
         level = gasla.bfs(graph, start)
-        done()
         legs = shortest_route(graph, start, end)
-        done()
     return Findings(flights, rank, betweenness, component, start, end, level, legs)
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gasla.progress import track
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -113,7 +115,7 @@ def fingerprint(A: Any) -> str:
     """
     coo = A.tocoo()
     total = 0
-    for start in range(0, coo.nnz, _BLOCK):
+    for start in track(range(0, coo.nnz, _BLOCK), "blocks"):
         keys = _keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
         total += int(_hash(keys, _PRINT).sum(dtype=np.uint64))
     return f"{total % 2**64:016x}"
@@ -171,7 +173,7 @@ def _hash(counter: Array, seed: int) -> Array:
 
 def _counters(total: int) -> Iterator[Array]:
     """Yield 0, 1, ... total - 1 in blocks."""
-    for start in range(0, total, _BLOCK):
+    for start in track(range(0, total, _BLOCK), "blocks"):
         yield np.arange(start, min(start + _BLOCK, total), dtype=np.uint64)
 
 
@@ -235,8 +237,8 @@ def _geometric_pairs(n: int) -> Pairs:
     order = np.argsort(row * np.uint64(cells) + column, kind="stable")
     x, y, column, row = np.stack([x, y, column, row])[:, order].astype(np.int64)
     start = np.searchsorted(row * cells + column, np.arange(cells * cells + 1))
-    for across, down in ((0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)):
-        for block in _counters(n):
+    for block in _counters(n):
+        for across, down in ((0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)):
             me = block.astype(np.int64)
             me = me[(column[me] + across >= 0) & (column[me] + across < cells) & (row[me] + down < cells)]
             cell = (row[me] + down) * cells + column[me] + across

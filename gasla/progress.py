@@ -1,57 +1,116 @@
-"""A progress bar over the phases of a command: silent in its first second, and wherever nobody is watching."""
+"""A progress bar over whatever takes its time: silent in its first second, and wherever nobody is watching.
+
+What goes on for long says how far it is (`follow`, `track`); that costs nothing unless a bar is open to look at it.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeVar
+
+__all__ = ["bar", "follow", "track"]
+
+Item = TypeVar("Item")
+
+DELAY = 1.0  # seconds until a bar is drawn
+PERIOD = 0.2  # seconds between two looks
+
+CLOCK = "{desc}, {elapsed}"
+COUNTED = "{desc} |{bar:24}| {n:,} of {total:,} {unit}, {elapsed}<{remaining}"
+ENDLESS = "{desc}: {n:,} {unit}, {elapsed}"
+
+
+class _Open:
+    """A bar that is being drawn, and the count that it shows."""
+
+    def __init__(self, drawn: Any) -> None:
+        self.drawn = drawn
+        self.count: Callable[[], tuple[int, int]] | None = None
+        self.unit = ""
+        self.is_held = False  # by a loop, whatever is counted inside it
+
+    def look(self) -> None:
+        if self.count is not None:
+            self.drawn.n, total = self.count()
+            self.drawn.total, self.drawn.unit = total or None, self.unit
+            self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
+            self.drawn.last_print_n = self.drawn.n  # a count may start anew
+        self.drawn.update(0)
+
+
+_open: ContextVar[_Open | None] = ContextVar("_open", default=None)
 
 
 @contextmanager
-def phases(names: Sequence[str]) -> Iterator[Callable[[], None]]:
-    """Show which of some phases is running; the function that it gives is called as each phase ends.
+def bar(description: str) -> Iterator[None]:
+    """Show on standard error how far the work inside has come.
 
-    Nothing is drawn in the first second, or if standard error is not a terminal.
+    Nothing is drawn in the first second, or if standard error is not a terminal; nothing is left behind at the end.
 
     Examples
     --------
-    >>> with phases(["read", "compute"]) as done:
-    ...     done()
-    ...     done()
+    >>> import gasla
+    >>> from gasla.datasets import openflights
+    >>> with gasla.progress.bar("betweenness"):
+    ...     scores = gasla.betweenness_centrality(openflights().matrix, k=4)
     """
     from tqdm import tqdm
 
-    left = iter(names)
-    shape = "{desc} |{bar:24}| {n} of {total} phases done, {elapsed}"
-    with tqdm(total=len(names), delay=1.0, miniters=0, leave=False, disable=None, bar_format=shape) as bar:
+    settings = {"delay": DELAY, "mininterval": 0, "miniters": 0, "leave": False, "bar_format": CLOCK}
+    with tqdm(desc=description, disable=None, **settings) as drawn:
+        if drawn.disable:
+            yield
+            return
+        shown, ended = _Open(drawn), Event()
 
-        def name_next() -> None:
-            bar.set_description_str(next(left, "done"), refresh=False)
+        def keep_looking() -> None:
+            while not ended.wait(PERIOD):
+                shown.look()
 
-        def done() -> None:
-            name_next()
-            bar.update(1)
+        thread = Thread(target=keep_looking, daemon=True)  # kernels run without Python's lock
+        outer = _open.set(shown)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            _open.reset(outer)
 
-        name_next()
-        with _ticking(bar):
-            yield done
+
+def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
+    """Let an open bar show a count from now on.
+
+    Parameters
+    ----------
+    count : function
+        Gives how many are done, and of how many; of 0 if nobody knows. Called from another thread.
+    unit : str
+        What is counted, in the plural.
+    """
+    shown = _open.get()
+    if shown is not None and not shown.is_held:
+        shown.count, shown.unit = count, unit
 
 
-@contextmanager
-def _ticking(bar: Any) -> Iterator[None]:
-    """Let the clock of a bar move while its phase takes its time: kernels run without Python's lock."""
-    if bar.disable:
-        yield
+def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
+    """Go through items; an open bar shows how many are done, and nothing of what is counted inside the loop.
+
+    Examples
+    --------
+    >>> [source + 1 for source in track([4, 7], "sources")]
+    [5, 8]
+    """
+    shown, done = _open.get(), 0
+    if shown is None or shown.is_held:
+        yield from items
         return
-    stopped = Event()
-
-    def tick() -> None:
-        while not stopped.wait(0.2):
-            bar.update(0)
-
-    thread = Thread(target=tick, daemon=True)
-    thread.start()
+    follow(lambda: (done, len(items)), unit)
+    shown.is_held = True
     try:
-        yield
+        for item in items:
+            yield item
+            done += 1
     finally:
-        stopped.set()
-        thread.join()
+        shown.is_held = False

@@ -1,9 +1,7 @@
 """The command line: what it prints and writes, and how it fails."""
 
-import io
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +13,6 @@ from scipy.sparse import load_npz
 import gasla
 from gasla import datasets
 from gasla.cli import main
-from gasla.progress import phases
 
 ALGORITHMS = ["bfs", "sssp", "pagerank", "components", "triangles", "betweenness"]
 SMALL = "0 1 2\n1 2 3\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
@@ -321,35 +318,3 @@ def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
-
-
-class Terminal(io.StringIO):
-    """Somebody is watching."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_shown_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with phases(["reading", "computing"]) as done:
-        done()
-        time.sleep(1.5)  # a phase that takes its time
-        shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
-        done()
-    assert "computing" in shown
-    assert "1 of 2 phases done" in shown
-
-
-def test_progress_is_silent_at_first_and_without_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with phases(["computing"]) as done:
-        time.sleep(1.2)
-        done()
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with phases(["computing"]) as done:
-        done()
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]

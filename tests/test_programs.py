@@ -141,6 +141,11 @@ def result_source(program: Any) -> str:
     return module_source(program.traced(np.dtype(np.int32)), deterministic=True)
 
 
+def ring(n: int) -> Graph:
+    """On which `Counter` never ends."""
+    return Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
+
+
 def test_trace_callback_and_progress() -> None:
     n = 300
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
@@ -155,7 +160,15 @@ def test_trace_callback_and_progress() -> None:
     stopped = gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, callback=lambda r: r.iterations == 7)
     assert (stopped.iterations, stopped.converged, list(stopped.active)) == (7, False, [7])
     told: list[int] = []
-    gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, progress=told.append)
+
+    def progress(iterations: int) -> None:
+        told.append(iterations)
+        if len(told) == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        gasla.run(programs.Counter, ring(300), progress=progress)
+    assert 0 < told[0] < told[1]
 
 
 def test_schedule_takes_vertices_in_the_order_given() -> None:

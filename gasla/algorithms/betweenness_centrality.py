@@ -20,6 +20,7 @@ from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram, edge, vertex
+from gasla.progress import track
 from gasla.runner import run
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
@@ -208,7 +209,7 @@ def betweenness_centrality(
     total = np.zeros(graph.n)
     wide = False
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
-    for source in chosen:
+    for source in track(chosen, "sources"):
         levels, fields = _levels(graph, source, weighted)
         # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
         wide = wide or levels.max(initial=0) * branching > 2000

@@ -12,6 +12,7 @@ import gasla
 from gasla import verify
 from gasla.cli import text
 from gasla.cli.files import Named
+from gasla.progress import track
 
 Array = NDArray[Any]
 
@@ -260,8 +261,8 @@ class Betweenness(Algorithm):
         yield from text.ranking(graph, answer, options.top)
 
     def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
-        sources = range(graph.n) if arguments["sources"] is None else arguments["sources"]
-        return sum(_edges_from(graph, gasla.bfs(graph, int(s)) >= 0) for s in sources)
+        sources = range(graph.n) if arguments["sources"] is None else arguments["sources"].tolist()
+        return sum(_edges_from(graph, gasla.bfs(graph, s) >= 0) for s in track(sources, "sources"))
 
 
 def _pair(answer: Any) -> tuple[Array, Array | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gasla.cli import files, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
-from gasla.progress import phases
+from gasla.progress import bar
 
 TEPS = (
     "stored directed edges whose source was reached, divided by the time of the call "
@@ -45,29 +45,27 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
     if options.threads is not None:
         set_threads(options.threads)
     times: dict[str, float] = {}
-    with phases([f"reading {options.graph}", f"computing {algorithm.name}", "checking", "writing"]) as done:
+    with bar(f"reading {options.graph}"):
         start = perf_counter()
         named = files.load(options.graph, options.format)
         times["read"] = perf_counter() - start
-        done()
-        arguments = algorithm.arguments(named, options)
-        for call in ("first call", "call") if options.stats else ("call",):
+    arguments = algorithm.arguments(named, options)
+    for call in ("first call", "call") if options.stats else ("call",):
+        with bar(f"computing {algorithm.name}"):
             start = perf_counter()
             answer = algorithm.run(named.graph, **arguments)
             times[call] = perf_counter() - start
-        done()
-        if options.check:
-            algorithm.check(named.graph, answer, **arguments)
-        done()
-        if target is not None:
-            files.write_table(target, algorithm.columns(answer), named)
-        done()
     lines = [*algorithm.summary(named, answer, options, **arguments)]
     if options.stats:
-        lines += ["", *statistics(algorithm, named, answer, arguments, times)]
+        with bar("counting edges"):
+            lines += ["", *statistics(algorithm, named, answer, arguments, times)]
     if options.check:
+        with bar("checking"):
+            algorithm.check(named.graph, answer, **arguments)
         lines.append("check: the answer has all properties of a right one")
     if target is not None:
+        with bar(f"writing {target}"):
+            files.write_table(target, algorithm.columns(answer), named)
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cli import files, text
-from gasla.progress import phases
+from gasla.progress import bar
 
 FAMILIES = {
     "rmat": "power-law graph of Graph500, 16 edges a vertex",
@@ -49,11 +49,10 @@ def add_commands(commands: Any) -> None:
 
 def run_info(options: Namespace) -> int:
     """`gasla info`."""
-    with phases([f"reading {options.graph}", "looking"]) as done:
+    with bar(f"reading {options.graph}"):
         named = files.load(options.graph, options.format)
-        done()
+    with bar("looking"):
         lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
-        done()
     print("\n".join(lines))
     return 0
 
@@ -93,12 +92,12 @@ def run_generate(options: Namespace) -> int:
     from gasla import datasets, io
 
     io.format_of(files.check_target(options.output))
-    with phases([f"making {options.family} {options.scale}", f"writing {options.output}"]) as done:
+    with bar(f"making {options.family} {options.scale}"):
         matrix = getattr(datasets, options.family)(options.scale)
-        done()
+        fingerprint = datasets.fingerprint(matrix)
+    with bar(f"writing {options.output}"):
         io.write(options.output, matrix)
-        done()
-    print(f"wrote {options.output}: {matrix.shape[0]:,} vertices, {matrix.nnz:,} edges, {datasets.fingerprint(matrix)}")
+    print(f"wrote {options.output}: {matrix.shape[0]:,} vertices, {matrix.nnz:,} edges, {fingerprint}")
     return 0
 
 
@@ -107,11 +106,10 @@ def run_convert(options: Namespace) -> int:
     from gasla import io
 
     io.format_of(files.check_target(options.output))
-    with phases([f"reading {options.graph}", f"writing {options.output}"]) as done:
+    with bar(f"reading {options.graph}"):
         graph = files.load(options.graph, options.format).graph
-        done()
+    with bar(f"writing {options.output}"):
         io.write(options.output, graph)
-        done()
     print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
     return 0
 
@@ -125,9 +123,8 @@ def run_demo(options: Namespace) -> int:
     found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
     print("\n".join(demo.report(found, options.top)))
     if not options.no_map:
-        with phases(["drawing the map"]) as done:
+        with bar("drawing the map"):
             demo.draw_map(found, options.output)
-            done()
         print(f"\nThe map is in {options.output}")
     return 0
 

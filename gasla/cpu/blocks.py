@@ -7,12 +7,14 @@ from numba import njit
 
 from gasla.cpu.atomics import fetch_add
 from gasla.cpu.threads import STOP, TICKET, new_control, num_threads, run_parallel
+from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
 # otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops.
 jit = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
+SIZE, N = TICKET + 1, TICKET + 2  # where the last two arguments of `next_block` are kept, in the ticket's cache line
 SMALL = 1 << 15  # vertices and edges below which one thread does all
 LARGE = 1 << 22  # and above which a run may take long enough for Ctrl-C to be tried
 
@@ -22,11 +24,19 @@ def run(kernel: Any, work: int, *args: Any) -> None:
 
     A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard.
     """
-    run_parallel(kernel, new_control(), args, threads_for(work), watch=_nothing if work > LARGE else None)
+    control = new_control()
+    follow(lambda: _blocks_taken(control), "blocks")
+    run_parallel(kernel, control, args, threads_for(work), watch=_nothing if work > LARGE else None)
 
 
 def _nothing() -> None:
     pass
+
+
+def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
+    """How many blocks were taken, and of how many."""
+    count = -(-int(control[N]) // max(int(control[SIZE]), 1))
+    return min(int(control[TICKET]), count), count
 
 
 def threads_for(work: int) -> int:
@@ -44,4 +54,5 @@ def next_block(control, n, size):  # type: ignore[no-untyped-def]
     """The first vertex of the next block to work on; `n` when none is left or the run is to stop."""
     if control[STOP]:
         return np.uint64(n)
+    control[SIZE], control[N] = size, n  # for who asks how far this is
     return min(np.uint64(n), np.uint64(fetch_add(control, TICKET, 1)) * size)

@@ -12,6 +12,7 @@ from gasla.cpu import generate, modules, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import Record, VertexProgram
+from gasla.progress import follow
 from semirings import TupleType, VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
@@ -290,8 +291,10 @@ class Bound:
         self.control[runtime.LAST] = until
         if self.control[runtime.DONE]:
             return
-        watch = None if progress is None else lambda: progress(int(self.control[runtime.PROGRESS]))
-        threads.run_parallel(self.module.run_loop, self.control, self.arguments(), self.threads, watch)
+        control = self.control
+        watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
+        follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
+        threads.run_parallel(self.module.run_loop, control, self.arguments(), self.threads, watch)
 
     @property
     def iteration(self) -> int:

@@ -18,7 +18,7 @@ def text(module: "Stages") -> str:
     more = "(size > 0 or left > 0)" if module.prioritised else "size > 0"
     body = [
         *_begin(module),
-        f"while {more} and self_iteration < limit and control[STOP] == 0 and not done:",
+        f"while {more} and self_iteration < limit and load(control, STOP) == 0 and not done:",
         *("    " + line for line in _iteration(module)),
         *_end(module),
     ]
@@ -42,7 +42,7 @@ def _iteration(m: "Stages") -> list[str]:
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         "if thread == 0:",
-        "    control[PROGRESS] = self_iteration",
+        "    store(control, PROGRESS, self_iteration)",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
@@ -145,7 +145,7 @@ def _scheduled(m: "Stages") -> str:
     body = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "if thread == 0:",
-        "    control[PROGRESS] = self_iteration",
+        "    store(control, PROGRESS, self_iteration)",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         "receivers = order[starts[self_iteration] : starts[self_iteration + 1]]",
@@ -164,7 +164,7 @@ def _scheduled(m: "Stages") -> str:
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
-        "while self_iteration < limit and control[STOP] == 0 and not done:",
+        "while self_iteration < limit and load(control, STOP) == 0 and not done:",
         *("    " + line for line in body),
         "if thread == 0:",
         "    control[ITERATION], control[DONE] = self_iteration, done",

@@ -10,12 +10,15 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+
+from gasla.progress import follow, track
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,16 +64,27 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
 
 
-def open_bytes(path: Path) -> IO[bytes]:
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open for reading, decompressing by the name's end."""
-    stream: IO[bytes] = COMPRESSIONS.get(path.suffix.lower(), open)(path, "rb")
-    return stream
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+
+        def place() -> tuple[int, int]:
+            with suppress(ValueError, OSError):  # closed by now, or a pipe
+                return file.raw.tell(), size
+            return size, size
+
+        follow(place, "bytes")
+        with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(file, "rb") as stream:
+            yield stream
 
 
-def open_text(path: Path) -> TextIO:
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
     """Open for reading as text; every byte is a character, so that no file fails to decode."""
-    stream: TextIO = COMPRESSIONS.get(path.suffix.lower(), open)(path, "rt", encoding="latin-1")
-    return stream
+    with open_bytes(path) as stream, TextIOWrapper(stream, encoding="latin-1") as text:
+        yield text
 
 
 @contextmanager
@@ -170,7 +184,7 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
     values = weights(graph)
     whole = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
     step = 1 << 16
-    for start in range(0, graph.m, step):
+    for start in track(range(0, graph.m, step), "blocks"):
         stop = min(start + step, graph.m)
         src = np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
         part = values[start:stop]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph import as_graph
+from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def betweenness(
     if affordable < chosen.size:
         again = np.random.default_rng(seed).choice(chosen, affordable, replace=False)
     due = np.zeros(edges.n)
-    for s in map(int, again):
+    for s in track(again.tolist(), "sources"):
         due += _dependencies(edges, s, weighted, endpoints)
     due *= scale
     off = np.abs(score - due) if again.size == chosen.size else due - score
@@ -107,7 +108,7 @@ def _betweenness_scale(n: int, sources: Array | None, normalized: bool, directed
 def _betweenness_sum(edges: Edges, score: Array, scale: Array, sources: Array, endpoints: bool) -> None:
     matrix = edges.matrix()
     inside = 0.0
-    for s in map(int, sources):
+    for s in track(sources.tolist(), "sources"):
         distance = _distances(matrix, s)
         reached = np.isfinite(distance)
         reached[s] = False
