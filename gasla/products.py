@@ -1,7 +1,8 @@
 """Sparse matrix times vector, and vector times sparse matrix, over any semiring.
 
 `mxv` reduces over the rows of the matrix, `vxm` over its columns; a semiring's functions are traced here, once for
-each combination of types, and `gasla.cpu.products` compiles them. The matrix may be rectangular.
+each combination of types, and `gasla.cpu.products` or `gasla.gpu.products` compiles them, after where the matrix is.
+The matrix may be rectangular.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import semirings
+from gasla.arrays import array_module, device_of
 from gasla.graph import Graph, _ids, _require_sparse, _values
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
 
 def mxv(
@@ -40,9 +42,10 @@ def mxv(
 
     Parameters
     ----------
-    A : SciPy sparse array or matrix, or Graph
+    A : SciPy or CuPy sparse array or matrix, or Graph
         Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
-        of a Graph without values are True.
+        of a Graph without values are True. Where it is, the product is computed, and all other arrays must be; the
+        offsets and indices of a matrix on the GPU are checked when they are first seen, and should stay as they are.
     x : (n,) array
     semiring : semirings.Semiring
         One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
@@ -109,7 +112,7 @@ def vxm(
     Parameters
     ----------
     x : (m,) array
-    A : SciPy sparse array or matrix, or Graph
+    A : SciPy or CuPy sparse array or matrix, or Graph
         Of shape (m, n). CSC is used as it is; other formats are converted at every call, but a Graph once.
     semiring, mask, complement, accum, out
         As for `mxv`; the product is ``multiply(x[k], A[k, j])``. A multiply of five values gets i = 0 (the only row
@@ -178,17 +181,20 @@ def _product(
         raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
     lists = _lists(A, by_column, ordered=not semiring.monoid.commutative)
     count = len(lists.indptr) - 1
-    x = _vector(x, lists.width, "row" if by_column else "column")
-    mask = _mask(mask, complement, count)
-    given = _given(out, accum, count)
+    xp = array_module(lists.indptr)
+    x = _vector(x, lists.width, "row" if by_column else "column", xp)
+    mask = _mask(mask, complement, count, xp)
+    given = _given(out, accum, count, xp)
     value_type = None if lists.values is None else lists.values.dtype
     merging = None if accum is None else (accum, tuple(array.dtype for array in given))
     terms = trace(semiring, by_column, value_type, x.dtype, merging)
-    outs = _outs(out, given, terms, count, mask is not None)
+    outs = _outs(out, given, terms, count, mask is not None, xp)
+    if xp is np:
+        from gasla.cpu import products as engine
+    else:
+        from gasla.gpu import products as engine  # type: ignore[no-redef]
 
-    from gasla.cpu import products as engine
-
-    work = tuple(o if o.flags.carray else o.copy() for o in outs)
+    work = tuple(o if _is_plain(o) else o.copy() for o in outs)
     x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
     if not engine.multiply(Lists(indptr, indices, values, lists.width), x, terms, mask, complement, work):
         raise _outside(lists, by_column)
@@ -238,7 +244,8 @@ def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
         raise ValueError(f"the matrix has shape {A.shape}; expected two dimensions")
     count, width = A.shape[::-1] if by_column else A.shape
     A = _in_format(A, "csc" if by_column else "csr")
-    indptr, indices = (np.ascontiguousarray(_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
+    contiguous = array_module(A).ascontiguousarray
+    indptr, indices = (contiguous(_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
     if len(indptr) != count + 1:
         raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
     return Lists(indptr, indices, _values(A.data, len(indices)), width)
@@ -256,6 +263,10 @@ def _in_format(A: Any, wanted: str) -> Any:
     """The matrix as CSR or CSC; unlike SciPy's own conversion, it leaves parallel entries apart."""
     if A.format == wanted:
         return A
+    if device_of(A) == "gpu":
+        from gasla.gpu import products
+
+        return products.in_format(A, wanted)
     if A.format == "coo":
         from scipy.sparse import coo_array
 
@@ -284,7 +295,7 @@ def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
             f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
             "expected offsets that ascend from 0 to the number of entries"
         )
-    wrong = ((indices < 0) | (indices >= lists.width))[: indptr[-1]]
+    wrong = ((indices < 0) | (indices >= lists.width))[: int(indptr[-1])]
     if wrong.any():
         e = int(wrong.argmax())
         return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {lists.width - 1}")
@@ -294,31 +305,39 @@ def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
 # --- the vectors -----------------------------------------------------------------------------------------------------
 
 
-def _vector(x: Any, length: int, what: str) -> Array:
+def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """`x` as a native contiguous array of one value for each row (column) of the matrix."""
-    x = np.asarray(x)
+    x = _array("x", x, xp)
     if x.dtype.name not in SCALAR_NAMES:
         raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")
     if x.shape != (length,):
         raise ValueError(f"x has shape {x.shape}; expected ({length},), one value for each {what} of the matrix")
-    return np.require(x, x.dtype.newbyteorder("="), ["C", "A"])
+    return np.require(x, x.dtype.newbyteorder("="), ["C", "A"]) if xp is np else xp.ascontiguousarray(x)
 
 
-def _mask(mask: Any, complement: bool, count: int) -> Array | None:
+def _array(name: str, x: Any, xp: Any) -> Array:
+    """`x` as an array beside the matrix; it does not cross from one device to the other unasked."""
+    if device_of(x) == "gpu" or (xp is not np and isinstance(x, np.ndarray)):
+        kinds = ("NumPy", "CuPy") if xp is np else ("CuPy", "NumPy")
+        raise TypeError(f"{name} is a {kinds[1]} array and the matrix is {kinds[0]}'s; expected both on one device")
+    return xp.asarray(x)
+
+
+def _mask(mask: Any, complement: bool, count: int, xp: Any) -> Array | None:
     """The mask as an array of bool."""
     if mask is None:
         if complement:
             raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
         return None
-    mask = np.asarray(mask)
+    mask = _array("mask", mask, xp)
     if mask.dtype.kind not in "biuf":
         raise TypeError(f"mask has type {mask.dtype}; expected bool, or numbers of which those not zero count as True")
     if mask.shape != (count,):
         raise ValueError(f"mask has shape {mask.shape}; expected ({count},), one value for each position of the result")
-    return np.ascontiguousarray(mask if mask.dtype.kind == "b" else mask != 0)
+    return xp.ascontiguousarray(mask if mask.dtype.kind == "b" else mask != 0)
 
 
-def _given(out: Any, accum: Any, count: int) -> tuple[Array, ...]:
+def _given(out: Any, accum: Any, count: int, xp: Any) -> tuple[Array, ...]:
     """The arrays given to write to."""
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
@@ -328,16 +347,18 @@ def _given(out: Any, accum: Any, count: int) -> tuple[Array, ...]:
         return ()
     given = out if isinstance(out, tuple) else (out,)
     for array in given:
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"out is of type {type(array).__name__}; expected a NumPy array")
+        if not isinstance(array, xp.ndarray):
+            found, kind = type(array), "NumPy" if xp is np else "CuPy"
+            name = f"{found.__module__}.{found.__name__}".removeprefix("builtins.")
+            raise TypeError(f"out is of type {name}; expected a {kind} array")
         if array.shape != (count,):
             raise ValueError(f"out has shape {array.shape}; expected ({count},)")
-        if not array.flags.writeable:
+        if xp is np and not array.flags.writeable:
             raise ValueError("out is read-only; expected an array that may be written to: pass a copy")
     return given
 
 
-def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: bool) -> tuple[Array, ...]:
+def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: bool, xp: Any) -> tuple[Array, ...]:
     """The arrays to write to, of the right types; new ones hold the identity where a mask may leave them alone."""
     types = parts(terms.type)
     if out is not None:
@@ -349,13 +370,18 @@ def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: 
             )
         return given
     if not masked:
-        return tuple(np.empty(count, kind) for kind in types)
+        return tuple(xp.empty(count, kind) for kind in types)
     identity = terms.monoid.identity(terms.type)
-    return tuple(np.full(count, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
+    return tuple(xp.full(count, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether kernels can write to it: one value beside the other, aligned."""
+    return bool(array.flags.carray if isinstance(array, np.ndarray) else array.flags.c_contiguous)
 
 
 def _apart(array: Array | None, outs: tuple[Array, ...]) -> Any:
     """A copy of an input that shares memory with an output; else the input itself."""
-    if array is not None and any(np.may_share_memory(array, o) for o in outs):
+    if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array

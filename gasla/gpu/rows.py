@@ -7,6 +7,7 @@ checked once and not at every use: its offsets and indices should not be written
 
 from __future__ import annotations
 
+import functools
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -108,8 +109,19 @@ class Plan:
         """Of a plain launch of THREADS threads."""
         return max(1, -(-self.warps * 32 // THREADS))
 
+    @property
+    def blocks_of_cut_rows(self) -> int:
+        """The same for `reduce_cut_rows`."""
+        return -(-self.cut * 32 // THREADS)
+
+    def partials(self, value_size: int) -> Any:
+        """Room for the values of pieces, of so many bytes each, to be held until the launches; None if none is cut."""
+        import cupy
+
+        return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
+
     def argument(self, partials: Any = None) -> Any:
-        """The struct `gasla::Rows`, for a launch. `partials`: an array for `pieces` values, needed if rows are cut."""
+        """The struct `gasla::Rows` for a launch."""
         if partials is None:
             return self.struct
         struct = self.struct.copy()
@@ -207,14 +219,20 @@ def _source(indptr: Any, indices: Any) -> str:
     return SOURCE.format(offset=CTYPES[indptr.dtype.name], vertex=CTYPES[indices.dtype.name])
 
 
-_kernels: dict[tuple[str, str], Kernel] = {}
+def device() -> int:
+    """The number of the current device."""
+    import cupy
+
+    return int(cupy.cuda.runtime.getDevice())
 
 
 def _kernel(source: str, function: str) -> Kernel:
-    key = source, function
-    if key not in _kernels:
-        _kernels[key] = Kernel(source, function, THREADS)
-    return _kernels[key]
+    return _kernel_on(source, function, device())
+
+
+@functools.cache
+def _kernel_on(source: str, function: str, device: int) -> Kernel:
+    return Kernel(source, function, THREADS)
 
 
 def _blocks(items: int) -> int:

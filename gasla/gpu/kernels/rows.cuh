@@ -51,16 +51,34 @@ template <class offset_t> struct Position {
 
 // A read that won't be repeated needs no place in the L1 cache, which is then free for what will be.
 template <class T> __device__ __forceinline__ T read_once(const T* address) {
-    if constexpr (sizeof(T) == 4) {
-        u32 bits;
-        asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(address));
+    if constexpr (sizeof(T) == 1) {
+        unsigned short bits;
+        asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(bits) : "l"(address));
+        const unsigned char byte = (unsigned char)bits;
+        return *reinterpret_cast<const T*>(&byte);
+    } else if constexpr (sizeof(T) == 2) {
+        unsigned short bits;
+        asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(address));
         return *reinterpret_cast<T*>(&bits);
-    } else if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
-        u64 bits;
-        asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(address));
+    } else if constexpr (sizeof(T) == 4) {
+        u32 bits;
+        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(address));
         return *reinterpret_cast<T*>(&bits);
     } else {
-        return *address;
+        static_assert(sizeof(T) == 8, "a scalar");
+        u64 bits;
+        asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(address));
+        return *reinterpret_cast<T*>(&bits);
+    }
+}
+
+// A read of what no kernel writes while this one runs.
+template <class T> __device__ __forceinline__ T read_only(const T* address) {
+    if constexpr (sizeof(T) == 1) {
+        const unsigned char bits = __ldg(reinterpret_cast<const unsigned char*>(address));
+        return *reinterpret_cast<const T*>(&bits);
+    } else {
+        return __ldg(address);
     }
 }
 

@@ -1,0 +1,229 @@
+"""The kernels of a product over a semiring: prints them for the types at hand, compiles them, and launches them.
+
+A row is reduced as kernels/rows.cuh does all rows. Nothing waits for the GPU, but that a matrix is checked and measured
+when its arrays are first seen.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.gpu import lists as neighbour_lists
+from gasla.gpu import rows
+from gasla.gpu.compile import Kernel
+from gasla.products import Array, Lists, Terms, _find_outside, parts
+from semirings import Symbol, TupleType
+from semirings.printers import cuda as printer
+
+STREAMED = 8  # lanes a row from which an entry is read by one thread at one time only, so that caching it is no use
+
+TEMPLATE = """// A product over the semiring {name}
+#include "rows.cuh"
+
+{prelude}
+{functions}
+using namespace gasla;
+typedef {offset} offset_t;
+typedef {vertex} vertex_t;
+typedef {row} row_t;
+typedef Position<offset_t>::type position_t;
+
+struct Product {{
+    typedef {value} value_t;
+    static constexpr bool ordered = {ordered}, first_only = {first_only}, has_terminal = {has_terminal};
+{members}
+
+    __device__ __forceinline__ value_t identity() const {{ return {identity}; }}
+    __device__ __forceinline__ value_t combine(const value_t& a, const value_t& b) const {{ return combine_(a, b); }}
+    __device__ __forceinline__ bool is_terminal(const value_t& x) const {{ return {is_terminal}; }}
+    __device__ __forceinline__ bool wanted(row_t row) const {{ return {wanted}; }}
+    __device__ __forceinline__ value_t term(row_t row, position_t at) const {{
+{term}
+    }}
+    __device__ __forceinline__ void finish(row_t row, const value_t& total) const {{
+{finish}
+    }}
+}};
+
+extern "C" __global__ void __launch_bounds__({threads}) product_of_rows(Rows<offset_t> rows{parameters}) {{
+    Product product{{{arguments}}};
+    reduce_rows<{lanes}, row_t>(rows, product);
+}}
+extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows<offset_t> rows{parameters}) {{
+    Product product{{{arguments}}};
+    reduce_cut_rows<row_t>(rows, product);
+}}
+"""
+
+
+class Shape(NamedTuple):
+    """What a kernel depends on besides the terms."""
+
+    masked: bool
+    offset: str  # names of types
+    vertex: str
+    row: str
+    lanes: int
+
+
+def multiply(lists: Lists, x: Array, terms: Terms, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
+    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
+    plan = rows.plan(lists.indptr, lists.indices)
+    facts = plan.facts
+    reads_index = terms.reads("x") or terms.reads("other")
+    if not facts.offsets_fit or (reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+        return False
+    if facts.rows == 0:
+        return True
+    shape = Shape(mask is not None, lists.indptr.dtype.name, lists.indices.dtype.name, plan.row_type, plan.lanes)
+    product, of_cut_rows, value_size = kernels(terms, shape, rows.device())
+    given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
+    arguments = [given[name] for name, _ in _inputs(terms, shape)]
+    partials = plan.partials(value_size)
+    argument = plan.argument(partials)
+    product.plain(plan.blocks, argument, *arguments, *outs)
+    if plan.cut and not is_any(terms):
+        of_cut_rows.plain(plan.blocks_of_cut_rows, argument, *arguments, *outs)
+    return True
+
+
+@functools.lru_cache(maxsize=1024)
+def kernels(terms: Terms, shape: Shape, device: int) -> tuple[Kernel, Kernel, int]:
+    """The two kernels of a product on a device, compiled, and the bytes of a value."""
+    text = source(terms, shape)
+    names = "product_of_rows", "product_of_cut_rows"
+    first, second = (Kernel(text, name, rows.THREADS) for name in names)
+    return first, second, size_of(terms.type)
+
+
+def source(terms: Terms, shape: Shape) -> str:
+    """The text of the kernels."""
+    kinds = dict(_inputs(terms, shape)) | {f"y{p}": f"{printer.ctype(t)}*" for p, t in _outputs(terms)}
+    terminal = None if is_any(terms) or isinstance(terms.type, TupleType) else terms.monoid.terminal(terms.type)
+    return TEMPLATE.format(
+        name=ascii(terms.name),
+        prelude=printer.PRELUDE,
+        functions="\n".join(_functions(terms)),
+        offset=rows.CTYPES[shape.offset],
+        vertex=rows.CTYPES[shape.vertex],
+        row=shape.row,
+        value=printer.ctype(terms.type),
+        ordered=_flag(not terms.monoid.commutative),
+        first_only=_flag(is_any(terms)),
+        has_terminal=_flag(terminal is not None),
+        members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
+        identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
+        is_terminal="false" if terminal is None else f"x == {printer.literal(terminal, terms.type)}",
+        wanted="read_only(mask + row) != complement" if shape.masked else "true",
+        term="\n".join(f"        {line}" for line in _term(terms, shape)),
+        finish="\n".join(f"        {line}" for line in _finish(terms)),
+        threads=rows.THREADS,
+        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
+        arguments=", ".join(kinds),
+        lanes=shape.lanes,
+    )
+
+
+def is_any(terms: Terms) -> bool:
+    """Whether any entry of a row will do."""
+    return terms.monoid.terminal(terms.type) is semirings.ANY
+
+
+def size_of(kind: Any) -> int:
+    """At least the bytes of the C++ struct of this type."""
+    return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
+
+
+def _inputs(terms: Terms, shape: Shape) -> list[tuple[str, str]]:
+    """Names and C++ types of what the kernels read."""
+    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    found = [("values", kinds["value"])] if "value" in kinds else []
+    found += [("x", kinds["x"])] if "x" in kinds else []
+    found += [("indices", "const vertex_t*")] if "x" in kinds or "other" in kinds else []
+    return [*found, ("mask", "const bool*"), ("complement", "bool")] if shape.masked else found
+
+
+def _outputs(terms: Terms) -> list[tuple[int, Any]]:
+    """The types of the output arrays, numbered."""
+    return list(enumerate(parts(terms.out_type)))
+
+
+def _functions(terms: Terms) -> list[str]:
+    """What a person wrote, printed: the product of two values, how two products combine, how a result is merged."""
+    a, b = Symbol("a", terms.type), Symbol("b", terms.type)
+    found = [
+        printer.function("product_", terms.symbols, terms.product),
+        printer.function("combine_", [a, b], semirings.as_expr(terms.monoid.combine(a, b))),
+    ]
+    if terms.merged is not None:
+        old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
+        found.append(printer.function("merge_", [old, new], terms.merged))
+    return found
+
+
+def _term(terms: Terms, shape: Shape) -> list[str]:
+    """The product of the entry at a position."""
+    read = "read_once" if shape.lanes >= STREAMED else "read_only"
+    lines = []
+    if terms.reads("x") or terms.reads("other"):
+        lines.append(f"const vertex_t other = {read}(indices + at);")
+    found = {"value": f"{read}(values + at)", "x": "read_only(x + other)"}
+    found |= {"row": "(long long)row", "other": "(long long)other"}
+    return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
+
+
+def _finish(terms: Terms) -> list[str]:
+    """Write a row's total, or what it comes to with the value there."""
+    names = [f"y{p}[row]" for p, _ in _outputs(terms)]
+    is_tuple = isinstance(terms.type, TupleType)
+    items = [f"result.item{p}" for p in range(len(names))] if is_tuple else ["result"]
+    stores = [f"{name} = {item};" for name, item in zip(names, items)]
+    if terms.merged is None:
+        return ["const value_t& result = total;", *stores]
+    old = f"{printer.ctype(terms.out_type)}{{{', '.join(names)}}}" if is_tuple else names[0]
+    return [f"const auto result = merge_({old}, total);", *stores]
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+# --- other formats ---------------------------------------------------------------------------------------------------
+
+
+class Compressed(NamedTuple):
+    """A matrix by rows or by columns."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+    shape: tuple[int, int]
+
+
+def in_format(A: Any, wanted: str) -> Any:
+    """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
+    if A.format not in ("coo", "csr", "csc"):
+        A = A.tocsr()
+        if A.format == wanted:
+            return A
+    if A.format == "coo":
+        ends = A.row, A.col
+    else:
+        by_column = A.format == "csc"
+        if error := _find_outside(Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1]), by_column):
+            raise error
+        owners, indices = neighbour_lists.owners(A.indptr, A.indices), A.indices[: len(A.data)]
+        ends = (indices, owners) if by_column else (owners, indices)
+    keys, others = ends if wanted == "csr" else ends[::-1]
+    count = A.shape[0 if wanted == "csr" else 1]
+    indptr, indices, order = neighbour_lists.group(keys, others, count)
+    if int(indptr[-1]) != len(keys):
+        line = "row" if wanted == "csr" else "column"
+        raise ValueError(
+            f"the matrix has entries outside its shape {A.shape}; expected each {line} from 0 to {count - 1}"
+        )
+    return Compressed(indptr, indices, A.data[order], A.shape)
