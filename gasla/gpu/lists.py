@@ -5,8 +5,9 @@ the position or the other end, and CuPy sorts such keys by radix. Only operation
 same functions run on NumPy arrays, which is how they are tested where there is no GPU.
 
 Memory: keys take 8 bytes an edge and their sort as much again. A build therefore needs at most 16 bytes an edge besides
-its input and, with the 4 bytes an edge of owners, up to 20; ``is_symmetric`` of lists that do not ascend needs 24. It
-moves about 150 bytes an edge, most of them in the sort (eight passes that read and write the keys).
+its input and, with the 4 bytes an edge of owners, up to 20; ``is_symmetric`` of lists that do not ascend needs 24, and
+``Graph.both``, whose lists have two entries an edge, 48. A build moves about 200 bytes an edge, most of them in the
+sort, whose eight passes read and write the keys. With int64 ids (2**31 vertices and more) the owners take 8 bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def owners(indptr: Array, indices: Array) -> Array:
 
 def count_ids(ids: Array, n: int) -> Array:
     """How often each id occurs."""
-    return array_module(ids).bincount(ids, minlength=n)
+    xp = array_module(ids)
+    counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)  # types with atomics
+    xp.add.at(counts, ids, 1)  # CuPy's bincount may take many bytes a vertex and block
+    return counts
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
