@@ -116,6 +116,11 @@ def ny_roads() -> csr_array:
 def great_circle(latitude: Any, longitude: Any, other_latitude: Any, other_longitude: Any) -> Any:
     """Return the kilometres between places given in degrees, along the surface of a spherical Earth (haversine).
 
+    Parameters
+    ----------
+    latitude, longitude, other_latitude, other_longitude : number or array
+        North and east are positive.
+
     Examples
     --------
     >>> round(float(great_circle(51.5, 0, 40.7, -74)))

@@ -65,6 +65,12 @@ def kron(scale: int) -> csr_array:
 def uniform(scale: int, edge_factor: int = 16) -> csr_array:
     """Return ``2**scale`` vertices and uniformly drawn edges, `edge_factor` a vertex (an Erdos-Renyi graph, nearly).
 
+    Parameters
+    ----------
+    scale : int
+    edge_factor : int
+        As for `rmat`.
+
     Examples
     --------
     >>> uniform(8).nnz
@@ -122,7 +128,7 @@ def fingerprint(A: Any) -> str:
 
 
 def sources(A: Any, count: int = 8) -> list[int]:
-    """Return `count` vertices of the largest weak component, the first in the order of a hash of their ids.
+    """Return `count` vertices of the largest weak component of `A`, the first in the order of a hash of their ids.
 
     Examples
     --------

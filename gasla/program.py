@@ -87,12 +87,41 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
 
 
 def edge(dtype: Any, init: Any = None) -> Any:
-    """Declare a field of the edges: the matrix's values, or with `init` a state that `scatter` may write."""
+    """Declare a field of the edges: the matrix's values, or a state that `scatter` may write.
+
+    Parameters
+    ----------
+    dtype : dtype-like, or (dtype, (k,))
+        Type of the field. The matrix's values are converted to it where no information can be lost.
+    init : number, optional
+        What a state holds at the start; without it the field is the matrix's values.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> class Flow(gasla.VertexProgram):
+    ...     capacity = gasla.edge(np.float32)
+    ...     flow = gasla.edge(np.float32, init=0)
+    """
     return EdgeField(dtype, init)
 
 
 def parameter(dtype: Any, default: Any) -> Any:
-    """Declare a number that a run may set: `Program(name=value)`."""
+    """Declare a number that a run may set: `Program(name=value)`.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    default : number
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> class Decay(gasla.VertexProgram):
+    ...     rate = gasla.parameter(np.float64, 0.5)
+    >>> Decay(rate=0.9).values
+    {'rate': 0.9}
+    """
     return Parameter(dtype, default)
 
 
@@ -101,6 +130,22 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
 
     Within the program `self.name` is what the last iteration gave. Before the first it is the reduction over all
     vertices of the initial state, with before and after the same.
+
+    Parameters
+    ----------
+    monoid : semirings.Monoid
+        What reduces the values of all vertices.
+    dtype : dtype-like
+        Type of the result.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> class Settling(gasla.VertexProgram):
+    ...     level = gasla.vertex(np.float64)
+    ...     @gasla.aggregate(semirings.plus)
+    ...     def change(self, before, after): return abs(after.level - before.level)
+    ...     def stop(self): return self.change < 1e-6
     """
     return lambda function: Aggregate(monoid, dtype, function)
 

@@ -88,6 +88,15 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
         Gives how many are done, and of how many; of 0 if nobody knows. Called from another thread.
     unit : str
         What is counted, in the plural.
+
+    Examples
+    --------
+    >>> import time
+    >>> done = 0
+    >>> with bar("waiting"):
+    ...     follow(lambda: (done, 3), "hundredths of a second")
+    ...     for done in range(3):
+    ...         time.sleep(0.01)
     """
     shown = _open.get()
     if shown is not None and not shown.is_held:
@@ -96,6 +105,12 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
 
 def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
     """Go through items; an open bar shows how many are done, and nothing of what is counted inside the loop.
+
+    Parameters
+    ----------
+    items : sequence
+    unit : str
+        What they are, in the plural.
 
     Examples
     --------

@@ -141,6 +141,12 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     -------
     EdgeFrontier
         Edge ids, sources and destinations, in the order of the frontier.
+
+    Examples
+    --------
+    >>> edges = expand(Graph.from_edges([0, 0, 1], [1, 2, 3]), [0, 1])
+    >>> edges.src, edges.dst
+    (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
     ids = as_frontier(graph.n, frontier).ids
@@ -158,7 +164,19 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
 
 
 def contract(on: State | Graph, edges: EdgeFrontier) -> Frontier:
-    """The destinations of edges, each once, in ascending order; with a State, those that `mask` admits."""
+    """The destinations of edges, each once, in ascending order; with a State, those that `mask` admits.
+
+    Parameters
+    ----------
+    on : State or Graph
+    edges : EdgeFrontier
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> contract(graph, expand(graph, [0, 1])).ids
+    array([1, 2])
+    """
     mask = np.zeros(edges.n, bool)
     mask[edges.dst] = True
     if isinstance(on, State) and "mask" in on.has:
@@ -181,6 +199,13 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     -------
     array, or tuple of arrays
         One value a receiver, in the order of `receivers.ids`.
+
+    Examples
+    --------
+    >>> from gasla.algorithms.bfs import Parents
+    >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
+    >>> gather(state, [1, 2], [0, 1])
+    array([0, 1], dtype=int32)
     """
     who, bound = as_frontier(state.graph.n, receivers), state._bound
     if bound.plan.keeps_active:
@@ -193,7 +218,24 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
 
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
-    """Apply to each receiver what it gathered; returns those that are active from then on."""
+    """Apply to each receiver what it gathered; returns those that are active from then on.
+
+    Parameters
+    ----------
+    state : State
+    receivers : Frontier, ids, or mask
+    gathered : array, or tuple of arrays
+        As from `gather`; left out for a program that gathers nothing.
+
+    Examples
+    --------
+    >>> from gasla.algorithms.bfs import Parents
+    >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
+    >>> apply(state, [1], np.array([0])).ids
+    array([1])
+    >>> state.parent
+    array([-1,  0, -1], dtype=int32)
+    """
     who, bound = as_frontier(state.graph.n, receivers), state._bound
     parts = gathered if bound.plan.is_tuple else (gathered,) if bound.plan.gathers else ()
     for (name, _), part in zip(bound.plan.components, parts, strict=True):
@@ -204,13 +246,48 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
 
 def scatter(state: State, frontier: Any) -> None:
-    """Write to the out-edges of a frontier what the program's `scatter` returns."""
+    """Write to the out-edges of a frontier what the program's `scatter` returns.
+
+    Parameters
+    ----------
+    state : State
+    frontier : Frontier, ids, or mask
+
+    Examples
+    --------
+    >>> import gasla
+    >>> class Send(gasla.VertexProgram):
+    ...     load = gasla.vertex(np.float64, init=3)
+    ...     sent = gasla.edge(np.float64, init=0)
+    ...     def scatter(self, src, dst, edge): return {"sent": src.load}
+    >>> state = start(Send, Graph.from_edges([0, 1], [1, 2]))
+    >>> scatter(state, [1])
+    >>> state.sent
+    array([0., 3.])
+    """
     _require(state, "scatter")
     state.run_stage("scatter", as_frontier(state.graph.n, frontier))
 
 
 def post_apply(state: State, receivers: Any) -> None:
-    """Change the receivers' fields as the program's `post_apply` says."""
+    """Change the receivers' fields as the program's `post_apply` says.
+
+    Parameters
+    ----------
+    state : State
+    receivers : Frontier, ids, or mask
+
+    Examples
+    --------
+    >>> import gasla
+    >>> class Halve(gasla.VertexProgram):
+    ...     load = gasla.vertex(np.float64, init=3)
+    ...     def post_apply(self, vertex): return {"load": vertex.load / 2}
+    >>> state = start(Halve, Graph.from_edges([0, 1], [1, 2]))
+    >>> post_apply(state, [1])
+    >>> state.load
+    array([3. , 1.5, 3. ])
+    """
     _require(state, "post_apply")
     state.run_stage("post_apply", as_frontier(state.graph.n, receivers))
 

@@ -221,7 +221,7 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
 
 def constant(value: Any, type: Any = None) -> Expr:
     """
-    A constant: of its own type, or cast to `type`.
+    The constant `value`: of its own type, or cast to `type`.
 
     Examples
     --------
@@ -240,6 +240,11 @@ def as_expr(value: Any) -> Expr:
     A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
 
     A Python tuple becomes a tuple value (a NamedTuple keeps its names), a one-dimensional NumPy array a vector.
+
+    Examples
+    --------
+    >>> as_expr(2.5), as_expr(np.array([1, 2]))
+    (<2.5: float64>, <vector(1, 2): int64[2]>)
     """
     if isinstance(value, Expr):
         return value

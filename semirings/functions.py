@@ -89,7 +89,7 @@ def is_tuple(value: Any) -> bool:
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
-    `a` where the condition holds, else `b`: what stands for a Python ``if``.
+    `a` where `condition` holds, else `b`: what stands for a Python ``if``.
 
     Both `a` and `b` are computed. They may be tuples, chosen item by item.
 
@@ -176,7 +176,14 @@ def _cast_arrays(value: Any, target: Type) -> Any:
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """`x`, but at least `low` and at most `high`; NaN stays NaN."""
+    """
+    `x`, but at least `low` and at most `high`; NaN stays NaN.
+
+    Examples
+    --------
+    >>> clip(np.array([-3, 5, 12]), 0, 10)
+    array([ 0,  5, 10])
+    """
     return np.minimum(np.maximum(x, low), high)
 
 

@@ -274,7 +274,7 @@ def _arity(function: Callable[..., Any]) -> int:
 
 def is_absorbing(result: Expr, old: Symbol, gathered: Symbol, monoid: Monoid) -> bool:
     """
-    Whether `result` is the monoid's combination of `old` and `gathered`, read off its structure.
+    Whether `result` is the combination of `old` and `gathered` by `monoid`, read off its structure.
 
     Either order of the operands counts, and for min and max the spelling with `where`.
 

@@ -1,11 +1,19 @@
 """The user guide runs as it is printed, its remarks are true, and the examples run."""
 
+import inspect
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+
+import gasla
+import semirings
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,3 +47,37 @@ def test_examples_run(
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+PUBLIC = [gasla, gasla.datasets, gasla.io, gasla.progress, gasla.stages, gasla.verify, semirings]
+
+
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_public_names_are_documented(module: ModuleType) -> None:
+    """Everything says what it is; a function also names its parameters, if several, and shows an example."""
+    for name in module.__all__:
+        thing = getattr(module, name)
+        assert is_documented(thing), name
+        for part, method in vars(thing).items() if inspect.isclass(thing) else ():
+            assert part.startswith("_") or not inspect.isfunction(method) or method.__doc__, (name, part)
+        if inspect.isfunction(thing):
+            doc = inspect.getdoc(thing) or ""
+            text, _, examples = doc.partition("Examples\n--------\n")
+            parameters = inspect.signature(thing).parameters
+            assert len(parameters) == 1 or all(re.search(rf"\b{word}\b", text) for word in parameters), name
+            assert examples.startswith(">>> ") or "\n>>> " in examples, name
+
+
+def is_documented(thing: Any) -> bool:
+    """Whether it has text of its own, if it is something that can."""
+    return bool(thing.__doc__) or not (isinstance(thing, type | ModuleType) or inspect.isfunction(thing))
+
+
+def test_the_reference_is_made_as_told(tmp_path: Path) -> None:
+    pytest.importorskip("pdoc")
+    told = re.search(r"`pdoc (.*) -o build/api (.*)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert told is not None
+    command = [sys.executable, "-m", "pdoc", *told[1].split(), "-o", str(tmp_path), *told[2].split()]
+    subprocess.run(command, check=True, capture_output=True)
+    page = (tmp_path / "gasla.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in page for name in gasla.__all__ if not isinstance(getattr(gasla, name), ModuleType))

@@ -69,7 +69,15 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at the root of its tree, in place."""
+    """Point every vertex at the root of its tree, in place.
+
+    Examples
+    --------
+    >>> parents = np.array([0, 0, 1, 2])
+    >>> compress(parents)
+    >>> parents
+    array([0, 0, 0, 0])
+    """
     run(_compress, len(parents), parents, _block(len(parents)))
 
 

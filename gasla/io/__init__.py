@@ -93,7 +93,7 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """Return the format of a file: the one given, or the one that its name tells.
+    """Return the format of a file: `format` if it is given, or what the name of `path` tells.
 
     Examples
     --------
