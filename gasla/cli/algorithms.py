@@ -22,17 +22,19 @@ class Algorithm:
 
     name: ClassVar[str]
     help: ClassVar[str]
+    function: ClassVar[str]  # its name in gasla
+    parameters: ClassVar[tuple[str, ...]] = ()  # of the function, that are options of the same names
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Options of this algorithm alone."""
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        """What the options ask the algorithm for."""
-        return {}
+        """What the options ask the function for."""
+        return {name: getattr(options, name) for name in self.parameters}
 
     def run(self, graph: Any, **arguments: Any) -> Any:
         """Compute the answer."""
-        raise NotImplementedError
+        return getattr(gasla, self.function)(graph, **arguments)
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         """Raise `verify.VerificationError` if the answer is wrong."""
@@ -55,38 +57,37 @@ class Algorithm:
         return int(graph.m)
 
 
-def _add_source(parser: ArgumentParser) -> None:
-    parser.add_argument("--source", metavar="VERTEX", help="where to start (default: the vertex of most out-edges)")
-    parser.add_argument("--parents", action="store_true", help="also find each vertex's predecessor")
+class Search(Algorithm):
+    """A search from one vertex."""
 
+    def add_options(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--source", metavar="VERTEX", help="where to start (default: the vertex of most out-edges)")
+        parser.add_argument("--parents", action="store_true", help="also find each vertex's predecessor")
 
-def _source(graph: Named, options: Namespace) -> int:
-    if options.source is not None:
-        return graph.vertex(options.source)
-    if graph.graph.n == 0:
-        raise ValueError("a graph without vertices has no source")
-    return int(np.argmax(graph.graph.out_degrees))
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        if options.source is not None:
+            source = graph.vertex(options.source)
+        elif graph.graph.n:
+            source = int(np.argmax(graph.graph.out_degrees))
+        else:
+            raise ValueError("a graph without vertices has no source")
+        return {**super().arguments(graph, options), "source": source}
 
 
 def _edges_from(graph: Any, reached: Array) -> int:
     return int(graph.out_degrees[reached].sum(dtype=np.int64))
 
 
-class Bfs(Algorithm):
+class Bfs(Search):
     """Breadth-first search."""
 
-    name = "bfs"
+    name = function = "bfs"
     help = "how many edges each vertex is away from a source"
+    parameters = ("parents", "max_depth")
 
     def add_options(self, parser: ArgumentParser) -> None:
-        _add_source(parser)
+        super().add_options(parser)
         parser.add_argument("--max-depth", type=int, metavar="N", help="go no further than this")
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        return {"source": _source(graph, options), "parents": options.parents, "max_depth": options.max_depth}
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.bfs(graph, **arguments)
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         levels, parents = _pair(answer)
@@ -109,21 +110,16 @@ class Bfs(Algorithm):
         return _edges_from(graph, _pair(answer)[0] >= 0)
 
 
-class Sssp(Algorithm):
+class Sssp(Search):
     """Single-source shortest paths."""
 
-    name = "sssp"
+    name = function = "sssp"
     help = "how far each vertex is from a source, edges having lengths"
+    parameters = ("parents", "delta")
 
     def add_options(self, parser: ArgumentParser) -> None:
-        _add_source(parser)
+        super().add_options(parser)
         parser.add_argument("--delta", type=float, metavar="X", help="width of a bucket (default: from the weights)")
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        return {"source": _source(graph, options), "parents": options.parents, "delta": options.delta}
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.sssp(graph, **arguments)
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         verify.sssp(graph, arguments["source"], *_pair(answer))
@@ -148,21 +144,15 @@ class Sssp(Algorithm):
 class PageRank(Algorithm):
     """PageRank."""
 
-    name = "pagerank"
+    name = function = "pagerank"
     help = "how important each vertex is by the importance of those that lead to it"
+    parameters = ("alpha", "tol", "max_iter", "weighted")
 
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--alpha", type=float, default=0.85, metavar="X", help="damping (default: 0.85)")
         parser.add_argument("--tol", type=float, default=1e-6, metavar="X", help="L1 tolerance (default: 1e-6)")
         parser.add_argument("--max-iter", type=int, default=100, metavar="N", help="iterations at most (default: 100)")
-        parser.add_argument("--unweighted", action="store_true", help="all edges count the same")
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        weighted = not options.unweighted
-        return {"alpha": options.alpha, "tol": options.tol, "max_iter": options.max_iter, "weighted": weighted}
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.pagerank(graph, **arguments)
+        parser.add_argument("--unweighted", dest="weighted", action="store_false", help="all edges count the same")
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         del arguments["max_iter"]
@@ -185,9 +175,7 @@ class Components(Algorithm):
 
     name = "components"
     help = "which vertices hang together, whatever the direction of edges"
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.connected_components(graph)
+    function = "connected_components"
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         verify.components(graph, answer.labels, answer.count)
@@ -208,9 +196,10 @@ class Triangles(Algorithm):
 
     name = "triangles"
     help = "how many triangles there are, and through each vertex; direction is ignored"
+    function = "triangle_count"
 
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.triangle_count(graph, per_vertex=True)
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        return {"per_vertex": True}
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         verify.triangles(graph, answer.total, answer.per_vertex)
@@ -228,6 +217,8 @@ class Betweenness(Algorithm):
 
     name = "betweenness"
     help = "which part of all shortest paths runs through each vertex"
+    function = "betweenness_centrality"
+    parameters = ("weighted",)
 
     def add_options(self, parser: ArgumentParser) -> None:
         some = parser.add_mutually_exclusive_group()
@@ -244,10 +235,7 @@ class Betweenness(Algorithm):
             if not 0 < options.k <= graph.graph.n:
                 raise ValueError(f"-k {options.k}: expected a number from 1 to {graph.graph.n}, the vertices there are")
             sources = np.random.default_rng(options.seed).choice(graph.graph.n, options.k, replace=False)
-        return {"sources": sources, "weighted": options.weighted}
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        return gasla.betweenness_centrality(graph, **arguments)
+        return {**super().arguments(graph, options), "sources": sources}
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         verify.betweenness(graph, answer, **arguments)
