@@ -354,6 +354,17 @@ def test_refused(call: Callable[[], Any], error: type[Exception], message: str) 
         call()
 
 
+@pytest.mark.parametrize("wrong", [-1, 100, 2**31 - 1, -(2**31)])
+def test_an_index_outside_is_found_anywhere_in_a_long_row(wrong: int) -> None:
+    for place in range(100):
+        indices = np.arange(100, dtype=np.int32)
+        indices[place] = wrong
+        A = csr_array((np.ones(100), np.arange(100, dtype=np.int32), np.array([0, 100])), shape=(1, 100))
+        A.indices = indices
+        with pytest.raises(ValueError, match=f"entry {place} of the matrix is in column {wrong}; expected 0 to 99"):
+            gasla.mxv(A, np.ones(100))
+
+
 def test_a_multiply_must_give_numbers() -> None:
     pairs = Semiring(semirings.plus, lambda x, y: semirings.vector(x, y), name="pairs")
     with pytest.raises(TypeError, match=r"pairs multiplies to float64\[2\]; expected a number"):
