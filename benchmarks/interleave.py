@@ -1,8 +1,13 @@
-"""Timing in turns: every contestant once a round, so that a machine whose speed wanders is equally unfair to all."""
+"""Timing in turns: every contestant once a round, so that a machine whose speed wanders is equally unfair to all.
+
+Each round has an order of its own: who comes after whom matters, since memory that one call gives back is there for
+the next, or has to be asked of the system anew.
+"""
 
 from __future__ import annotations
 
 import gc
+import random
 import time
 from collections.abc import Callable, Mapping
 
@@ -28,18 +33,19 @@ def interleaved(
     """
     names = list(contestants)
     seconds: dict[str, list[float]] = {name: [] for name in names}
+    shuffle = random.Random(1).shuffle
     end = time.perf_counter() + budget
     gc.collect()
     gc.disable()
     try:
         for number in range(rounds):
-            shift = number % len(names)
-            for name in names[shift:] + names[:shift]:
+            for name in names:
                 time.sleep(PAUSE)
                 seconds[name].append(_time(contestants[name], number))
             last = {name: seconds[name][-1] for name in names if name not in keep}
             limit = HOPELESS * min(last.values(), default=0)
             names = [name for name in names if name in keep or last[name] <= limit]
+            shuffle(names)
             if time.perf_counter() > end:
                 break
     finally:
