@@ -17,6 +17,9 @@ SEMIRINGS = {
     "min_plus": semirings.min_plus,
     "max_times": semirings.max_times,
     "min_max": semirings.min_max,
+    "and_or": semirings.and_or,
+    "xor_and": semirings.xor_and,
+    "logaddexp_plus": semirings.logaddexp_plus,
     "user's own": WIDEST,
 }
 
@@ -44,6 +47,9 @@ def wrong(graph: BenchmarkGraph, calls: dict[str, Callable[[int], np.ndarray]]) 
         "min_plus": (np.minimum, A.data + gathered),
         "max_times": (np.maximum, A.data * gathered),
         "min_max": (np.minimum, np.maximum(A.data, gathered)),
+        "and_or": (np.logical_and, (A.data != 0) | (gathered != 0)),
+        "xor_and": (np.logical_xor, (A.data != 0) & (gathered != 0)),
+        "logaddexp_plus": (np.logaddexp, A.data + gathered),
         "user's own": (np.maximum, np.minimum(A.data, gathered)),
     }
     notes = {}
