@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.engine import Bound
-from gasla.cpu.intersect import intersect
-from gasla.cpu.link import compress, hook, link, number
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Graph, as_graph
+from gasla.intersect import intersect
+from gasla.link import compress, hook, link, number
 from gasla.program import Record, VertexProgram
 
 __all__ = [

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.cpu.link import compress, hook, likely_largest, link, number
 from gasla.graph import as_graph
+from gasla.link import compress, hook, likely_largest, link, number
 
 
 class ComponentsResult(NamedTuple):
@@ -31,7 +31,7 @@ def connected_components(graph: Any) -> ComponentsResult:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
+    graph : Graph, or SciPy or CuPy sparse array
         Edges join their ends whichever way they point.
 
     Returns
@@ -48,6 +48,10 @@ def connected_components(graph: Any) -> ComponentsResult:
     ComponentsResult(count=3, labels=array([0, 1, 0, 1, 1, 2], dtype=int32))
     """
     graph = as_graph(graph)
+    if graph.device == "gpu":
+        from gasla.gpu.link import connected_components as in_one_launch
+
+        return ComponentsResult(*in_one_launch(graph))
     parents = hook(graph)
     if graph.n:
         link(graph, parents, first=1, last=2)

@@ -1,0 +1,178 @@
+"""The stages of ``gasla.cpu.link`` on the GPU, with the same signatures, and all of connected components in one launch.
+
+What is launched together shares a few counters, which every kernel leaves at zero. They are kept for each thread and
+stream, so that launches that may run at the same time never share them.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.compile import Kernel
+from gasla.graph import Graph
+
+Array = Any  # CuPy's
+
+_THREADS = 512
+_BLOCKS = 4  # a multiprocessor: whoever follows paths waits for memory, so all places are taken
+_SLICE = 2048  # as in link.cuh: longer lists are cut up
+_C_TYPES = {4: "int", 8: "long long"}
+
+
+def source(vertex_size: int, offset_size: int) -> str:
+    """CUDA source of all kernels, for ids and offsets of so many bytes."""
+    return (
+        f"typedef {_C_TYPES[vertex_size]} vertex_t;\n"
+        f"typedef {_C_TYPES[offset_size]} offset_t;\n"
+        '#include "link.cuh"\n'
+    )  # fmt: skip
+
+
+def hook(graph: Graph) -> Array:
+    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
+    import cupy
+
+    lists = graph.out
+    parents = cupy.empty(graph.n, graph.id_dtype)
+    kernel = _kernel("forest_hook", parents, lists.indptr)
+    kernel.plain(_blocks(graph.n), lists.indptr, lists.indices, graph.n, parents)
+    return parents
+
+
+def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
+    """Unite the trees at both ends of every edge, in place; see ``gasla.stages.link``."""
+    _check(graph, parents)
+    if not graph.n:
+        return
+    lists = graph.out
+    kernel = _kernel("forest_link", parents, lists.indptr)
+    outward = known is not None and not graph.is_symmetric
+    limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
+        *(_slices(graph.m), _shared(kernel).control),
+    )
+
+
+def compress(parents: Array) -> None:
+    """Point every vertex at the root of its tree, in place."""
+    _kernel("forest_compress", parents).plain(_blocks(len(parents)), parents, len(parents))
+
+
+def number(parents: Array) -> int:
+    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
+    import cupy
+
+    n = len(parents)
+    if n == 0:
+        return 0
+    kernel = _kernel("forest_number", parents)
+    shared = _shared(kernel)
+    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.control, shared.result_address)
+    return shared.result()
+
+
+def likely_largest(parents: Array) -> int:
+    """The root that most of a sample of vertices have: the largest tree's, if one holds most vertices."""
+    kernel = _kernel("forest_largest", parents)
+    shared = _shared(kernel)
+    kernel.plain(1, parents, len(parents), shared.result_address)
+    return shared.result()
+
+
+def connected_components(graph: Graph) -> tuple[int, Array]:
+    """How many components there are and the number of each vertex's own, in one launch.
+
+    The same stages as on the CPU, with two shortcuts: a vertex's first two neighbours are read at once; and where
+    neighbours' ids make for deep trees (a grid numbered by rows) roots are ranked by a hash of theirs.
+    """
+    import cupy
+
+    lists = graph.out
+    labels = cupy.empty(graph.n, graph.id_dtype)
+    if not graph.n:
+        return 0, labels
+    kernel = _kernel("connected_components", labels, lists.indptr)
+    shared = _shared(kernel)
+    work, slices, outward = cupy.empty(graph.n, graph.id_dtype), _slices(graph.m), int(not graph.is_symmetric)
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, graph.n, graph.m, outward),
+        *(labels, work, slices, shared.control, shared.result_address),
+    )
+    return shared.result(), labels
+
+
+def _check(graph: Graph, parents: Array) -> None:
+    if parents.shape != (graph.n,):
+        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
+    if parents.dtype != graph.id_dtype:
+        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
+
+
+def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kernel:
+    import cupy
+
+    vertex_size = parents.dtype.itemsize
+    offset_size = vertex_size if offsets is None else offsets.dtype.itemsize
+    return _kernels(function, vertex_size, offset_size, cupy.cuda.runtime.getDevice())
+
+
+@cache
+def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
+    return Kernel(source(vertex_size, offset_size), function, _THREADS, _BLOCKS)
+
+
+def _blocks(n: int) -> int:
+    """Of a kernel whose threads take a vertex each."""
+    return max(1, min(-(-n // _THREADS), 1 << 20))
+
+
+def _slices(m: int) -> Array:
+    """Room for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
+    import cupy
+
+    return cupy.empty(3 * (2 * m // _SLICE), np.uint64)
+
+
+# --- what launches share ---------------------------------------------------------------------------------------------
+
+
+class _Shared:
+    """Counters on the device, and a number that a kernel leaves in the host's memory."""
+
+    def __init__(self, blocks: int) -> None:
+        import cupy
+
+        self.control = cupy.zeros(4 + blocks, np.uint64)  # `Control` in link.cuh
+        self._memory = cupy.cuda.alloc_pinned_memory(8)
+        self._number = np.frombuffer(self._memory, np.int64, 1)
+        self.result_address = self._memory.ptr
+
+    def result(self) -> int:
+        """The number, once the stream is done."""
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+        return int(self._number[0])
+
+
+class _Kept(threading.local):
+    def __init__(self) -> None:
+        self.shared: dict[tuple[int, int, int], _Shared] = {}
+
+
+_kept = _Kept()
+
+
+def _shared(kernel: Kernel) -> _Shared:
+    import cupy
+
+    key = cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream().ptr, kernel.blocks
+    shared = _kept.shared.get(key)
+    if shared is None:
+        shared = _kept.shared[key] = _Shared(kernel.blocks)
+    return shared
