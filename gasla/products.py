@@ -317,9 +317,10 @@ def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
 
 def _array(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array beside the matrix; it does not cross from one device to the other unasked."""
-    if device_of(x) == "gpu" or (xp is not np and isinstance(x, np.ndarray)):
-        kinds = ("NumPy", "CuPy") if xp is np else ("CuPy", "NumPy")
-        raise TypeError(f"{name} is a {kinds[1]} array and the matrix is {kinds[0]}'s; expected both on one device")
+    found = "CuPy" if device_of(x) == "gpu" else "NumPy" if isinstance(x, np.ndarray) else None
+    expected = "NumPy" if xp is np else "CuPy"
+    if found not in (expected, None):
+        raise TypeError(f"{name} is a {found} array and the matrix is {expected}'s; expected both on one device")
     return xp.asarray(x)
 
 

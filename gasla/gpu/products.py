@@ -19,8 +19,6 @@ from gasla.products import Array, Lists, Terms, _find_outside, parts
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
 
-STREAMED = 8  # lanes a row from which an entry is read by one thread at one time only, so that caching it is no use
-
 TEMPLATE = """// A product over the semiring {name}
 #include "rows.cuh"
 
@@ -167,7 +165,7 @@ def _functions(terms: Terms) -> list[str]:
 
 def _term(terms: Terms, shape: Shape) -> list[str]:
     """The product of the entry at a position."""
-    read = "read_once" if shape.lanes >= STREAMED else "read_only"
+    read = "read_once" if shape.lanes == rows.PACKED else "read_only"  # else the threads beside read around it
     lines = []
     if terms.reads("x") or terms.reads("other"):
         lines.append(f"const vertex_t other = {read}(indices + at);")

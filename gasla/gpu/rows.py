@@ -1,8 +1,9 @@
 """How the rows of a matrix are shared out among threads (kernels/rows.cuh): decided once, kept while its arrays live.
 
-A thread a row suits short rows whose neighbours are near each other; more lanes a row suit longer or scattered ones;
-rows far longer than the rest are cut into pieces. The same look at the arrays finds their range, so that a matrix is
-checked once and not at every use: its offsets and indices should not be written to afterwards.
+Where the neighbours of one row are near those of the next, the next thread or the next few take the next row, and what
+one reads serves the others from the L1 cache; elsewhere entries are packed side by side. Long rows are cut into pieces.
+The same look at the arrays finds their range, so that a matrix is checked once and not at every use: its offsets and
+indices should not be written to afterwards.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ROWS = np.dtype(
 
 THREADS = 256  # of a block
 PIECE = 2048  # entries: 64 for each lane of a warp
-NO_LIMIT = 2**32 - 1
+PACKED = 0  # in the place of lanes
 
 CTYPES = {"int32": "int", "int64": "long long"}
 SOURCE = """
@@ -79,7 +80,7 @@ class Plan:
     Attributes
     ----------
     lanes : int
-        Threads a row, a template parameter of the kernels.
+        Threads a row, or 0 for rows packed side by side: a template parameter of the kernels.
     row_type : str
         The C++ type that numbers the rows.
     pieces, cut : int
@@ -102,7 +103,7 @@ class Plan:
 
     @property
     def warps(self) -> int:
-        return self.pieces + -(-self.facts.rows * self.lanes // 32)
+        return self.pieces + -(-self.facts.rows * (self.lanes or 1) // 32)
 
     @property
     def blocks(self) -> int:
@@ -170,16 +171,15 @@ def find_facts(indptr: Any, indices: Any) -> Facts:
 def choose(facts: Facts) -> tuple[int, int]:
     """Lanes a row, and the most entries of a row that stays whole."""
     mean = facts.entries / max(1, facts.rows)
-    if mean < 3 or (facts.near > 0.5 and mean <= 64):
-        return 1, 128
-    lanes = 1 << int(np.clip(np.round(np.log2(mean / 4)), 1, 5))
-    return lanes, max(128, 32 * lanes)
+    if facts.near < 0.5:
+        return PACKED, 256
+    return 1 << int(np.clip(np.round(np.log2(max(1, mean / 4))), 0, 3)), 128
 
 
-def make_plan(indptr: Any, facts: Facts, lanes: int = 0, limit: int = 0) -> Plan:
+def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None) -> Plan:
     """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
     chosen = choose(facts)
-    lanes, limit = lanes or chosen[0], limit or chosen[1]
+    lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if facts.offsets_fit and facts.longest > limit:
         arrays = _long_rows(indptr, facts, limit)

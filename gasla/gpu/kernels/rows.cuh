@@ -1,14 +1,16 @@
 // Reduction over the compressed rows of a matrix, all of them, balanced by the degrees.
 //
-// `lanes` threads (1 to 32, a power of two) take a row; a row longer than `limit` entries is cut into pieces, each for a
-// whole warp. Which width and limit suit a graph is decided once, on the host (rows.py). All threads of all blocks call
+// `lanes` threads (1 to 32, a power of two) take a row; or, where `lanes` is PACKED, a warp takes 32 rows and puts their
+// entries side by side, so that rows of any lengths keep all lanes busy. A row longer than `limit` entries is cut into
+// pieces, each for a whole warp. What suits a graph is decided once, on the host (rows.py). All threads of all blocks call
 //
 //     reduce_rows<lanes>(rows, body);
 //     ... a barrier of the grid, or the end of the kernel ...
 //     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: the rows of several pieces
 //
 // and nothing here waits for another block, so that a plain kernel may have as many blocks as find work and a cooperative
-// one its few; which thread takes which row depends on the size of the grid alone.
+// one its few. Which thread takes which row depends on the size of the grid alone; with a counter as third argument of
+// `reduce_rows`, 0 before and for the caller to reset, warps take rows as they get to it, which balances a small grid.
 //
 // A body has
 //     typedef ... value_t;                          any plain struct
@@ -29,6 +31,8 @@
 #include "runtime.cuh"
 
 namespace gasla {
+
+constexpr u32 PACKED = 0;
 
 // Where the rows are and how they are shared out, for offsets of type int or long long. The host fills it (rows.py).
 template <class offset_t> struct Rows {
@@ -169,15 +173,102 @@ __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& b
     }
 }
 
+// The lane of the nth bit that is set.
+__device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
+    u32 place = 0;
+#pragma unroll
+    for (u32 step = WARP / 2; step; step >>= 1)
+        if (__popc(bits & ((1u << (place + step)) - 1)) <= n) place += step;
+    return place;
+}
+
+// Each lane holds a row of `length` entries from `begin` on; the terms of all of them are combined into `total`. Entry by
+// entry side by side, 32 make a chunk; a bit of `heads` says that a row starts there.
+template <class row_t, class position_t, class Body, class value_t>
+__device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
+    constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
+    const u32 upto = scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
+    const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // of the nth row that isn't empty
+    const position_t shift = shuffle<position_t>(begin - before, holder);
+    const u32 lanes_to_here = 2 * lanes_below() + 1;
+    u32 started = 0;  // rows that aren't empty
+    for (u32 base = 0; base < all; base += WARP * AT_ONCE) {
+        value_t terms[AT_ONCE];
+        u32 heads[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            const u32 start = base + k * WARP;
+            heads[k] = __reduce_or_sync(ALL, length && before - start < WARP ? 1u << (before - start) : 0);
+            const u32 nth = started + __popc(heads[k] & lanes_to_here) - 1;
+            started += __popc(heads[k]);
+            const u32 owner = __shfl_sync(ALL, holder, nth), rank = least(start + lane(), all - 1);
+            terms[k] = body.term((row_t)(row - lane() + owner), (position_t)(rank + shuffle(shift, nth)));
+        }
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            const u32 start = base + k * WARP, mine = heads[k] & lanes_to_here;
+            if (start >= all) break;
+            const u32 head = mine ? WARP - 1 - __clz(mine) : 0;
+#pragma unroll
+            for (u32 step = 1; step < WARP; step <<= 1) {
+                const value_t below = shuffle(terms[k], lane() - step);
+                if (lane() >= head + step) terms[k] = body.combine(below, terms[k]);
+            }
+            const u32 last = least(upto, start + WARP) - 1;  // my row's last entry in this chunk, if it has any
+            const value_t found = shuffle(terms[k], last - start);
+            if (most(before, start) <= last && last >= start && length) total = body.combine(total, found);
+        }
+    }
+}
+
+constexpr u32 FIRST_LOOK = 8;  // entries of a row, after which it may be done
+
+// 32 rows, side by side.
+template <class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& body, u64 group) {
+    typedef typename Position<offset_t>::type position_t;
+    const row_t row = (row_t)(group * WARP + lane());
+    bool wanted = row < rows.count;
+    position_t begin = 0, length = 0;
+    if (wanted) {
+        begin = rows.offsets[row];
+        length = rows.offsets[row + 1] - begin;
+        wanted = length <= rows.limit && body.wanted(row);
+    }
+    u32 left = wanted ? (u32)length : 0;
+    typename Body::value_t total = body.identity();
+    if constexpr (Body::has_terminal) {
+        const u32 some = least(left, FIRST_LOOK);
+        add_packed(body, row, begin, some, total);
+        begin += some;
+        left = body.is_terminal(total) ? 0 : left - some;
+    }
+    add_packed(body, row, begin, left, total);
+    if (wanted) body.finish(row, total);
+}
+
+// The next item for this warp.
+__device__ __forceinline__ u32 take_turn(u32* turns) {
+    u32 turn = 0;
+    if (lane() == 0) turn = atomicAdd(turns, 1u);
+    return __shfl_sync(ALL, turn, 0);
+}
+
 template <u32 lanes, class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body) {
+__device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body, u32* turns = nullptr) {
+    constexpr u32 AT_ONCE = lanes == PACKED ? WARP : WARP / (lanes + (lanes == PACKED));  // rows of a warp
     const u32 pieces = Body::first_only ? 0 : rows.pieces;
-    const u64 count = pieces + (rows.count + WARP / lanes - 1) / (WARP / lanes);
-    for (u64 item = warp_of_grid(); item < count; item += warps_of_grid()) {
+    const u64 count = pieces + (rows.count + AT_ONCE - 1) / AT_ONCE;
+    u64 item = turns ? take_turn(turns) : warp_of_grid();
+    while (item < count) {
+        const u64 next = turns ? take_turn(turns) : item + warps_of_grid();
         if (item < pieces)
             reduce_piece<row_t>(rows, body, (u32)item);
+        else if constexpr (lanes == PACKED && !Body::first_only)
+            reduce_packed<row_t>(rows, body, item - pieces);
         else
-            reduce_group<lanes, row_t>(rows, body, item - pieces);
+            reduce_group<lanes == PACKED ? 1 : lanes, row_t>(rows, body, item - pieces);
+        item = next;
     }
 }
 
