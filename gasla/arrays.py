@@ -39,6 +39,11 @@ def device_of(x: Any) -> Device:
     return "cpu" if array_module(x) is np else "gpu"
 
 
+def module_of(device: Device) -> ModuleType:
+    """NumPy or CuPy, by the device whose arrays they are."""
+    return np if device == "cpu" else require_gpu()
+
+
 def moved(x: Any, device: Device) -> Any:
     """`x` itself if it is there already, else a copy on that device."""
     if device_of(x) == device:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import array_module
+
 __all__ = ["EdgeFrontier", "Frontier"]
 
 
@@ -29,6 +31,8 @@ class Frontier:
     (2, True, array([False,  True, False,  True, False]))
     """
 
+    is_all = False
+
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
             raise TypeError("a Frontier takes ids or a mask; expected exactly one of them")
@@ -36,7 +40,7 @@ class Frontier:
         if ids is not None:
             self.__dict__["ids"] = _checked_ids(self.n, ids)
         else:
-            mask = np.asarray(mask)
+            mask = array_module(mask).asarray(mask)
             if mask.shape != (self.n,) or mask.dtype != np.dtype(bool):
                 raise ValueError(f"the mask is {mask.dtype}{mask.shape}; expected bool({self.n},)")
             self.__dict__["mask"] = mask
@@ -44,22 +48,26 @@ class Frontier:
     @classmethod
     def all(cls, n: int) -> "Frontier":
         """Every vertex."""
-        return cls(n, mask=np.ones(n, bool))
+        frontier = cls.__new__(cls)
+        frontier.n, frontier.is_all = int(n), True
+        return frontier
 
     @cached_property
     def ids(self) -> np.ndarray:
         """The vertices as a list of ids."""
-        return np.flatnonzero(self.mask)
+        return np.arange(self.n) if self.is_all else array_module(self.mask).flatnonzero(self.mask)
 
     @cached_property
     def mask(self) -> np.ndarray:
         """The vertices as an array of n booleans."""
-        mask = np.zeros(self.n, bool)
+        if self.is_all:
+            return np.ones(self.n, bool)
+        mask = array_module(self.ids).zeros(self.n, bool)
         mask[self.ids] = True
         return mask
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self.n if self.is_all else len(self.ids)
 
     def __contains__(self, vertex: int) -> bool:
         return 0 <= vertex < self.n and bool(self.mask[vertex])
@@ -96,19 +104,20 @@ def as_frontier(n: int, active: Any) -> Frontier:
         if active.n != n:
             raise ValueError(f"the frontier is of a graph of {active.n} vertices; this graph has {n}")
         return active
-    array = np.asarray(active)
+    array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
 
 
 def _checked_ids(n: int, ids: Any) -> np.ndarray:
-    array = np.atleast_1d(np.asarray(ids))
+    xp = array_module(ids)
+    array = xp.atleast_1d(xp.asarray(ids))
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
     for bad in (array.min(), array.max()):
-        if not 0 <= bad < n:
+        if not 0 <= int(bad) < n:
             raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
-    if len(np.unique(array)) != len(array):
+    if array.size > 1 and len(xp.unique(array)) != len(array):
         raise ValueError("a vertex appears twice in the list of ids; expected each once (numpy.unique removes repeats)")
     return array

@@ -12,7 +12,7 @@ from gasla.program import Function, Traced
 from semirings import Symbol, TupleType
 
 
-@dataclass
+@dataclass(eq=False)
 class Plan:
     """The decisions for one program.
 

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gasla.arrays import array_module
 from gasla.frontier import Frontier, as_frontier
-from gasla.graph import as_graph
+from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
 
 __all__ = ["ConvergenceWarning", "Result", "run"]
@@ -69,7 +70,7 @@ def run(
     trace: bool = False,
     callback: Callable[[Result], Any] | None = None,
     progress: Callable[[int], Any] | None = None,
-    device: Literal["cpu"] | None = None,
+    device: Literal["cpu", "gpu"] | None = None,
     delta: float | None = None,
     schedule: Any = None,
     **fields: Any,
@@ -97,8 +98,9 @@ def run(
         Called after each iteration with the state so far (not a copy); a true return value ends the run.
     progress : function of an int, optional
         Called ten times a second with the number of iterations done.
-    device : "cpu", optional
-        Where to run.
+    device : "cpu" or "gpu", optional
+        Where to run; by default where the graph is. A graph that is elsewhere is copied there, once, and the results
+        are arrays of that device.
     delta : float, optional
         Width of a bucket for programs with a priority; by default estimated.
     schedule : (n,) array of integers, optional
@@ -135,16 +137,15 @@ def run(
         program = program()
     if direction not in ("auto", "push", "pull"):
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
-    if device not in (None, "cpu"):
-        raise ValueError(f"device is {device!r}; expected 'cpu'")
+    if device not in (None, "cpu", "gpu"):
+        raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     if max_iterations is not None and max_iterations < 0:
         raise ValueError(f"max_iterations is {max_iterations}; expected 0 or more")
-    from gasla.cpu.engine import Bound
-
     graph = as_graph(graph)
+    graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    bound = Bound(program, graph, fields, deterministic, order)
+    bound = _engine(graph)(program, graph, fields, deterministic, order)
     try:
         limit = NO_LIMIT if max_iterations is None else max_iterations
         bound.begin(frontier, {"auto": 0, "push": 1, "pull": 2}[direction], delta)
@@ -154,8 +155,19 @@ def run(
         bound.close()
 
 
-def _schedule(program: VertexProgram, n: int, active: Any, schedule: Any) -> np.ndarray:
-    levels = np.ascontiguousarray(schedule)
+def _engine(graph: Graph) -> Any:
+    """What binds programs to graphs on the device where this one is."""
+    if graph.device == "gpu":
+        from gasla.gpu.engine import Bound as GpuBound
+
+        return GpuBound
+    from gasla.cpu.engine import Bound
+
+    return Bound
+
+
+def _schedule(program: VertexProgram, n: int, active: Any, schedule: Any) -> Any:
+    levels = array_module(schedule).ascontiguousarray(schedule)
     if levels.shape != (n,) or levels.dtype.kind != "i":
         raise ValueError(f"schedule is {levels.dtype}{levels.shape}; expected integers of shape ({n},), one a vertex")
     if active is not None or hasattr(program, "scatter") or hasattr(program, "mask"):
@@ -169,7 +181,7 @@ def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) 
     rows = []
     while True:
         began = bound.iteration
-        bound.advance(min(limit, began + piece), progress)
+        bound.advance(min(limit, began + piece), progress, trace)
         if trace:
             rows.append(bound.log(bound.iteration - began))
         enough = bound.ended or bound.iteration >= limit

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gasla.binding import Binding, number
 from gasla.cpu import generate, modules, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
-from gasla.program import Record, VertexProgram
+from gasla.program import VertexProgram
 from gasla.progress import follow
 from semirings import TupleType, VectorType
 
@@ -21,7 +22,7 @@ _workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref
 _lock = threading.Lock()
 
 
-class Bound:
+class Bound(Binding):
     """A program, a graph, and the arrays of a run."""
 
     log_rows = 1024
@@ -35,13 +36,12 @@ class Bound:
         schedule: np.ndarray | None = None,
         staged: bool = False,
     ) -> None:
-        self.program, self.graph, self.deterministic = program, graph, deterministic
         scheduled = schedule is not None
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
-        self.traced = self.plan.traced
+        super().__init__(program, graph)
         self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
-        self._check(fields)
+        self.check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
         self._schedule = None if schedule is None else self._sorted(schedule)
@@ -51,7 +51,7 @@ class Bound:
         self.scalars["skewed"], self.scalars["narrow"] = self._skewed(), self._narrow()
         self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
         for name, kind in self.traced.parameter_types.items():
-            self.scalars[f"self_{name}"] = _number(f"{type(program).__name__}.{name}", program.values[name], kind)
+            self.scalars[f"self_{name}"] = number(f"{type(program).__name__}.{name}", program.values[name], kind)
         for name, kind in self.traced.aggregate_types.items():
             self.scalars[f"self_{name}"] = kind.type(0)
 
@@ -64,15 +64,6 @@ class Bound:
         self._space.give_back()
 
     # --- arrays ----------------------------------------------------------------------------------------------------
-
-    def _check(self, fields: Mapping[str, Any]) -> None:
-        known = {*self.traced.vertex_types, *self.plan.edge_states}
-        for name in fields:
-            if name not in known:
-                raise TypeError(
-                    f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
-                    f"{', '.join(sorted(known)) or 'none'}"
-                )
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
         n = (self.graph.n,)
@@ -128,10 +119,6 @@ class Bound:
         return order, starts
 
     @property
-    def _ids(self) -> np.dtype:
-        return self.graph.id_dtype
-
-    @property
     def _words(self) -> int:
         return self.graph.n // 64 + 1
 
@@ -156,52 +143,6 @@ class Bound:
         if prefix[1] == "v":
             return lists.values(self.traced.edge_types[rest])
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[prefix[1]]()
-
-    def _sides(self) -> tuple["_Lists", "_Lists"]:
-        """The adjacency that vertices gather over, and the one that activity spreads along."""
-        ordered = self.plan.gathers and not self.traced.monoid.commutative  # type: ignore[union-attr]
-        if self.program.direction == "all":
-            both = _Lists(self.graph, "all", ordered)
-            return both, both
-        names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        return _Lists(self.graph, names[0], ordered), _Lists(self.graph, names[1], False)
-
-    def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
-        kind, n = self.traced.vertex_types[name], self.graph.n
-        where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
-        if given is None or isinstance(given, Mapping):
-            array = _filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
-            for v, value in (given or {}).items():
-                if not 0 <= v < n:
-                    raise ValueError(f"{where} is given for vertex {v}, outside a graph of {n} vertices")
-                array[v] = value
-        elif name not in self.traced.writes("apply", "post_apply") and _is_ready(given, kind, n):
-            return given  # only read
-        else:
-            array = _filled(where, given, kind, n, "vertices")
-        if name not in self.plan.doubled:
-            return array
-        pair = np.empty((2, *array.shape), array.dtype)
-        pair[:] = array
-        return pair
-
-    def _initial(self, init: Any) -> Any:
-        if not callable(init):
-            return init
-        graph = self.graph
-        record = Record("vertex", _Lazy(
-            id=lambda: np.arange(graph.n, dtype=self._ids),
-            in_degree=lambda: graph.in_degrees.astype(np.int64),
-            out_degree=lambda: graph.out_degrees.astype(np.int64),
-        ))  # fmt: skip
-        with np.errstate(all="ignore"):
-            values = np.asarray(init(record))
-        return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
-
-    def _edge_array(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
-        kind = self.traced.edge_types[name]
-        given = fields.get(name, self.program.edge_fields[name].init)
-        return _filled(f"{type(self.program).__name__}.{name}", given, kind, self.graph.m, "edges")
 
     def _accumulator(self, name: str) -> np.ndarray:
         index = [c for c, _ in self.plan.components].index(name)
@@ -286,7 +227,7 @@ class Bound:
         self.scalars["self_iteration"] = np.int64(0)
         self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
-    def advance(self, until: int, progress: Callable[[int], Any] | None = None) -> None:
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
         self.control[runtime.LAST] = until
         if self.control[runtime.DONE]:
@@ -343,52 +284,6 @@ class Bound:
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
 
-class _Lists:
-    """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
-
-    def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
-        self.graph, self.side = graph, side
-        self._lists = graph.both if side == "all" else graph.in_ if side == "in" else graph.out
-        if ordered:
-            self._lists = self._lists.in_order()
-
-    def indptr(self) -> np.ndarray:
-        return self._lists.indptr
-
-    def indices(self) -> np.ndarray:
-        return self._lists.indices
-
-    def ids(self) -> np.ndarray:
-        m = len(self._lists.indices)
-        return np.arange(m, dtype=self.graph.offset_dtype) if self._lists.edge_ids is None else self._lists.edge_ids
-
-    def values(self, kind: np.dtype) -> np.ndarray:
-        graph = self.graph
-        if graph.values is None:
-            return np.ones(len(self._lists.indices), kind)
-        if not np.can_cast(graph.values.dtype, kind, "same_kind"):
-            raise TypeError(
-                f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
-                f"convert the matrix, or give the field the type {graph.values.dtype}"
-            )
-        if self.side != "all" and self._lists is (graph.in_ if self.side == "in" else graph.out):
-            values = graph.in_values if self.side == "in" else graph.out_values
-        else:
-            values = graph.values[self.ids()]
-        assert values is not None
-        return values.astype(kind, copy=False)
-
-
-class _Lazy(dict[str, Any]):
-    """Fields that are made when first read."""
-
-    def __init__(self, **makers: Callable[[], Any]) -> None:
-        super().__init__(makers)
-
-    def __getitem__(self, name: str) -> Any:
-        return super().__getitem__(name)()
-
-
 class _Workspace:
     """Scratch arrays, kept with the graph between runs: to get fresh pages from the system costs as much as a BFS."""
 
@@ -413,36 +308,6 @@ class _Workspace:
         """Let the next run have the arrays; what this one did not use is dropped."""
         with _lock:
             _workspaces[self._graph] = self._taken
-
-
-def _number(where: str, value: Any, kind: np.dtype) -> Any:
-    """A parameter as a NumPy scalar of its type."""
-    array = np.asarray(value)
-    if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
-        raise TypeError(f"{where} is {value!r}; expected one number of type {kind}")
-    return kind.type(value)
-
-
-def _is_ready(given: Any, kind: Any, count: int) -> bool:
-    """Whether an array can serve as a field as it is."""
-    shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    ready = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == base
-    return ready and given.flags.c_contiguous and given.flags.writeable
-
-
-def _filled(where: str, given: Any, kind: Any, count: int, of: str) -> np.ndarray:
-    """A new array of `count` values of a field's type, from a scalar or an array."""
-    shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    array = np.asarray(given)
-    if array.dtype.kind == "c" or not (np.can_cast(array.dtype, base, "same_kind") or array.shape == ()):
-        raise TypeError(f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})")
-    if array.shape not in ((), shape, shape[1:]):
-        raise ValueError(
-            f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
-        )
-    fresh = np.empty(shape, base)
-    fresh[:] = array
-    return fresh
 
 
 __all__ = ["Bound"]

@@ -170,4 +170,76 @@ template <class T, class Change> __device__ __forceinline__ T update(T* address,
     }
 }
 
+// What has an instruction of its own.
+template <class T> __device__ __forceinline__ void add(T* address, T value) {
+    if constexpr (sizeof(T) == 8 && T(0.5) == T(0))
+        atomicAdd(reinterpret_cast<u64*>(address), (u64)value);
+    else if constexpr (sizeof(T) == 4 && T(0.5) == T(0))
+        atomicAdd(reinterpret_cast<u32*>(address), (u32)value);
+    else
+        atomicAdd(address, value);
+}
+
+// Lower the value at an address; true if that changed it, and `value` is then what it came to. NaN is below all, as in
+// NumPy's minimum: whoever finds that it has replaced one puts it back.
+template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value);
+template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value);
+
+template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* address, T value) {
+    if constexpr (sizeof(T) == 8) {
+        if constexpr (T(-1) < T(0)) {
+            long long* p = reinterpret_cast<long long*>(address);
+            const long long x = value, old = MIN ? atomicMin(p, x) : atomicMax(p, x);
+            return MIN ? x < old : x > old;
+        } else {
+            u64* p = reinterpret_cast<u64*>(address);
+            const u64 x = value, old = MIN ? atomicMin(p, x) : atomicMax(p, x);
+            return MIN ? x < old : x > old;
+        }
+    } else {
+        const T old = MIN ? atomicMin(address, value) : atomicMax(address, value);
+        return MIN ? value < old : value > old;
+    }
+}
+// Floats compare as signed integers where they are positive, and the other way round, unsigned, where negative.
+template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
+    typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
+    typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
+    T old;
+    if (value != value) {
+        old = update(address, [&](T seen, bool& wanted) {
+            wanted = seen == seen;
+            return value;
+        });
+        return old == old;
+    }
+    const T x = value + T(0);  // -0 becomes 0
+    const Signed bits = *reinterpret_cast<const Signed*>(&x);
+    Signed before;
+    if ((bits < 0) != MIN)
+        before = MIN ? atomicMin(reinterpret_cast<Signed*>(address), bits)
+                     : (Signed)atomicMin(reinterpret_cast<Unsigned*>(address), (Unsigned)bits);
+    else
+        before = MIN ? (Signed)atomicMax(reinterpret_cast<Unsigned*>(address), (Unsigned)bits)
+                     : atomicMax(reinterpret_cast<Signed*>(address), bits);
+    old = *reinterpret_cast<T*>(&before);
+    if (old != old) {
+        update(address, [&](T seen, bool& wanted) { return old; });
+        return false;
+    }
+    return MIN ? x < old : x > old;
+}
+template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value) {
+    if constexpr (T(0.5) == T(0))
+        return improve_integer<true>(address, value);
+    else
+        return improve_float<true>(address, value);
+}
+template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value) {
+    if constexpr (T(0.5) == T(0))
+        return improve_integer<false>(address, value);
+    else
+        return improve_float<false>(address, value);
+}
+
 }  // namespace gasla

@@ -1,0 +1,171 @@
+"""A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import module_of, moved
+from gasla.graph import Graph
+from gasla.program import Record, VertexProgram
+from semirings import VectorType
+
+
+class Binding:
+    """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
+
+    plan: Any  # a Plan, of the engine's own kind
+
+    def __init__(self, program: VertexProgram, graph: Graph) -> None:
+        self.program, self.graph = program, graph
+        self.traced = self.plan.traced
+        self.xp: Any = module_of(graph.device)
+
+    @property
+    def _ids(self) -> np.dtype:
+        return self.graph.id_dtype
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        known = {*self.traced.vertex_types, *self.plan.edge_states}
+        for name in fields:
+            if name not in known:
+                raise TypeError(
+                    f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
+                    f"{', '.join(sorted(known)) or 'none'}"
+                )
+
+    def _sides(self) -> tuple["Lists", "Lists"]:
+        """The adjacency that vertices gather over, and the one that activity spreads along."""
+        ordered = self.plan.gathers and not self.traced.monoid.commutative
+        if self.program.direction == "all":
+            both = Lists(self.graph, "all", ordered)
+            return both, both
+        names = ("in", "out") if self.program.direction == "in" else ("out", "in")
+        return Lists(self.graph, names[0], ordered), Lists(self.graph, names[1], False)
+
+    def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        """A field's array as the run starts: a new one, or the caller's own where it is only read."""
+        kind, n = self.traced.vertex_types[name], self.graph.n
+        where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
+        if given is None or isinstance(given, Mapping):
+            array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
+            for v, value in (given or {}).items():
+                array[self._vertex(where, v)] = value
+        elif name not in self.traced.writes("apply", "post_apply") and self._is_ready(given, kind, n):
+            return given  # only read
+        else:
+            array = self._filled(where, given, kind, n, "vertices")
+        if name not in self.plan.doubled:
+            return array
+        pair = self.xp.empty((2, *array.shape), array.dtype)
+        pair[:] = array
+        return pair
+
+    def _vertex(self, where: str, v: int) -> int:
+        if not 0 <= v < self.graph.n:
+            raise ValueError(f"{where} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
+        return v
+
+    def _initial(self, init: Any) -> Any:
+        if not callable(init):
+            return init
+        graph = self.graph
+        record = Record("vertex", _Lazy(
+            id=lambda: self.xp.arange(graph.n, dtype=self._ids),
+            in_degree=lambda: graph.in_degrees.astype(np.int64),
+            out_degree=lambda: graph.out_degrees.astype(np.int64),
+        ))  # fmt: skip
+        with np.errstate(all="ignore"):
+            values = self.xp.asarray(init(record))
+        return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
+
+    def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        kind = self.traced.edge_types[name]
+        given = fields.get(name, self.program.edge_fields[name].init)
+        return self._filled(f"{type(self.program).__name__}.{name}", given, kind, self.graph.m, "edges")
+
+    def _is_ready(self, given: Any, kind: Any, count: int) -> bool:
+        """Whether an array can serve as a field as it is."""
+        shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+        ready = isinstance(given, self.xp.ndarray) and given.shape == shape and given.dtype == base
+        return ready and given.flags.c_contiguous and (self.xp is not np or given.flags.writeable)
+
+    def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
+        """A new array of `count` values of a field's type, from a scalar or an array."""
+        shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+        array = (
+            given if isinstance(given, self.xp.ndarray) else moved(np.asarray(moved(given, "cpu")), self.graph.device)
+        )
+        if array.dtype.kind == "c" or not (np.can_cast(array.dtype, base, "same_kind") or array.shape == ()):
+            raise TypeError(
+                f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
+            )
+        if array.shape not in ((), shape, shape[1:]):
+            raise ValueError(
+                f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
+            )
+        fresh = self.xp.empty(shape, base)
+        fresh[:] = array
+        return fresh
+
+
+class Lists:
+    """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
+
+    def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
+        self.graph, self.side = graph, side
+        self._xp: Any = module_of(graph.device)
+        self._lists = graph.both if side == "all" else graph.in_ if side == "in" else graph.out
+        if ordered:
+            self._lists = self._lists.in_order()
+
+    def indptr(self) -> Any:
+        return self._lists.indptr
+
+    def indices(self) -> Any:
+        return self._lists.indices
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether edge ids differ from the positions in the lists."""
+        return self._lists.edge_ids is not None
+
+    def ids(self) -> Any:
+        m = len(self._lists.indices)
+        return (
+            self._xp.arange(m, dtype=self.graph.offset_dtype) if self._lists.edge_ids is None else self._lists.edge_ids
+        )
+
+    def values(self, kind: np.dtype) -> Any:
+        graph = self.graph
+        if graph.values is None:
+            return self._xp.ones(len(self._lists.indices), kind)
+        if not np.can_cast(graph.values.dtype, kind, "same_kind"):
+            raise TypeError(
+                f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
+                f"convert the matrix, or give the field the type {graph.values.dtype}"
+            )
+        if self.side != "all" and self._lists is (graph.in_ if self.side == "in" else graph.out):
+            values = graph.in_values if self.side == "in" else graph.out_values
+        else:
+            values = graph.values[self.ids()]
+        assert values is not None
+        return values.astype(kind, copy=False)
+
+
+class _Lazy(dict[str, Any]):
+    """Fields that are made when first read."""
+
+    def __init__(self, **makers: Callable[[], Any]) -> None:
+        super().__init__(makers)
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(name)()
+
+
+def number(where: str, value: Any, kind: np.dtype) -> Any:
+    """A parameter as a NumPy scalar of its type."""
+    array = np.asarray(value)
+    if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
+        raise TypeError(f"{where} is {value!r}; expected one number of type {kind}")
+    return kind.type(value)

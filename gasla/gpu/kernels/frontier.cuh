@@ -1,0 +1,207 @@
+// Lists of vertices that a grid writes together: a queue of active vertices with the edges before each, and plain lists.
+//
+// One 64-bit atomic reserves both the place in a queue and the place among its edges (edges << shift | count), so that
+// the next pass can cut the queue into slices of equally many edges. Warps put vertices aside in shared memory first:
+// an atomic for every vertex would be the bottleneck.
+#pragma once
+#include "runtime.cuh"
+
+namespace gasla {
+
+struct Entry {
+    prefix_t prefix;  // edges of all entries before this one
+    vertex_t vertex;
+};
+
+constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp puts aside
+constexpr u32 EACH = CAPACITY / WARP;
+constexpr u32 MOST_WARPS = THREADS / WARP;
+
+struct Buffers {  // in shared memory
+    vertex_t next[MOST_WARPS * CAPACITY];
+    vertex_t aside[MOST_WARPS * CAPACITY];
+    u64 sums[MOST_WARPS];
+};
+
+// Where a queue goes: entries with their edges' places.
+struct QueueSink {
+    Entry* entries;
+    u64* counter;
+    const offset_t* offsets;
+    u32 shift;
+
+    struct Share {  // a warp's part of a flush
+        vertex_t v[EACH];
+        prefix_t degree[EACH];
+        u32 count = 0;
+        prefix_t edges = 0;
+    };
+    __device__ __forceinline__ u64 measure(const vertex_t* buffer, u32 held, Share& share) const {
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            const u32 i = lane() * EACH + j;
+            share.degree[j] = 0;
+            if (i >= held) continue;
+            share.v[j] = buffer[i];
+            share.degree[j] = (prefix_t)(offsets[share.v[j] + 1] - offsets[share.v[j]]);
+            share.edges += share.degree[j];
+            ++share.count;
+        }
+        return ((u64)share.edges << shift) | share.count;
+    }
+    // `start` is what all before this warp came to; `inclusive` the scan of the lanes' measures.
+    __device__ __forceinline__ void write(const Share& share, u64 before) const {
+        u64 place = before & (((u64)1 << shift) - 1);
+        prefix_t prefix = (prefix_t)(before >> shift);
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            if (j >= share.count) break;
+            entries[place + j] = Entry{prefix, share.v[j]};
+            prefix += share.degree[j];
+        }
+    }
+};
+
+// Where a plain list goes.
+struct ListSink {
+    vertex_t* list;
+    u64* counter;
+
+    struct Share {
+        vertex_t v[EACH];
+        u32 count = 0;
+    };
+    __device__ __forceinline__ u64 measure(const vertex_t* buffer, u32 held, Share& share) const {
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j) {
+            const u32 i = lane() * EACH + j;
+            if (i >= held) continue;
+            share.v[j] = buffer[i];
+            ++share.count;
+        }
+        return share.count;
+    }
+    __device__ __forceinline__ void write(const Share& share, u64 before) const {
+#pragma unroll
+        for (u32 j = 0; j < EACH; ++j)
+            if (j < share.count) list[before + j] = share.v[j];
+    }
+};
+
+// A warp's way to append to a list. All lanes call every method together.
+template <class Sink> struct Appender {
+    vertex_t* buffer;
+    Sink sink;
+    u32 held = 0;
+
+    __device__ __forceinline__ Appender(vertex_t* buffers, Sink sink)
+        : buffer(buffers + warp_of_block() * CAPACITY), sink(sink) {}
+
+    __device__ __forceinline__ void add(bool wanted, vertex_t v) {
+        const bool one[1] = {wanted};
+        const vertex_t it[1] = {v};
+        add(one, it);
+    }
+    template <int N> __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
+        static_assert(N * WARP <= CAPACITY, "more at once than a warp can put aside");
+        u32 ballot[N], count = 0;
+#pragma unroll
+        for (int j = 0; j < N; ++j) count += __popc(ballot[j] = __ballot_sync(ALL, wanted[j]));
+        if (!count) return;
+        if (held + count > CAPACITY) flush();
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (wanted[j]) buffer[held + __popc(ballot[j] & lanes_below())] = v[j];
+            held += __popc(ballot[j]);
+        }
+    }
+    __device__ __forceinline__ void flush() {
+        __syncwarp();
+        typename Sink::Share share;
+        const u64 mine = sink.measure(buffer, held, share);
+        const u64 up_to = scan_inclusive(mine);
+        u64 start = 0;
+        if (lane() == WARP - 1) start = atomicAdd(sink.counter, up_to);
+        start = __shfl_sync(ALL, start, WARP - 1);
+        sink.write(share, start + up_to - mine);
+        held = 0;
+        __syncwarp();
+    }
+    // What all warps of the block still hold, with one atomic. All threads of the block call it.
+    __device__ __forceinline__ void flush_block(u64* sums) {
+        if (!__syncthreads_or(held > 0)) return;
+        typename Sink::Share share;
+        const u64 mine = sink.measure(buffer, held, share);
+        const u64 up_to = scan_inclusive(mine);
+        if (lane() == WARP - 1) sums[warp_of_block()] = up_to;
+        __syncthreads();
+        if (warp_of_block() == 0) {
+            const u64 sum = lane() < warps_of_block() ? sums[lane()] : 0;
+            const u64 all = scan_inclusive(sum);
+            u64 start = 0;
+            if (lane() == WARP - 1) start = atomicAdd(sink.counter, all);
+            start = __shfl_sync(ALL, start, WARP - 1);
+            if (lane() < warps_of_block()) sums[lane()] = start + all - sum;
+        }
+        __syncthreads();
+        sink.write(share, sums[warp_of_block()] + up_to - mine);
+        held = 0;
+        __syncthreads();
+    }
+};
+
+// Walk the edges of a queue, equally many to each warp, whatever the degrees. `visit.batch(places, sources, valid)` gets
+// some edges of the warp's at a time, so that their loads overlap.
+template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
+__device__ __forceinline__ void advance(
+    const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
+    u64 share = (edges + warps_of_grid() - 1) / warps_of_grid();
+    share = (share + WARP - 1) / WARP * WARP;
+    u64 begin = warp_of_grid() * share;
+    if (begin >= edges) return;
+    const u64 end = least(edges, begin + share);
+    u64 k = 0;  // the last entry that starts at or before `begin`: a search with a warp's width
+    for (u64 high = size; high - k > 1;) {
+        const u64 step = (high - k + WARP - 1) / WARP, i = k + lane() * step;
+        const bool before = i < high && queue[i].prefix <= begin;
+        const u32 last = __popc(__ballot_sync(ALL, before)) - 1;
+        const u64 low = k + last * step;
+        high = least(high, low + step);
+        k = low;
+    }
+    while (begin < end) {
+        prefix_t prefix = (prefix_t)edges;
+        offset_t base = 0;
+        Source source;
+        if (k + lane() < size) {
+            const Entry entry = queue[k + lane()];
+            prefix = entry.prefix;
+            base = offsets[entry.vertex] - (offset_t)prefix;
+            if constexpr (!EMPTY) source = load(entry.vertex);
+        }
+        const u64 limit = least(end, k + WARP < size ? (u64)queue[k + WARP].prefix : edges);
+        for (; begin < limit; begin += AT_ONCE * WARP) {
+            offset_t places[AT_ONCE];
+            Source sources[AT_ONCE];
+            bool valid[AT_ONCE];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; ++j) {
+                valid[j] = false;
+                if (begin + j * WARP >= limit) continue;
+                const u64 e = begin + j * WARP + lane();
+                u32 at = 0;
+#pragma unroll
+                for (u32 step = WARP / 2; step; step >>= 1)
+                    if (__shfl_sync(ALL, prefix, at + step) <= e) at += step;
+                places[j] = (offset_t)e + shuffle(base, at);
+                if constexpr (!EMPTY) sources[j] = shuffle(source, at);
+                valid[j] = e < limit;
+            }
+            visit.template batch<AT_ONCE>(places, sources, valid);
+        }
+        begin = limit;
+        k += WARP;
+    }
+}
+
+}  // namespace gasla

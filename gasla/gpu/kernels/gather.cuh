@@ -1,0 +1,120 @@
+// Gather: a vertex reduces over its in-edges. Short lists are walked by one lane each; what a list has beyond that, by
+// the whole warp. Order is kept, in lanes and between them, so that sums come out the same and a monoid need not commute.
+#pragma once
+#include "runtime.cuh"
+
+namespace gasla {
+
+constexpr u32 ALONE = 64;  // edges of a list that a lane walks before the warp helps
+
+// The state of one vertex's reduction. P is the program (see `gasla/gpu/generate.py`).
+template <class P> struct Row {
+    typename P::Gathered gathered;
+    bool found;  // whether it receives
+    bool over;   // whether nothing can change the result
+};
+
+// One edge of the row of a vertex, whose neighbour `u` is loaded and is active or not.
+template <class P>
+__device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
+                                     offset_t e, vertex_t u, bool awake) {
+    if constexpr (P::ACTIVE_ONLY)
+        if (!awake) return;
+    const typename P::Edge edge = P::load_edge_in(c, e);
+    const typename P::Source source = P::load_source(c, u);
+    if constexpr (P::HAS_EDGE_MASK)
+        if (!P::edge_mask(c, source, target, edge)) return;
+    row.found |= awake;
+    if constexpr (P::GATHERS) {
+        if constexpr (P::ANY) {
+            row.gathered = P::gather(c, source, target, edge);
+            row.over = row.found;
+        } else {
+            row.gathered = P::combine(row.gathered, P::gather(c, source, target, edge));
+            row.over = row.found && P::is_terminal(row.gathered);
+        }
+    } else {
+        row.over = row.found;
+    }
+}
+
+// Edges first, first + stride, ... of a row, some neighbours ahead at a time. Returns how many were looked at.
+template <class P, bool TEST, int AHEAD>
+__device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
+                                    offset_t first, offset_t last, u32 stride) {
+    u32 touched = 0;
+    for (offset_t e = first; e < last && !row.over; e += AHEAD * stride) {
+        vertex_t u[AHEAD];
+        bool awake[AHEAD];
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) u[j] = c.a.gi[e + (offset_t)(j * stride) < last ? e + (offset_t)(j * stride) : e];
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) awake[j] = TEST ? has(c.active, u[j]) : true;
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) {
+            if (e + (offset_t)(j * stride) >= last || row.over) break;
+            step<P>(c, row, target, e + (offset_t)(j * stride), u[j], awake[j]);
+            ++touched;
+        }
+    }
+    return touched;
+}
+
+// Whether the activity of neighbours has to be looked up.
+template <class P, bool WOKEN> struct Tests {
+    static constexpr bool value = P::ACTIVE_ONLY || (!WOKEN && !P::EVERYONE);
+};
+
+// Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. WOKEN: they receive in any case.
+template <class P, bool WOKEN>
+__device__ __forceinline__ Row<P> gather_rows(const typename P::Context& c, bool wanted, vertex_t v, u64& touched) {
+    constexpr bool test = Tests<P, WOKEN>::value;
+    constexpr int ahead = P::LEAVES_EARLY ? 2 : 4;
+    Row<P> row{P::identity(), WOKEN || P::EVERYONE, !wanted};
+    offset_t first = 0, last = 0;
+    if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
+        typename P::Target target;
+        if (wanted) {
+            first = c.a.gp[v];
+            last = c.a.gp[v + 1];
+            target = P::load_target(c, v);
+            const offset_t alone = last - first > (offset_t)ALONE ? first + (offset_t)ALONE : last;
+            touched += walk<P, test, ahead>(c, row, target, first, alone, 1);
+            first = alone;
+        }
+        for (u32 rest = __ballot_sync(ALL, !row.over && first < last); rest; rest &= rest - 1) {
+            const u32 owner = __ffs(rest) - 1;
+            const vertex_t w = shuffle(v, owner);
+            const offset_t low = shuffle(first, owner), high = shuffle(last, owner);
+            const typename P::Target its = P::load_target(c, w);
+            Row<P> part{P::identity(), false, false};
+            if constexpr (P::COMMUTES) {
+                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP);
+            } else {  // a run of neighbours for each lane
+                const offset_t run = (high - low + WARP - 1) / WARP;
+                const offset_t from = low + run * lane();
+                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1);
+            }
+            const u32 finders = __ballot_sync(ALL, part.found);
+            if constexpr (P::GATHERS) {
+                if constexpr (P::ANY) {
+                    const u32 winner = finders ? __ffs(finders) - 1 : 0;
+                    part.gathered = shuffle(part.gathered, winner);
+                } else {
+#pragma unroll
+                    for (u32 step = 1; step < WARP; step <<= 1) {  // neighbours first, so that the order stays
+                        const typename P::Gathered other = shuffle(part.gathered, (lane() + step) % WARP);
+                        part.gathered = P::combine(part.gathered, other);
+                    }
+                    part.gathered = shuffle(part.gathered, 0);
+                }
+                if (lane() == owner && finders)
+                    row.gathered = P::ANY ? part.gathered : P::combine(row.gathered, part.gathered);
+            }
+            if (lane() == owner) row.found |= finders != 0;
+        }
+    }
+    return row;
+}
+
+}  // namespace gasla

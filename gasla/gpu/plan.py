@@ -1,0 +1,79 @@
+"""What the GPU engine adds to the plan of a program: its claims, and the struct of arguments that its kernel takes."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gasla.plan import Plan
+from semirings.printers.cuda import ctype
+
+
+class GpuPlan(Plan):
+    """The decisions for one program on the GPU; `id_type` and `offset_type` are those of the graph's lists."""
+
+    @functools.cached_property
+    def closes(self) -> bool:
+        """Whether a vertex that the mask refuses is refused for good, so that a bitmap can remember it.
+
+        A refused vertex is never applied to: its fields stay, and with them the mask, if that reads nothing else.
+        """
+        mask = self.functions.get("mask")
+        if mask is None or not self.push_at_once or not self.traced.settles:
+            return False
+        roles = {mask.sources[s.name] for s in mask.symbols}
+        return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
+
+    @property
+    def claims(self) -> bool:
+        """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
+        return not self.scheduled and not self.everyone and not self.closes
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether pushes are brought together in an array that holds the identity between iterations."""
+        return self.pushes and not self.absorbs and not self.push_at_once and not self.any
+
+    @property
+    def keeps(self) -> bool:
+        """Whether gathered values are put aside for a phase of its own."""
+        return self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once))
+
+    @functools.cached_property
+    def members(self) -> list[tuple[str, str, Any]]:
+        """The struct of arguments: each member's name, its C++ type and its NumPy type."""
+        t = self.traced
+        pointers = [("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")]
+        pointers += [("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")]
+        pointers += [("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long")]
+        bitmaps = ["queue", "bits", "claimed", "closed", "far_bits"]
+        pointers += [(name, "void" if name == "queue" else "gasla::u32") for name in bitmaps]
+        pointers += [("far", "gasla::u64"), ("far_lists", "vertex_t")]
+        pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
+        pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
+        for side in "gs":
+            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
+            pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
+        pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
+        pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
+        result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
+        wide = ["self_n", "m", "words", "active_count", "first_active", "log_from", "log_rows", "limit"]
+        result += [(name, "long long", np.int64) for name in wide]
+        result += [("delta", "double", np.float64)]
+        for n, kind in t.parameter_types.items():
+            result.append((f"self_{n}", ctype(kind), kind))
+        for n in self.filled:
+            kind = t.vertex_types[n]
+            result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
+            result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
+        return result + [(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way")]
+
+    @functools.cached_property
+    def filled(self) -> list[str]:
+        """Fields that may start with the same number everywhere but for one vertex: the kernel fills those itself."""
+        return [n for n, kind in self.traced.vertex_types.items() if isinstance(kind, np.dtype)]
+
+    @functools.cached_property
+    def struct(self) -> np.dtype:
+        """The struct of arguments as NumPy sees it, laid out as in C."""
+        return np.dtype([(name, kind) for name, _, kind in self.members], align=True)

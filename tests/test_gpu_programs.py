@@ -1,0 +1,113 @@
+"""Vertex programs on the GPU against the independent engine; and every kernel gasla can generate, compiled anywhere."""
+
+from typing import Any
+
+import numpy as np
+import programs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_engine import Reference
+from test_programs import CASES, NAMES, graphs
+
+import gasla
+from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+from gasla.gpu.compile import compile_source
+from gasla.gpu.generate import Module
+from gasla.graph import Graph
+from gasla.program import VertexProgram
+
+MODULES = (programs, bfs, sssp, pagerank, betweenness_centrality)
+PROGRAMS = [
+    p
+    for module in MODULES
+    for p in vars(module).values()
+    if isinstance(p, type) and issubclass(p, VertexProgram) and p.__module__ == module.__name__
+]
+
+
+def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
+    """The ways in which a program may run."""
+    fits_schedule = not hasattr(program, "mask") and not hasattr(program, "scatter")
+    return [{}, {"deterministic": True}, *([{"scheduled": True}] if fits_schedule else [])]
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_every_kernel_compiles(program: type[VertexProgram], architecture: str) -> None:
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
+    for mode in modes(program):
+        module = Module(program.traced(kind), kind, **mode)
+        assert compile_source(module.source, architecture, program.__name__)
+
+
+def test_the_struct_of_arguments_is_laid_out_as_in_c() -> None:
+    module = Module(programs.Settling.traced(np.dtype(np.int32)), np.dtype(np.int32))
+    offsets = [module.struct.fields[name][1] for name, _, _ in module.members]  # type: ignore[index]
+    assert offsets == sorted(offsets)
+    assert module.struct.isalignedstruct
+
+
+def same(result: Any, reference: Reference) -> None:
+    """Every field of the run is what the independent engine found."""
+    for name, expected in {**reference.vertex, **reference.edge}.items():
+        if name in result.state:
+            got = result.state[name].get()
+            np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+def test_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
+    rng = np.random.default_rng(len(program.__name__))
+    n, m = 700, 3000
+    graph = Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
+    source = int(np.flatnonzero(graph.out_degrees)[0])
+    active = [source] if alone else None
+    reference = Reference(program(), graph, **start(source)).run(active, limit)
+    options: list[dict[str, Any]] = [{"direction": d} for d in ("auto", "push", "pull")] + [{"deterministic": True}]
+    for option in options:
+        result = gasla.run(program, graph, device="gpu", active=active, max_iterations=limit, **option, **start(source))
+        same(result, reference)
+        assert result.converged == reference.converged
+        if not hasattr(program, "priority"):
+            assert result.iterations == reference.iteration
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+@settings(max_examples=15)
+@given(graph=graphs(), data=st.data())
+def test_equals_the_independent_engine(
+    program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any
+) -> None:
+    source = data.draw(st.integers(0, graph.n - 1))
+    active = [source] if alone else None
+    reference = Reference(program(), graph, **start(source)).run(active, limit)
+    for direction in ("auto", "push", "pull"):
+        result = gasla.run(
+            program, graph, device="gpu", active=active, max_iterations=limit, direction=direction, **start(source)
+        )
+        same(result, reference)
+        assert result.converged == reference.converged
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+def test_in_pieces_with_wide_offsets(program: Any, start: Any, alone: bool, limit: int) -> None:
+    rng = np.random.default_rng(3)
+    n, m = 300, 1500
+    given = Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
+    graph = Graph.from_csr(given.out.indptr.astype(np.int64), given.out.indices, given.out_values)
+    active = [0] if alone else None
+    reference = Reference(program(), graph, **start(0)).run(active, limit)
+    seen: list[int] = []
+    result = gasla.run(
+        program, graph, device="gpu", active=active, max_iterations=limit, trace=True,
+        callback=lambda r: seen.append(r.iterations), **start(0),
+    )  # fmt: skip
+    same(result, reference)
+    assert seen == list(range(1, result.iterations + 1))
+    assert len(result.trace) == result.iterations
