@@ -14,7 +14,7 @@ from gasla.progress import follow
 jit = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
-SIZE, N = TICKET + 1, TICKET + 2  # where the last two arguments of `next_block` are kept, in the ticket's cache line
+SIZE, N = TICKET + 1, TICKET + 2  # where the last two arguments of `blocks` are kept, in the ticket's cache line
 SMALL = 1 << 15  # vertices and edges below which one thread does all
 LARGE = 1 << 22  # and above which a run may take long enough for Ctrl-C to be tried
 
@@ -49,10 +49,12 @@ def block_size(n: int, threads: int) -> np.uint64:
     return np.uint64(min(max(n // (16 * threads), 64), 4096))
 
 
-@jit
-def next_block(control, n, size):  # type: ignore[no-untyped-def]
-    """The first vertex of the next block to work on; `n` when none is left or the run is to stop."""
-    if control[STOP]:
-        return np.uint64(n)
-    control[SIZE], control[N] = size, n  # for who asks how far this is
-    return min(np.uint64(n), np.uint64(fetch_add(control, TICKET, 1)) * size)
+@njit(nogil=True, error_model="numpy", _nrt=False)  # Numba can't use a generator that it takes from its cache
+def blocks(control, n, size):  # type: ignore[no-untyped-def]
+    """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
+    while not control[STOP]:
+        control[SIZE], control[N] = size, n  # for who asks how far this is
+        start = np.uint64(fetch_add(control, TICKET, 1)) * size
+        if start >= n:
+            break
+        yield start, min(start + size, n)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.atomics import prefetch
-from gasla.cpu.blocks import block_size, jit, next_block, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, jit, run, threads_for
 from gasla.cpu.threads import STOP, barrier
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
@@ -137,9 +137,8 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
 @jit
 def _intersect(thread, threads, control, indptr, indices, sources, targets, counts):
     m = np.uint64(len(sources))
-    start = next_block(control, m, _EDGE_BLOCK)
-    while start < m:
-        for e in range(start, min(start + _EDGE_BLOCK, m)):
+    for start, end in blocks(control, m, _EDGE_BLOCK):
+        for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
@@ -149,7 +148,6 @@ def _intersect(thread, threads, control, indptr, indices, sources, targets, coun
                 counts[e] = _search(indices, i, i_end, j, j_end)
             else:
                 counts[e] = _common(indices, i, i_end, j, j_end)
-        start = next_block(control, m, _EDGE_BLOCK)
 
 
 @jit
@@ -194,10 +192,9 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, block):
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """
     n, total = np.uint64(len(indptr) - 1), 0
-    start = next_block(control, n, block)
-    while start < n:
+    for start, end in blocks(control, n, block):
         low = np.uint64(indptr[start])
-        for u in range(start, min(start + block, n)):
+        for u in range(start, end):
             high = np.uint64(indptr[u + _ONE])
             at = low + _ONE
             while at < high:
@@ -218,7 +215,6 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, block):
                         counts[thread, np.uint64(w)] += 1
                 at += _ONE
             low = high
-        start = next_block(control, n, block)
     totals[thread] = total
 
 
@@ -282,9 +278,8 @@ def _divide(indptr, vertices, bounds):
 def _count_higher(control, indptr, indices, ranks, bounds, places):
     """For each rank, how many higher neighbours it has in each part of the ranks."""
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
-    start = next_block(control, n, _BLOCK)
-    while start < n:
-        for v in range(start, min(start + _BLOCK, n)):
+    for start, end in blocks(control, n, _BLOCK):
+        for v in range(start, end):
             rank = ranks[v]
             r = np.uint64(rank)
             for part in range(parts):
@@ -296,7 +291,6 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
                     while higher >= bounds[part + _ONE]:
                         part += _ONE
                     places[part, r] += _ONE
-        start = next_block(control, n, _BLOCK)
 
 
 @jit
@@ -342,9 +336,8 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
 @jit
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    taken = next_block(control, n, _BLOCK)
-    while taken < n:  # from the highest ranks down, as they take longest
-        for r in range(n - min(taken + _BLOCK, n), n - taken):
+    for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+        for r in range(n - end, n - taken):
             low, high = np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])
             if low == high:
                 continue
@@ -359,7 +352,6 @@ def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_ma
                 total += found
             for k in range(low, high):
                 marks[np.uint64(indices[k])] = 0
-        taken = next_block(control, n, _BLOCK)
     totals[thread] = total
     if counts is not None:
         barrier(control, threads)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
-from gasla.cpu.blocks import block_size, inlined, jit, next_block, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, inlined, jit, run, threads_for
 from gasla.cpu.threads import barrier
 from gasla.graph import Graph
 
@@ -112,15 +112,13 @@ def _block(n: int) -> np.uint64:
 @jit
 def _hook(thread, threads, control, indptr, indices, parents, block):
     n = np.uint64(len(parents))
-    start = next_block(control, n, block)
-    while start < n:
+    for start, end in blocks(control, n, block):
         low = np.uint64(indptr[start])
-        for v in range(start, min(start + block, n)):
+        for v in range(start, end):
             prefetch(indices, np.uint64(indptr[min(v + _AHEAD, n)]))
             high = np.uint64(indptr[v + _ONE])
             parents[v] = min(v, np.uint64(indices[low])) if low < high else v
             low = high
-        start = next_block(control, n, block)
 
 
 @inlined
@@ -160,22 +158,19 @@ def _link_list(parents, v, indices, low, high):
 @jit
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
     n = np.uint64(len(parents))
-    start = next_block(control, n, block)
-    while start < n:
-        for v in range(start, min(start + block, n)):
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
             if parents[v] != known:
                 low = np.uint64(indptr[v])
                 _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
-        start = next_block(control, n, block)
 
 
 @jit
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
     """The same, but of the known tree's own edges those that lead out of it are linked too."""
     n = np.uint64(len(parents))
-    start = next_block(control, n, block)
-    while start < n:
-        for v in range(start, min(start + block, n)):
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
             low = np.uint64(indptr[v])
             low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
             if parents[v] != known:
@@ -184,7 +179,6 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
                 for k in range(low, high):
                     if parents[np.uint64(indices[k])] != known:
                         _link_list(parents, v, indices, k, k + _ONE)
-        start = next_block(control, n, block)
 
 
 @jit
@@ -203,11 +197,9 @@ def _flatten(parents, v):
 @jit
 def _compress(thread, threads, control, parents, block):
     n = np.uint64(len(parents))
-    start = next_block(control, n, block)
-    while start < n:
-        for v in range(start, min(start + block, n)):
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
             _flatten(parents, v)
-        start = next_block(control, n, block)
 
 
 @jit
