@@ -2,8 +2,6 @@
 
 import threading
 
-import igraph
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -48,6 +46,8 @@ def edge_lists(draw: st.DrawFn) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 def networkx_triangles(n: int, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+    import networkx as nx
+
     graph = nx.Graph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist()) if u != v)
@@ -101,6 +101,8 @@ def test_larger_graphs_on_two_threads(seed: int, n: int, degree: int, skewed: bo
 
 
 def test_igraph_agrees(threads: int, way: str) -> None:
+    import igraph
+
     matrix = undirected(3000, 40_000, 1, True)
     peer = igraph.Graph(n=3000, edges=np.argwhere(np.triu(matrix.toarray())))
     assert gasla.triangle_count(matrix) == len(peer.list_triangles())

@@ -51,7 +51,13 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     >>> gasla.triangle_count(graph, per_vertex=True)
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
-    graph = _simple(as_graph(graph))
+    graph = as_graph(graph)
+    if graph.device == "gpu":
+        from gasla.gpu.intersect import triangles
+
+        total, counts = triangles(graph, per_vertex)
+        return total if counts is None else TrianglesResult(total, counts)
+    graph = _simple(graph)
     if graph.out_degrees.max(initial=0) <= SHORT:
         total, counts = intersect_sorted(graph, per_vertex)
     else:

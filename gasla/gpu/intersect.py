@@ -1,0 +1,216 @@
+"""Stages that intersect neighbour lists on the GPU: what gasla.cpu.intersect does, with kernels/intersect.cuh.
+
+Triangles are found once each, at the edge of their first two corners in an order of the vertices, as a common entry of
+both forward lists (the neighbours that come later). The largest degree decides the order, and who works on a vertex:
+
+- up to `SHORT` a thread merges sorted lists as they lie: nothing but the lists is read;
+- up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists; they are looked up in
+  hash tables in shared memory;
+- beyond, it is that of degrees, which leaves hubs few later neighbours; the forward lists are copied out, which takes
+  as much memory again as the ids of the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import array_module
+from gasla.gpu import compile as gpu
+from gasla.gpu import lists as gpu_lists
+
+if TYPE_CHECKING:
+    from gasla.frontier import EdgeFrontier
+    from gasla.graph import Graph
+
+Array = Any  # CuPy's
+
+SHORT = 8  # neighbours; a thread's work
+FLAT = 128  # neighbours; no vertex gains from having fewer later ones
+LANES = 0
+BLOCK_THREADS = 512
+LONG = 96  # entries of a forward list that are a warp's work; a block's beyond. As in the kernels
+PIECE = 1024  # neighbours; vertices with more are cut. As in the kernels
+
+_C_NAMES = {4: "int", 8: "long long"}
+
+
+class Oriented(NamedTuple):
+    """Neighbour lists of a simple undirected graph, and of each the part that comes later in an order.
+
+    Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``; it may be the start of its whole list.
+    """
+
+    indptr: Array
+    indices: Array
+    forward: Array
+    lengths: Array
+
+
+def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
+    """Count the out-neighbours that both ends of each edge have in common: `gasla.cpu.intersect.intersect`."""
+    import cupy
+
+    lists = graph.sorted_out
+    indptr, indices = lists.indptr, lists.indices
+    sources, targets = (cupy.ascontiguousarray(cupy.asarray(ends), indices.dtype) for ends in (edges.src, edges.dst))
+    for ends in (sources, targets):
+        _check_ids(ends, graph.n)
+    counts = cupy.empty(len(edges), np.int64)
+    kernel = _kernel("intersect_pairs", 256, indptr, indices)
+    tickets = cupy.zeros(1, np.uint64)
+    blocks = min(kernel.blocks, -(-len(edges) // kernel.threads))
+    if blocks:
+        kernel.plain(blocks, np.uint64(len(edges)), indptr, indices, sources, targets, tickets, counts)
+    return counts
+
+
+def triangles(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
+    """Count the triangles of a graph, read as simple and undirected.
+
+    Returns
+    -------
+    total : int
+    counts : array of int64, or None
+        With `per_vertex`, the triangles that each vertex is in.
+    """
+    import cupy
+
+    if graph.is_symmetric and not graph.has_parallel_edges:
+        degrees = graph.out_degrees
+        largest = int(degrees.max()) if graph.m else 0
+        lists = graph.out if largest > FLAT else graph.sorted_out
+        indptr, indices = lists.indptr, lists.indices
+    else:
+        indptr, indices = simple(graph.out.indptr, graph.out.indices)
+        degrees = cupy.diff(indptr)
+        largest = int(degrees.max()) if len(indices) else 0
+    if largest == 0:
+        return 0, cupy.zeros(graph.n, np.int64) if per_vertex else None
+    if largest <= SHORT:
+        return intersect_sorted(indptr, indices, per_vertex)
+    oriented = orient_by_degree(indptr, indices, degrees) if largest > FLAT else orient_by_id(indptr, indices)
+    return intersect_oriented(oriented, per_vertex)
+
+
+def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
+    """The lists with every edge in both directions, once, and without self loops; they ascend."""
+    xp, n = array_module(indptr), len(indptr) - 1
+    src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
+    differ = src != dst
+    src, dst = src[differ], dst[differ]
+    keys = xp.unique(xp.concatenate([src << np.uint64(32) | dst, dst << np.uint64(32) | src]))
+    starts = xp.arange(n + 1, dtype=np.uint64) << np.uint64(32)
+    offsets = xp.searchsorted(keys, starts).astype(np.int32 if len(keys) < 2**31 else np.int64)
+    return offsets, (keys & np.uint64(2**32 - 1)).astype(indices.dtype)
+
+
+def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[int, Array | None]:
+    """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists, a thread each."""
+    import cupy
+
+    n, total = len(indptr) - 1, cupy.zeros(1, np.uint64)
+    counts = cupy.zeros(n, np.int64) if per_vertex else None
+    kernel = _kernel("count_by_threads", 256, indptr, indices, per_vertex)
+    lanes = LANES or 1
+    blocks = min(-(-n * lanes // 256), 1 << 20)
+    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), total, _address(counts))
+    return int(total[0]), counts
+
+
+def orient_by_id(indptr: Array, indices: Array) -> Oriented:
+    """Forward lists are the smaller neighbours, of sorted lists."""
+    import cupy
+
+    n = len(indptr) - 1
+    lengths = cupy.empty(n, np.uint32)
+    kernel = _kernel("find_smaller", 256, indptr, indices)
+    kernel.plain(min(-(-n // 256), 1 << 20), np.uint64(n), indptr, indices, lengths)
+    return Oriented(indptr, indices, indices, lengths)
+
+
+def orient_by_degree(indptr: Array, indices: Array, degrees: Array) -> Oriented:
+    """Forward lists are the neighbours of higher degree, or of the same degree and a higher id."""
+    import cupy
+
+    n, m = len(indptr) - 1, len(indices)
+    degrees = degrees.view(np.uint32) if degrees.dtype.itemsize == 4 else degrees.astype(np.uint32)
+    forward, lengths = cupy.empty(m, indices.dtype), cupy.empty(n, np.uint32)
+    control = cupy.zeros(3, np.uint64)
+    kernel = _kernel("keep_higher_of_short", 256, indptr, indices)
+    kernel.plain(kernel.blocks, np.uint64(n), indptr, degrees, indices, forward, lengths, control[:1])
+    pieces = _list_pieces(indptr, indices, None, 2 * m // PIECE, control[1:2])
+    kernel = _kernel("keep_higher_of_pieces", 256, indptr, indices)
+    kernel.plain(kernel.blocks, indptr, degrees, indices, forward, lengths, *pieces, control[1:2], control[2:])
+    return Oriented(indptr, indices, forward, lengths)
+
+
+def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
+    """Count triangles over forward lists."""
+    import cupy
+
+    indptr, indices, n = oriented.indptr, oriented.indices, len(oriented.lengths)
+    counts, control = cupy.zeros(n, np.int64) if per_vertex else None, cupy.zeros(4, np.uint64)
+    total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
+    graph = _struct(np.uint64(n), *oriented)
+    room = 2 * len(indices) // PIECE + len(indices) // (2 * LONG) + 1
+    pieces = _list_pieces(indptr, indices, oriented.lengths, room, count)
+    kernel = _kernel("count_by_blocks", BLOCK_THREADS, indptr, indices, per_vertex)
+    kernel.plain(kernel.blocks, graph, *pieces, count, tickets, total, _address(counts))
+    kernel = _kernel("count_by_warps", 256, indptr, indices, per_vertex)
+    kernel.plain(kernel.blocks, graph, short_tickets, total, _address(counts))
+    return int(total[0]), counts
+
+
+def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int, count: Array) -> tuple[Array, Array]:
+    """Vertices and first positions of the pieces of long work, `count` of them."""
+    import cupy
+
+    n = len(indptr) - 1
+    vertices, starts = cupy.empty(room, indices.dtype), cupy.empty(room, indptr.dtype)
+    kernel = _kernel("list_pieces", 256, indptr, indices)
+    blocks = min(-(-n // 256), 1 << 20)
+    kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count)
+    return vertices, starts
+
+
+def _check_ids(ids: Array, n: int) -> None:
+    if len(ids) == 0:
+        return
+    for bad in (int(ids.min()), int(ids.max())):
+        if not 0 <= bad < n:
+            raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
+
+
+def _address(array: Array | None) -> Any:
+    """An array as a kernel's argument, or a null pointer."""
+    return np.uint64(0) if array is None else array
+
+
+def _struct(n: np.uint64, *arrays: Array) -> np.ndarray:
+    """A number and addresses as one C struct."""
+    fields = (n, *(a.data.ptr for a in arrays))
+    return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
+
+
+def source(vertex: str, offset: str, per_vertex: bool) -> str:
+    """The kernels for these C types of ids and offsets."""
+    return (
+        f"typedef {vertex} vertex_t;\ntypedef {offset} offset_t;\n"
+        f'constexpr bool per_vertex = {str(per_vertex).lower()};\n#include "intersect.cuh"\n'
+    )
+
+
+def _kernel(function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False) -> gpu.Kernel:
+    """A kernel for the types of these lists."""
+    import cupy
+
+    types = _C_NAMES[indices.dtype.itemsize], _C_NAMES[indptr.dtype.itemsize]
+    return _cached_kernel(function, threads, source(*types, per_vertex), cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _cached_kernel(function: str, threads: int, text: str, device: int) -> gpu.Kernel:
+    return gpu.Kernel(text, function, threads, blocks_per_multiprocessor=32)

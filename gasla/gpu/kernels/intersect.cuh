@@ -1,0 +1,489 @@
+// Common neighbours: of chosen pairs of vertices, and over all edges of a simple undirected graph at once (triangles).
+//
+// Before this file come vertex_t and offset_t (types of ids and offsets) and per_vertex (a bool): whether the triangles
+// are also counted at each of their corners.
+//
+// Triangles. Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
+// third is in the forward lists of both, the neighbours that come later in the order. (By ids "later" means smaller, so
+// that a forward list is the start of a sorted list.) Three ways, by how long the lists are:
+//
+//   count_by_threads   A thread a vertex merges lists as they lie; no other pass.
+//   count_by_warps     A warp puts the forward list of x into a hash table in shared memory and looks up those of all
+//                      neighbours of x with shorter lists: an edge costs the shorter of its lists.
+//   count_by_blocks    The same by a block, for vertices with long lists or many neighbours, these cut into pieces.
+//
+// Forward lists by ids need only their lengths (find_smaller); by degree they are copied out (keep_higher_*), which
+// leaves no list longer than the root of twice the edges.
+#pragma once
+
+#include "runtime.cuh"
+
+namespace gasla {
+
+#ifndef GASLA_BUCKET
+#define GASLA_BUCKET 1
+#endif
+#ifndef GASLA_SPARSE
+#define GASLA_SPARSE 8
+#endif
+#ifndef GASLA_AHEAD
+#define GASLA_AHEAD 4
+#endif
+#ifndef GASLA_PIECE
+#define GASLA_PIECE 1024
+#endif
+#ifndef GASLA_LONG
+#define GASLA_LONG 96
+#endif
+#ifndef GASLA_THREADS
+#define GASLA_THREADS 512
+#endif
+#ifndef GASLA_WARP_GROUP
+#define GASLA_WARP_GROUP 8
+#define GASLA_WARP_AHEAD 2
+#endif
+
+constexpr u32 WARP_THREADS = 256;                                     // of a block of count_by_warps
+constexpr u32 WARP_SLOTS = 256;                                       // of a warp's table
+constexpr u32 LONG = GASLA_LONG;                                      // entries; longer lists are a block's work
+constexpr u32 BLOCK_THREADS = GASLA_THREADS;                          // of a block of count_by_blocks
+constexpr u32 BLOCK_SLOTS = (per_vertex ? 16384 : 32768) / sizeof(vertex_t);
+constexpr u32 PIECE = GASLA_PIECE;                                    // neighbours; vertices with more are cut
+constexpr u32 SPARSE = GASLA_SPARSE;                                  // slots an entry, if there are as many
+constexpr u32 BUCKET = GASLA_BUCKET;                                  // slots that are read at once
+
+// --- hash tables in shared memory ------------------------------------------------------------------------------------
+
+typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;
+
+constexpr vertex_t FREE = -1;
+constexpr u32 NOWHERE = 0xffffffffu;
+
+// A set of ids: open addressing, the next slot is tried where one is taken. All slots are FREE between two uses.
+struct Table {
+    vertex_t* slots;
+    u32 shift, mask;
+
+    // For so many entries in an array of so many slots, a power of two.
+    __device__ __forceinline__ Table(vertex_t* slots, u32 entries, u32 capacity) : slots(slots) {
+        const u32 wanted = least(capacity, entries * SPARSE);
+        const u32 bits = WARP - __clz(wanted - 1);
+        shift = WARP - bits;
+        mask = (1u << bits) - 1;
+    }
+    __device__ __forceinline__ u32 home(vertex_t w) const { return ((u32)w * 2654435769u) >> shift & ~(BUCKET - 1); }
+
+    __device__ __forceinline__ void insert(vertex_t w) {
+        u32 slot = home(w);
+        while (atomicCAS(reinterpret_cast<bits_t*>(slots + slot), (bits_t)FREE, (bits_t)w) != (bits_t)FREE)
+            slot = (slot + 1) & mask;
+    }
+    // One step of a search for w, at a bucket: false if it goes on. `place` is where w is, or NOWHERE.
+    __device__ __forceinline__ bool look(u32 slot, vertex_t w, u32& place) const {
+        struct alignas(BUCKET * sizeof(vertex_t)) Bucket {
+            vertex_t ids[BUCKET];
+        };
+        const Bucket bucket = *reinterpret_cast<const Bucket*>(slots + slot);
+        bool ended = false;
+        place = NOWHERE;
+#pragma unroll
+        for (u32 i = 0; i < BUCKET; ++i) {
+            if (bucket.ids[i] == w) place = slot + i;
+            ended |= bucket.ids[i] == w || bucket.ids[i] == FREE;
+        }
+        return ended;
+    }
+    __device__ __forceinline__ u32 next(u32 slot) const { return (slot + BUCKET) & mask; }
+};
+
+// --- orders ----------------------------------------------------------------------------------------------------------
+
+// Neighbour lists, and the forward list of v: `lengths[v]` entries from forward[indptr[v]] on.
+struct Oriented {
+    u64 n;
+    const offset_t* indptr;
+    const vertex_t* indices;
+    const vertex_t* forward;
+    const u32* lengths;
+};
+
+__device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_t length, vertex_t w) {
+    offset_t low = 0, high = length;
+    while (low < high) {
+        const offset_t middle = low + (high - low) / 2;
+        if (list[middle] < w)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// By ids: how many neighbours of each vertex are smaller. A few of a list's 32-byte sectors are read: under 0.2 ms for
+// 4 M vertices with 134 M edges.
+extern "C" __global__ void find_smaller(u64 n, const offset_t* indptr, const vertex_t* indices, u32* lengths) {
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid())
+        lengths[v] = (u32)first_not_less(indices + indptr[v], indptr[v + 1] - indptr[v], (vertex_t)v);
+}
+
+// By degree, then id. A warp copies those entries of v's list at [first, last) that come after v; `reserve` gives the
+// place for so many of them.
+template <class Reserve>
+__device__ __forceinline__ void keep_higher(
+    const u32* degrees, const vertex_t* indices, vertex_t* forward, vertex_t v, offset_t first, offset_t last,
+    Reserve reserve
+) {
+    const u32 degree = degrees[v];
+    for (offset_t at = first; at < last; at += WARP) {
+        const bool there = last - at > (offset_t)lane();
+        const vertex_t w = there ? indices[at + lane()] : v;
+        const u32 other = there ? degrees[w] : 0;
+        const bool kept = other > degree || (other == degree && w > v);
+        const u32 votes = __ballot_sync(ALL, kept);
+        if (!votes) continue;
+        vertex_t* place = forward + reserve(__popc(votes));
+        if (kept) place[__popc(votes & lanes_below())] = w;
+    }
+}
+
+__device__ __forceinline__ u64 take(u64* tickets, u64 count) {  // by a whole warp
+    u64 first = 0;
+    if (lane() == 0) first = atomicAdd(tickets, count);
+    return shuffle(first, 0);
+}
+
+// The floor is one read and half a write of the ids and a gather of a degree an edge: 1.1 ms for 128 M edges.
+extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
+    u64 n, const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
+    u64* tickets
+) {
+    for (u64 start = take(tickets, WARP); start < n; start = take(tickets, WARP)) {
+        const u64 v = start + lane();
+        const offset_t first = v < n ? indptr[v] : 0;
+        const u32 degree = v < n ? degrees[v] : 0;
+        u32 length = 0;
+        for (u32 left = __ballot_sync(ALL, degree && degree <= PIECE); left; left &= left - 1) {
+            const u32 which = __ffs(left) - 1;
+            const offset_t from = shuffle(first, which);
+            u32 kept = 0;
+            keep_higher(degrees, indices, forward, (vertex_t)(start + which), from, from + (offset_t)shuffle(degree, which),
+                        [&](u32 count) { return from + (kept += count) - count; });
+            if (lane() == which) length = kept;
+        }
+        if (v < n) lengths[v] = length;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) keep_higher_of_pieces(
+    const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
+    const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets
+) {
+    for (u64 piece = take(tickets, 1); piece < *pieces; piece = take(tickets, 1)) {
+        const vertex_t v = piece_vertices[piece];
+        const offset_t first = piece_starts[piece], left = indptr[v + 1] - first;
+        keep_higher(degrees, indices, forward, v, first, first + least(left, (offset_t)PIECE), [&](u32 count) {
+            u32 before = 0;
+            if (lane() == 0) before = atomicAdd(lengths + v, count);
+            return indptr[v] + shuffle(before, 0);
+        });
+    }
+}
+
+__device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > PIECE; }
+
+// Lists the pieces of what takes long: with `lengths` what is a block's work to count, without what is to be oriented.
+extern "C" __global__ void list_pieces(
+    u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces
+) {
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
+        const offset_t first = indptr[v], last = indptr[v + 1];
+        const u32 length = lengths ? lengths[v] : 0;
+        if (!is_long(length, last - first) || (lengths && length < 2)) continue;
+        u64 at = atomicAdd(pieces, (u64)((last - first + PIECE - 1) / PIECE));
+        for (offset_t start = first; start < last; start += least((offset_t)PIECE, last - start), ++at) {
+            piece_vertices[at] = (vertex_t)v;
+            piece_starts[at] = start;
+        }
+    }
+}
+
+// --- counting --------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void add_to_total(u64* total, u64 found) {
+    found = warp_sum(found);
+    if (lane() == 0 && found) atomicAdd(total, found);
+}
+
+// For v, its smaller neighbours u, and its neighbours w smaller than those: is w in u's list? It holds v, which is
+// larger than any w, so no search in it runs over its end. So many threads share a vertex, a power of two up to 32.
+// Rows are read about once from memory: 0.1 ms for a grid of 16 M vertices.
+extern "C" __global__ void __launch_bounds__(256) count_by_threads(
+    u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* total, u64* counts
+) {
+    u64 found = 0;
+    for (u64 v = thread_of_grid() / lanes; v < n; v += threads_of_grid() / lanes) {
+        const offset_t low = indptr[v], high = indptr[v + 1];
+        for (offset_t at = low + 1 + (threadIdx.x & (lanes - 1)); at < high; at += lanes) {
+            const u64 u = indices[at];
+            if (u >= v) break;
+            offset_t j = indptr[u];
+            vertex_t other = indices[j];
+            for (offset_t i = low; i < at; ++i) {
+                const vertex_t w = indices[i];
+                while (other < w) other = indices[++j];
+                if (other != w) continue;
+                ++found;
+                if constexpr (per_vertex) {
+                    atomicAdd(counts + v, 1ull);
+                    atomicAdd(counts + u, 1ull);
+                    atomicAdd(counts + w, 1ull);
+                }
+            }
+        }
+    }
+    add_to_total(total, found);
+}
+
+// A neighbour whose forward list is to be looked up.
+struct Neighbour {
+    offset_t start;
+    vertex_t vertex;
+    u32 length;
+};
+
+// Threads of a group look up one list, each `ahead` entries at a time, so that as many reads are on their way.
+template <u32 group, u32 ahead>
+__device__ __forceinline__ u32 look_up(const vertex_t* list, u32 length, const Table& table, u32* tallies) {
+    u32 found = 0;
+    for (u32 at = lane() % group; at < length; at += group * ahead) {
+        vertex_t w[ahead];
+        u32 slot[ahead], place[ahead];
+        bool ended[ahead];
+#pragma unroll
+        for (u32 i = 0; i < ahead; ++i)
+            if (at + i * group < length) w[i] = list[at + i * group];
+#pragma unroll
+        for (u32 i = 0; i < ahead; ++i) {
+            place[i] = NOWHERE;
+            ended[i] = true;
+            if (at + i * group >= length) continue;
+            slot[i] = table.home(w[i]);
+            ended[i] = table.look(slot[i], w[i], place[i]);
+        }
+#pragma unroll
+        for (u32 i = 0; i < ahead; ++i) {
+            while (!ended[i]) {
+                slot[i] = table.next(slot[i]);
+                ended[i] = table.look(slot[i], w[i], place[i]);
+            }
+            found += place[i] != NOWHERE;
+            if constexpr (per_vertex)
+                if (place[i] != NOWHERE) atomicAdd(tallies + place[i], 1u);
+        }
+    }
+    return found;
+}
+
+// One warp and the up to 32 neighbours of x at [first, last): looks up the forward lists that are shorter than x's.
+// `wanted` has place for 32.
+template <u32 group, u32 ahead>
+__device__ __forceinline__ u32 look_up_neighbours(
+    const Oriented& graph, vertex_t x, u32 length, offset_t first, offset_t last, const Table& table, u32* tallies,
+    Neighbour* wanted, u64* counts
+) {
+    Neighbour mine;
+    bool is_wanted = false;
+    if (last - first > (offset_t)lane()) {
+        mine.vertex = graph.indices[first + lane()];
+        mine.length = graph.lengths[mine.vertex];
+        is_wanted = mine.length && (mine.length < length || (mine.length == length && mine.vertex < x));
+        if (is_wanted) mine.start = graph.indptr[mine.vertex];
+    }
+    const u32 votes = __ballot_sync(ALL, is_wanted);
+    if (is_wanted) wanted[__popc(votes & lanes_below())] = mine;
+    __syncwarp();
+    u32 found = 0;
+    for (u32 k = lane() / group; k < __popc(votes); k += WARP / group) {
+        const Neighbour y = wanted[k];
+        const u32 common = look_up<group, ahead>(graph.forward + y.start, y.length, table, tallies);
+        if constexpr (per_vertex)
+            if (common) atomicAdd(counts + y.vertex, (u64)common);
+        found += common;
+    }
+    __syncwarp();
+    return found;
+}
+
+// Hands what was tallied at the slots over to the vertices in them, and leaves the slots free. So many threads do it.
+__device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
+    for (u32 slot = thread; slot <= table.mask; slot += threads) {
+        if constexpr (per_vertex) {
+            if (tallies[slot]) atomicAdd(counts + table.slots[slot], (u64)tallies[slot]);
+            tallies[slot] = 0;
+        }
+        table.slots[slot] = FREE;
+    }
+}
+
+// The floor for 4 M vertices with 134 M random edges: two gathers of lengths and one of offsets an edge at 125 G/s,
+// 1.6 ms, and 67 M reads of two or three 32-byte sectors, 2 ms.
+extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
+    Oriented graph, u64* tickets, u64* total, u64* counts
+) {
+    constexpr u32 warps = WARP_THREADS / WARP;
+    alignas(16) __shared__ vertex_t slots[warps][WARP_SLOTS];
+    __shared__ u32 tallies[per_vertex ? warps : 1][per_vertex ? WARP_SLOTS : 1];
+    __shared__ Neighbour wanted[warps][WARP];
+    const u32 warp = warp_of_block();
+    u32* const my_tallies = per_vertex ? tallies[warp % (per_vertex ? warps : 1)] : nullptr;
+    for (u32 slot = lane(); slot < WARP_SLOTS; slot += WARP) {
+        slots[warp][slot] = FREE;
+        if constexpr (per_vertex) my_tallies[slot] = 0;
+    }
+    __syncwarp();
+    u64 found = 0;
+    for (u64 start = take(tickets, WARP); start < graph.n; start = take(tickets, WARP)) {
+        const u64 v = start + lane();
+        const u32 my_length = v < graph.n ? graph.lengths[v] : 0;
+        const offset_t my_first = my_length ? graph.indptr[v] : 0, my_last = my_length ? graph.indptr[v + 1] : 0;
+        const bool is_mine = my_length >= 2 && !is_long(my_length, my_last - my_first);
+        for (u32 left = __ballot_sync(ALL, is_mine); left; left &= left - 1) {
+            const u32 which = __ffs(left) - 1, length = shuffle(my_length, which);
+            const offset_t first = shuffle(my_first, which), last = shuffle(my_last, which);
+            const vertex_t x = (vertex_t)(start + which);
+            Table table(slots[warp], length, WARP_SLOTS);
+            for (u32 k = lane(); k < length; k += WARP) table.insert(graph.forward[first + k]);
+            __syncwarp();
+            u32 here = 0;
+            for (offset_t at = first; at < last; at += WARP)
+                here += look_up_neighbours<GASLA_WARP_GROUP, GASLA_WARP_AHEAD>(
+                    graph, x, length, at, last, table, my_tallies, wanted[warp], counts);
+            clear(table, my_tallies, counts, lane(), WARP);
+            __syncwarp();
+            if constexpr (per_vertex) add_to_total(counts + x, here);
+            found += here;
+        }
+    }
+    add_to_total(total, found);
+}
+
+// A list longer than half the slots is looked up in parts. The floor is that of reads from the L2 cache, about 5 TB/s,
+// and of lookups in shared memory, about 1 T/s: 20 ms for the 13 G lookups of R-MAT of scale 22.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) count_by_blocks(
+    Oriented graph, const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets,
+    u64* total, u64* counts
+) {
+    alignas(16) __shared__ vertex_t slots[BLOCK_SLOTS];
+    __shared__ u32 tallies[per_vertex ? BLOCK_SLOTS : 1];
+    __shared__ Neighbour wanted[BLOCK_THREADS / WARP][WARP];
+    __shared__ u64 ticket;
+    __shared__ u32 taken;
+    for (u32 slot = threadIdx.x; slot < BLOCK_SLOTS; slot += BLOCK_THREADS) {
+        slots[slot] = FREE;
+        if constexpr (per_vertex) tallies[slot] = 0;
+    }
+    u64 found = 0;
+    while (true) {
+        __syncthreads();
+        if (threadIdx.x == 0) ticket = atomicAdd(tickets, 1ull);
+        __syncthreads();
+        const u64 piece = ticket;
+        if (piece >= *pieces) break;
+        const vertex_t x = piece_vertices[piece];
+        const u32 length = graph.lengths[x];
+        const offset_t first = piece_starts[piece], left = graph.indptr[x + 1] - first;
+        const u32 neighbours = (u32)least(left, (offset_t)PIECE);
+        u32 here = 0;
+        for (u32 part = 0; part < length; part += BLOCK_SLOTS / 2) {
+            const u32 entries = least(length - part, BLOCK_SLOTS / 2);
+            Table table(slots, entries, BLOCK_SLOTS);
+            const vertex_t* list = graph.forward + graph.indptr[x] + part;
+            for (u32 k = threadIdx.x; k < entries; k += BLOCK_THREADS) table.insert(list[k]);
+            if (threadIdx.x == 0) taken = 0;
+            __syncthreads();
+            while (true) {
+                u32 at = 0;
+                if (lane() == 0) at = atomicAdd(&taken, WARP);
+                at = shuffle(at, 0);
+                if (at >= neighbours) break;
+                here += look_up_neighbours<WARP, GASLA_AHEAD>(
+                    graph, x, length, first + at, first + neighbours, table, tallies, wanted[warp_of_block()], counts);
+            }
+            __syncthreads();
+            clear(table, tallies, counts, threadIdx.x, BLOCK_THREADS);
+            __syncthreads();
+        }
+        if constexpr (per_vertex) add_to_total(counts + x, here);
+        found += here;
+    }
+    add_to_total(total, found);
+}
+
+// --- chosen pairs ----------------------------------------------------------------------------------------------------
+
+// Two sorted lists, the shorter first, and where the number of their common entries goes.
+struct Pair {
+    const vertex_t *shorter, *longer;
+    offset_t shorter_length, longer_length;
+};
+
+// Whether entry i of the shorter list has a partner in the longer: the second of equals needs a second, and so on.
+__device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
+    const vertex_t w = pair.shorter[i];
+    const bool repeats = i && pair.shorter[i - 1] == w;
+    const offset_t before = repeats ? i - first_not_less(pair.shorter, i, w) : 0;
+    const offset_t j = first_not_less(pair.longer, pair.longer_length, w) + before;
+    return j < pair.longer_length && pair.longer[j] == w;
+}
+
+constexpr u32 PAIR_THREADS = 256;   // of a block, which takes as many pairs at once
+constexpr u32 PAIR_GROUP = 8;       // threads a pair
+constexpr u32 LONG_PAIR = 2048;     // entries of the shorter list; a block's work from here on
+
+// Entries of the shorter list are searched in the longer one. A pair costs about (shorter) * log2(longer) reads, which
+// the caches serve but for the first few.
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS) intersect_pairs(
+    u64 count, const offset_t* indptr, const vertex_t* indices, const vertex_t* sources, const vertex_t* targets,
+    u64* tickets, long long* counts
+) {
+    __shared__ Pair pairs[PAIR_THREADS];
+    __shared__ u32 commons[PAIR_THREADS];
+    __shared__ u64 ticket;
+    while (true) {
+        if (threadIdx.x == 0) ticket = atomicAdd(tickets, (u64)PAIR_THREADS);
+        __syncthreads();
+        const u64 start = ticket;
+        if (start >= count) break;
+        const u64 e = start + threadIdx.x;
+        Pair mine = {nullptr, nullptr, 0, 0};
+        if (e < count) {
+            const vertex_t u = sources[e], v = targets[e];
+            mine = {indices + indptr[u], indices + indptr[v], indptr[u + 1] - indptr[u], indptr[v + 1] - indptr[v]};
+            if (mine.longer_length < mine.shorter_length)
+                mine = {mine.longer, mine.shorter, mine.longer_length, mine.shorter_length};
+        }
+        pairs[threadIdx.x] = mine;
+        commons[threadIdx.x] = 0;
+        __syncthreads();
+        for (u32 k = threadIdx.x / PAIR_GROUP; k < PAIR_THREADS; k += PAIR_THREADS / PAIR_GROUP) {
+            const Pair& pair = pairs[k];
+            if (pair.shorter_length >= LONG_PAIR) continue;
+            u32 common = 0;
+            for (offset_t i = lane() % PAIR_GROUP; i < pair.shorter_length; i += PAIR_GROUP) common += has_partner(pair, i);
+            if (common) atomicAdd(commons + k, common);
+        }
+        __syncthreads();
+        if (e < count) counts[e] = commons[threadIdx.x];
+        __syncthreads();
+        for (u32 k = 0; k < PAIR_THREADS; ++k) {
+            const Pair& pair = pairs[k];
+            if (pair.shorter_length < LONG_PAIR) continue;
+            u64 common = 0;
+            for (offset_t i = threadIdx.x; i < pair.shorter_length; i += PAIR_THREADS) common += has_partner(pair, i);
+            add_to_total(reinterpret_cast<u64*>(counts + start + k), common);
+        }
+        __syncthreads();
+    }
+}
+
+}  // namespace gasla

@@ -1,0 +1,249 @@
+"""Triangles and common neighbours on the GPU, by every order and way of sharing work out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import gasla
+from gasla import Graph, generators, stages, verify
+from gasla.frontier import EdgeFrontier
+from gasla.gpu import compile as gpu
+from gasla.gpu import intersect as module
+from tests.test_triangles import edge_lists, scipy_triangles, undirected
+
+WAYS = {"sorted": (10**9, 10**9), "by id": (-1, 10**9), "by degree": (-1, -1)}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way of counting, whatever the degrees."""
+    use(monkeypatch, request.param)
+    return request.param
+
+
+def use(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    short, flat = WAYS[way]
+    monkeypatch.setattr(module, "SHORT", short)
+    monkeypatch.setattr(module, "FLAT", flat)
+
+
+def on_gpu(graph: Any) -> Graph:
+    return Graph(graph).to("gpu")
+
+
+def dense(n: int, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+    """The matrix of the simple undirected graph."""
+    matrix = np.zeros((n, n), np.int64)
+    matrix[src, dst] = matrix[dst, src] = 1
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+def check(graph: Graph, counts: np.ndarray) -> None:
+    """Both forms of the count, against what each vertex should have."""
+    total = int(counts.sum()) // 3
+    found = gasla.triangle_count(graph)
+    assert found == total
+    assert type(found) is int
+    result = gasla.triangle_count(graph, per_vertex=True)
+    assert result.total == total
+    assert result.per_vertex.dtype == np.int64
+    np.testing.assert_array_equal(result.per_vertex.get(), counts)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("offset", ["int", "long long"])
+@pytest.mark.parametrize("vertex", ["int", "long long"])
+@pytest.mark.parametrize("per_vertex", [False, True])
+def test_kernels_compile(vertex: str, offset: str, per_vertex: bool, architecture: str) -> None:
+    assert gpu.compile_source(module.source(vertex, offset, per_vertex), architecture)
+
+
+@given(edge_lists())
+def test_simple_lists(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+    n, src, dst = edges
+    lists = Graph.from_edges(src, dst, n=n).out
+    indptr, indices = module.simple(lists.indptr, lists.indices)
+    wanted = dense(n, src, dst)
+    np.testing.assert_array_equal(np.diff(indptr), wanted.sum(axis=1))
+    np.testing.assert_array_equal(indices, wanted.nonzero()[1])
+
+
+# --- triangles -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=60)
+@given(edges=edge_lists())
+def test_random_graphs(way: str, edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+    n, src, dst = edges
+    with pytest.MonkeyPatch.context() as patch:
+        use(patch, way)
+        check(Graph.from_edges(src, dst, n=n).to("gpu"), scipy_triangles(csr_array(dense(n, src, dst))))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(100, 2000),
+    degree=st.integers(1, 20),
+    skewed=st.booleans(),
+)
+def test_larger_random_graphs(way: str, seed: int, n: int, degree: int, skewed: bool) -> None:
+    matrix = undirected(n, n * degree, seed, skewed)
+    with pytest.MonkeyPatch.context() as patch:
+        use(patch, way)
+        check(on_gpu(matrix), scipy_triangles(matrix))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_without_edges(n: int, way: str) -> None:
+    check(on_gpu(csr_array((n, n))), np.zeros(n, np.int64))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+def test_self_loops_parallel_edges_and_direction_do_not_count(way: str) -> None:
+    graph = Graph.from_edges([0, 0, 1, 2, 2, 3, 3], [1, 1, 2, 0, 2, 3, 0], n=5).to("gpu")
+    check(graph, np.array([1, 1, 1, 0, 0]))
+
+
+@pytest.mark.gpu
+def test_self_loops_in_a_symmetric_graph(way: str) -> None:
+    check(on_gpu(csr_array(np.ones((5, 5)))), np.full(5, 6))
+
+
+@pytest.mark.gpu
+def test_lists_need_not_be_sorted(way: str) -> None:
+    check(Graph.from_csr([0, 2, 4, 6], [2, 1, 0, 2, 1, 0]).to("gpu"), np.array([1, 1, 1]))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize("n", [module.LONG, module.LONG + 2, 300])
+def test_complete_graph(n: int) -> None:
+    check(on_gpu(csr_array(np.ones((n, n)) - np.eye(n))), np.full(n, (n - 1) * (n - 2) // 2))
+
+
+@pytest.mark.gpu
+def test_lists_longer_than_half_a_table() -> None:
+    """A complete graph whose forward lists are looked up in parts, with all neighbours in pieces."""
+    n = 5000
+    indices = np.tile(np.arange(n, dtype=np.int32), n)
+    indices = indices[np.repeat(np.arange(n), n) != indices]
+    graph = Graph.from_csr(np.arange(n + 1, dtype=np.int32) * (n - 1), indices).to("gpu")
+    graph.__dict__.update(is_symmetric=True, has_parallel_edges=False)  # saves the proof
+    check(graph, np.full(n, (n - 1) * (n - 2) // 2))
+
+
+@pytest.mark.gpu
+def test_wheel_of_a_million() -> None:
+    """A star of a million leaves whose leaves form a ring: a triangle per leaf."""
+    leaves = np.arange(1, 1_000_001, dtype=np.int32)
+    src = np.concatenate([np.zeros_like(leaves), leaves])
+    dst = np.concatenate([leaves, np.roll(leaves, -1)])
+    graph = Graph.from_edges(np.concatenate([src, dst]), np.concatenate([dst, src])).to("gpu")
+    check(graph, np.concatenate([[len(leaves)], np.full(len(leaves), 2)]))
+
+
+@pytest.mark.gpu
+def test_friends_of_two_hubs() -> None:
+    """A hundred thousand vertices that know the same two hubs, who know each other: hubs with tiny forward lists."""
+    others = np.arange(2, 100_002, dtype=np.int32)
+    src = np.concatenate([[0], np.zeros_like(others), np.ones_like(others)])
+    dst = np.concatenate([[1], others, others])
+    graph = Graph.from_edges(np.concatenate([src, dst]), np.concatenate([dst, src])).to("gpu")
+    check(graph, np.concatenate([[len(others)] * 2, np.ones_like(others)]))
+
+
+@pytest.mark.gpu
+def test_path_of_a_hundred_thousand(way: str) -> None:
+    ids = np.arange(99_999)
+    graph = Graph.from_edges(np.concatenate([ids, ids + 1]), np.concatenate([ids + 1, ids])).to("gpu")
+    check(graph, np.zeros(100_000, np.int64))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+def test_int64_offsets(way: str) -> None:
+    matrix = undirected(50, 300, 2, True)
+    graph = Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)).to("gpu")
+    assert graph.out.indptr.dtype == np.int64
+    check(graph, scipy_triangles(matrix))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize("offset", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_int64_ids(offset: type, seed: int) -> None:
+    """Ids that a graph takes only from 2**31 vertices on: the functions below are called with lists of them."""
+    import cupy
+
+    matrix = undirected(3000, 100_000, seed, True)
+    indptr, indices = cupy.asarray(matrix.indptr.astype(offset)), cupy.asarray(matrix.indices.astype(np.int64))
+    counts = scipy_triangles(matrix)
+    total, found = module.intersect_sorted(indptr, indices, True)
+    np.testing.assert_array_equal(found.get(), counts)
+    by_degree = module.orient_by_degree(indptr, indices, cupy.diff(indptr))
+    for oriented in (by_degree, module.orient_by_id(indptr, indices)):
+        total, found = module.intersect_oriented(oriented, True)
+        np.testing.assert_array_equal(found.get(), counts)
+        assert module.intersect_oriented(oriented) == (total, None)
+    assert module.intersect_sorted(indptr, indices) == (total, None)
+
+
+@pytest.mark.gpu
+def test_verified() -> None:
+    matrix = generators.rmat(12, 16)
+    result = gasla.triangle_count(on_gpu(matrix), per_vertex=True)
+    verify.triangles(matrix, result.total, result.per_vertex.get())
+
+
+# --- stages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@settings(max_examples=60)
+@given(edge_lists(), st.data())
+def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
+    n, src, dst = edges
+    graph = Graph.from_edges(src, dst, n=n)
+    ends = st.lists(st.integers(0, n - 1), min_size=5, max_size=5)
+    pairs = EdgeFrontier(n, np.arange(5), np.array(data.draw(ends)), np.array(data.draw(ends)))
+    counts = stages.intersect(graph.to("gpu"), pairs)
+    assert counts.dtype == np.int64
+    np.testing.assert_array_equal(counts.get(), stages.intersect(graph, pairs))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+def test_intersect_searches_long_lists() -> None:
+    """Vertex 0 has every vertex as a neighbour, the others every seventh, thrice, up to the number of their id."""
+    lists = [np.arange(20_000), *(np.arange(0, v, 7).repeat(3) for v in range(1, 20_000, 199))]
+    lists += [np.zeros(0, int)] * (20_000 - len(lists))
+    graph = Graph.from_csr(np.cumsum([0, *map(len, lists)]), np.concatenate(lists))
+    a, b = (ends.ravel() for ends in np.meshgrid(np.arange(102), np.arange(102)))
+    pairs = EdgeFrontier(20_000, np.arange(len(a)), a, b)
+    np.testing.assert_array_equal(stages.intersect(graph.to("gpu"), pairs).get(), stages.intersect(graph, pairs))
+
+
+@pytest.mark.gpu
+def test_intersect_without_edges() -> None:
+    nothing = np.zeros(0, np.int32)
+    assert len(stages.intersect(on_gpu(csr_array((3, 3))), EdgeFrontier(3, nothing, nothing, nothing))) == 0
+
+
+@pytest.mark.gpu
+def test_intersect_refuses_a_vertex_outside_the_graph() -> None:
+    graph = Graph.from_edges([0], [2]).to("gpu")
+    with pytest.raises(ValueError, match="vertex 3 is outside a graph of 3 vertices"):
+        stages.intersect(graph, EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3])))
