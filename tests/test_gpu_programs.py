@@ -14,6 +14,7 @@ import gasla
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
+from gasla.gpu.plan import Shape
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 
@@ -29,7 +30,12 @@ PROGRAMS = [
 def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     """The ways in which a program may run."""
     fits_schedule = not hasattr(program, "mask") and not hasattr(program, "scatter")
-    return [{}, {"deterministic": True}, *([{"scheduled": True}] if fits_schedule else [])]
+    return [
+        {},
+        {"thin": True, "row_lanes": 8},
+        {"deterministic": True},
+        *([{"scheduled": True}] if fits_schedule else []),
+    ]
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
@@ -38,12 +44,12 @@ def test_every_kernel_compiles(program: type[VertexProgram], architecture: str) 
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
     for mode in modes(program):
-        module = Module(program.traced(kind), kind, **mode)
+        module = Module(program.traced(kind), Shape(kind, **mode))
         assert compile_source(module.source, architecture, program.__name__)
 
 
 def test_the_struct_of_arguments_is_laid_out_as_in_c() -> None:
-    module = Module(programs.Settling.traced(np.dtype(np.int32)), np.dtype(np.int32))
+    module = Module(programs.Settling.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
     offsets = [module.struct.fields[name][1] for name, _, _ in module.members]  # type: ignore[index]
     assert offsets == sorted(offsets)
     assert module.struct.isalignedstruct

@@ -12,11 +12,14 @@ from gasla.arrays import require_gpu
 from gasla.binding import Binding, number
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate
+from gasla.gpu.plan import Shape
+from gasla.gpu.rows import plan as row_plan
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from semirings import TupleType, VectorType
 
+SEGMENT = 2048  # as in kernels/thin.cuh
 SMALL = 2048  # vertices and edges for a block
 PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
 
@@ -33,6 +36,7 @@ SHOWN = 256  # where the page holds what the aggregates came to
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
 _spaces: "weakref.WeakKeyDictionary[Graph, dict[Any, list[Space]]]" = weakref.WeakKeyDictionary()
+_shapes: "weakref.WeakKeyDictionary[Graph, dict[Any, Shape]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -49,9 +53,8 @@ class Bound(Binding):
         deterministic: bool = False,
         schedule: Any = None,
     ) -> None:
-        types = graph.id_dtype, _offset_type(program, graph)
         kind: Any = type(program)
-        self.plan = generate.module(kind, *types, deterministic, schedule is not None)
+        self.plan = generate.module(kind, graph.id_dtype, _shape(program, graph, deterministic, schedule is not None))
         super().__init__(program, graph)
         self.check(fields)
         self._space = self._take_space()
@@ -128,7 +131,7 @@ class Bound(Binding):
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
-        arguments["way"] = 2 if self.plan.deterministic else way
+        arguments["way"] = 2 if self.plan.shape.deterministic else way
         arguments["active_count"] = self._levels if self.plan.scheduled else len(frontier)
         arguments["active_ids"], arguments["first_active"] = 0, 0
         if not frontier.is_all:
@@ -158,7 +161,7 @@ class Bound(Binding):
         arguments["limit"], arguments["fresh"] = until, self._fresh
         arguments["log_from"] = self.iteration
         if trace and self._log is None:
-            self._log = self.xp.empty((self.log_rows, 3), np.int64)
+            self._log = self.xp.empty((self.log_rows, 4), np.int64)
             self._set("log", self._log)
         arguments["log_rows"] = self.log_rows if trace else 0
         page["stop"], page["progress"] = 0, self.iteration
@@ -240,6 +243,8 @@ class Space:
         _require_memory(cupy, f"a run of {plan.traced.program.__name__}", sum(sizes.values()))
         self.arrays = {name: cupy.empty(size, np.uint8) for name, size in sizes.items()}
         self._entry = entry_type(plan)
+        if "segments" in sizes:
+            self.arguments["lanes"] = _lanes(graph.m / graph.n)
         zeroed = cupy.zeros(ZEROED, np.uint8)
         self.arrays["zeroed"] = zeroed
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
@@ -253,6 +258,8 @@ class Space:
         for name in sizes:
             self.arguments[name] = self.arrays[name].data.ptr
         self._take_lists(bound)
+        if plan.rows:
+            self._share_rows(bound)
         self.arguments["self_n"], self.arguments["m"] = graph.n, len(self.arrays["gi"])
         self.arguments["words"] = (graph.n + 31) // 32
         wide = plan.offset_type.itemsize == 8
@@ -278,6 +285,12 @@ class Space:
     def _hold(self, name: str, array: Any) -> None:
         self.arrays[name] = array
         self.arguments[name] = array.data.ptr
+
+    def _share_rows(self, bound: Bound) -> None:
+        """How all rows are shared out among threads."""
+        plan = row_plan(self.arrays["gp"], self.arrays["gi"])
+        self.arrays["partials"] = plan.partials(_gathered_bytes(bound.plan))
+        self.arguments["rows"] = plan.argument(self.arrays["partials"])
 
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
@@ -316,6 +329,9 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
     if plan.keeps:
         sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
+    if plan.thin:
+        widest = max(plan.offset_type.itemsize, ids)
+        sizes |= {"segments": 2 * blocks * SEGMENT * 3 * widest, "segment_counts": 2 * blocks * 8}
     if plan.traced.aggregates:
         sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
         sizes["parts"] = 2 * blocks * sums.itemsize
@@ -336,6 +352,47 @@ def _require_memory(cupy: Any, what: str, need: int) -> None:
             f"{what} needs {need:,} bytes of GPU memory beside the graph and its fields, and {free:,} are free; "
             "free some arrays, or take a smaller graph"
         )
+
+
+def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Shape:
+    """What the kernel is made for, from the graph."""
+    known = _shapes.setdefault(graph, {})
+    key = type(program), deterministic, scheduled
+    if key not in known:
+        offset_type, lanes = _offset_type(program, graph), 0
+        if program.everyone and not scheduled:
+            lanes = _row_plan(program, graph).lanes
+        known[key] = Shape(offset_type, deterministic, scheduled, not program.everyone and _is_flat(graph), lanes)
+    return known[key]
+
+
+def _is_flat(graph: Graph) -> bool:
+    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
+    if graph.n == 0:
+        return False
+    degrees = graph.out_degrees
+    return int(degrees.max()) <= 64 + 4 * graph.m // graph.n
+
+
+def _lanes(degree: float) -> int:
+    """Threads that share a vertex of a thin frontier."""
+    return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
+
+
+def _row_plan(program: VertexProgram, graph: Graph) -> Any:
+    both = graph.both if program.direction == "all" else graph.in_ if program.direction == "in" else graph.out
+    return row_plan(both.indptr, both.indices)
+
+
+def _gathered_bytes(plan: Any) -> int:
+    kind = plan.traced.gathered_type
+    if isinstance(kind, TupleType):
+        return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
+    return _bytes(kind)
+
+
+def _plain(kind: Any) -> Any:
+    return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind
 
 
 def _offset_type(program: VertexProgram, graph: Graph) -> np.dtype:

@@ -55,6 +55,7 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
         *(_slices(graph.m), _shared(kernel).control),
+        blocks=_blocks(graph.n),
     )
 
 
@@ -72,7 +73,7 @@ def number(parents: Array) -> int:
         return 0
     kernel = _kernel("forest_number", parents)
     shared = _shared(kernel)
-    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.control, shared.result_address)
+    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.control, shared.result_address, blocks=_blocks(n))
     return shared.result()
 
 
@@ -102,6 +103,7 @@ def connected_components(graph: Graph) -> tuple[int, Array]:
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, graph.m, outward),
         *(labels, work, slices, shared.control, shared.result_address),
+        blocks=_blocks(graph.n),
     )
     return shared.result(), labels
 
@@ -127,7 +129,7 @@ def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> 
 
 
 def _blocks(n: int) -> int:
-    """Of a kernel whose threads take a vertex each."""
+    """So many that each thread has a vertex."""
     return max(1, min(-(-n // _THREADS), 1 << 20))
 
 

@@ -1,16 +1,45 @@
 """What the GPU engine adds to the plan of a program: its claims, and the struct of arguments that its kernel takes."""
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gasla.gpu.rows import ROWS
 from gasla.plan import Plan
+from gasla.program import Traced
 from semirings.printers.cuda import ctype
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
+
+    `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
+    frontiers may be thin.
+    """
+
+    offset_type: np.dtype
+    deterministic: bool = False
+    scheduled: bool = False
+    thin: bool = False
+    row_lanes: int = 0
+
+
 class GpuPlan(Plan):
-    """The decisions for one program on the GPU; `id_type` and `offset_type` are those of the graph's lists."""
+    """The decisions for one program on the GPU."""
+
+    def __init__(self, traced: Traced, shape: Shape) -> None:
+        super().__init__(traced, shape.deterministic, shape.scheduled)
+        self.shape, self.offset_type = shape, shape.offset_type
+        self.thin = shape.thin and bool(self.absorbs or self.push_at_once) and "scatter" not in self.functions
+
+    @property
+    def rows(self) -> bool:
+        """Whether iterations are just a reduction over all rows."""
+        plain = self.everyone and self.gathers and not self.active_only
+        return plain and not self.keeps_active and not self.keeps_receivers
 
     @functools.cached_property
     def closes(self) -> bool:
@@ -49,6 +78,7 @@ class GpuPlan(Plan):
         bitmaps = ["queue", "bits", "claimed", "closed", "far_bits"]
         pointers += [(name, "void" if name == "queue" else "gasla::u32") for name in bitmaps]
         pointers += [("far", "gasla::u64"), ("far_lists", "vertex_t")]
+        pointers += [("segments", "void"), ("segment_counts", "gasla::u64")]
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
         pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
         for side in "gs":
@@ -66,7 +96,8 @@ class GpuPlan(Plan):
             kind = t.vertex_types[n]
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
-        return result + [(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way")]
+        result += [("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else []
+        return result + [(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes")]
 
     @functools.cached_property
     def filled(self) -> list[str]:

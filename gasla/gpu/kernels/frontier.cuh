@@ -13,6 +13,8 @@ struct Entry {
     vertex_t vertex;
 };
 
+enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };  // of an apply: active next; still admitted by the mask
+
 constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp puts aside
 constexpr u32 EACH = CAPACITY / WARP;
 constexpr u32 MOST_WARPS = THREADS / WARP;
@@ -97,6 +99,8 @@ template <class Sink> struct Appender {
     __device__ __forceinline__ Appender(vertex_t* buffers, Sink sink)
         : buffer(buffers + warp_of_block() * CAPACITY), sink(sink) {}
 
+    __device__ __forceinline__ void prepare(bool, vertex_t) {}
+
     __device__ __forceinline__ void add(bool wanted, vertex_t v) {
         const bool one[1] = {wanted};
         const vertex_t it[1] = {v};
@@ -157,7 +161,7 @@ __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
     u64 share = (edges + warps_of_grid() - 1) / warps_of_grid();
     share = (share + WARP - 1) / WARP * WARP;
-    u64 begin = warp_of_grid() * share;
+    u64 begin = (warp_of_block() * (u64)gridDim.x + blockIdx.x) * share;  // few slices: few on each multiprocessor
     if (begin >= edges) return;
     const u64 end = least(edges, begin + share);
     u64 k = 0;  // the last entry that starts at or before `begin`: a search with a warp's width

@@ -43,13 +43,14 @@ template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                     offset_t first, offset_t last, u32 stride) {
     u32 touched = 0;
+    const u32* active = c.u.active;
     for (offset_t e = first; e < last && !row.over; e += AHEAD * stride) {
         vertex_t u[AHEAD];
         bool awake[AHEAD];
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) u[j] = c.a.gi[e + (offset_t)(j * stride) < last ? e + (offset_t)(j * stride) : e];
 #pragma unroll
-        for (int j = 0; j < AHEAD; ++j) awake[j] = TEST ? has(c.active, u[j]) : true;
+        for (int j = 0; j < AHEAD; ++j) awake[j] = TEST ? has(active, u[j]) : true;
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) {
             if (e + (offset_t)(j * stride) >= last || row.over) break;

@@ -90,11 +90,11 @@ struct Hooked {
     vertex_t other;  // a neighbour that isn't in the same tree yet, or v itself
 };
 
-// v under the lowest of its first neighbours, one or two, if that is lower than v.
-__device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex_t v, u32 neighbours) {
+// v under its first neighbour, or with `two` the lower of its first two, if that is lower than v.
+__device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
     const vertex_t first = low < high ? lists.neighbour(low) : v;
-    const vertex_t second = neighbours > 1 && low + 1 < high ? lists.neighbour(low + 1) : v;
+    const vertex_t second = two && low + 1 < high ? lists.neighbour(low + 1) : v;
     const bool swap = order.rank(second) < order.rank(first);
     const vertex_t lower = swap ? second : first, higher = swap ? first : second;
     if (order.rank(lower) < order.rank(v)) return {lower, higher};
@@ -147,13 +147,13 @@ __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex
 
 __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid())
-        parents[v] = hooked(lists, order, (vertex_t)v, 1).parent;
+        parents[v] = hooked(lists, order, (vertex_t)v, false).parent;
 }
 
 // Hooks, and notes in `others` what is to be linked next: by then the lists would have to be read again.
-__device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_t* others, u32 neighbours) {
+__device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
-        const Hooked start = hooked(lists, order, (vertex_t)v, neighbours);
+        const Hooked start = hooked(lists, order, (vertex_t)v, true);
         parents[v] = start.parent;
         others[v] = start.other;
     }
@@ -300,16 +300,39 @@ struct Numbering {
         return warp_sum(firsts_seen);
     }
 
+    // Some at a time, so that their loads are under way together.
+    static constexpr u32 AT_ONCE = 4;
+
     __device__ u64 name(u64 number) const {
-        for (u64 start = begin; start < end; start += WARP) {
-            const u64 v = start + lane();
-            const vertex_t root = v < end ? parents[v] : 0;
-            const bool is_first = v < end && firsts[root] == (vertex_t)v;
-            const u32 all = __ballot_sync(ALL, is_first);
-            if (is_first) firsts[root] = ~(vertex_t)(number + __popc(all & lanes_below()));
-            number += __popc(all);
+        for (u64 start = begin + lane(); start - lane() < end; start += AT_ONCE * WARP) {
+            vertex_t roots[AT_ONCE];
+            bool is_first[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) roots[k] = start + k * WARP < end ? parents[start + k * WARP] : -1;
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k)
+                is_first[k] = roots[k] >= 0 && firsts[roots[k]] == (vertex_t)(start + k * WARP);
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                const u32 all = __ballot_sync(ALL, is_first[k]);
+                if (is_first[k]) firsts[roots[k]] = ~(vertex_t)(number + __popc(all & lanes_below()));
+                number += __popc(all);
+            }
         }
         return number;
+    }
+
+    __device__ void write() const {
+        for (u64 v = begin + lane(); v < end; v += AT_ONCE * WARP) {
+            vertex_t numbers[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) numbers[k] = v + k * WARP < end ? parents[v + k * WARP] : 0;
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) numbers[k] = firsts[numbers[k]];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k)
+                if (v + k * WARP < end) parents[v + k * WARP] = ~numbers[k];
+        }
     }
 
     __device__ void run(Control* control, Barrier& barrier, u64* result) const {
@@ -330,7 +353,7 @@ struct Numbering {
         const u64 total = name(of_blocks + shuffle(upto, warp_of_block()) - own);
         if (warp_of_grid() == warps_of_grid() - 1 && lane() == 0) *result = total;
         barrier.wait();
-        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) parents[v] = ~firsts[parents[v]];
+        write();
     }
 };
 
@@ -378,7 +401,7 @@ KERNEL connected_components(const offset_t* offsets, const vertex_t* neighbours,
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbours, n};
     const Order order{leads_far(lists)};
-    hook(lists, order, parents, work, order.scattered ? 1 : 2);
+    hook(lists, order, parents, work);
     barrier.wait();
     link_others(order, parents, work, n);
     barrier.wait();

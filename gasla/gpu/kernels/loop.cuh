@@ -5,15 +5,19 @@
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
+#include "push.cuh"
+#include "rows.cuh"
 #include "runtime.cuh"
+#include "thin.cuh"
 
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, COUNTERS = 8 };
 enum Read { FAR = 4, LOW, READS };  // what a block reads after a barrier, beside the first four counters
 enum Way { CHOOSE, SPARSE, DENSE };
-enum Form { LIST, BITS };
-constexpr u64 LOOK_EVERY = 20000000;  // nanoseconds between looks at the host's page
+enum Form { LIST, BITS, SEGMENTS };
+constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page
+constexpr u64 THIN_EDGES = 1 << 16;         // edges of a frontier below which it becomes thin; it stays so up to four times that
 
 // Where a run stands between launches.
 struct Control {
@@ -45,142 +49,19 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
-// What active vertices send along their out-edges. `aside` takes receivers, those put off, or those to be let go.
-template <class P> struct Push {
-    typedef typename P::Context Context;
-    typedef typename P::Source Source;
-    typedef typename P::Target Target;
-    typedef typename P::Gathered Gathered;
-    Context& c;
-    Appender<QueueSink>& next;
-    Appender<ListSink>& aside;
-    double low = __longlong_as_double(0x7ff0000000000000ll);  // the least priority put off
-
-    template <int N>
-    __device__ __forceinline__ void batch(
-        const offset_t (&at)[N], const Source (&source)[N], const bool (&valid)[N]) {
-        vertex_t v[N];
-#pragma unroll
-        for (int j = 0; j < N; ++j) v[j] = valid[j] ? c.a.si[at[j]] : 0;
-        if constexpr (P::ABSORBS)
-            into_field<N>(at, source, valid, v);
-        else if constexpr (P::PUSHES_AT_ONCE)
-            first_comes<N>(at, source, valid, v);
-        else
-            into_accumulators<N>(at, source, valid, v);
-    }
-
-    // Reduce straight into the field that absorbs; whoever improves it lists the vertex.
-    template <int N>
-    __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
-                                               const bool (&valid)[N], const vertex_t (&v)[N]) {
-        if constexpr (P::ABSORBS) {
-            Gathered value[N];
-            bool better[N], put_off[N];
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                better[j] = put_off[j] = false;
-                if (!valid[j] || !P::admits(c, v[j])) continue;
-                const typename P::Edge edge = P::load_edge_out(c, at[j]);
-                const Target target = P::load_target(c, v[j]);
-                if constexpr (P::HAS_EDGE_MASK)
-                    if (!P::edge_mask(c, source[j], target, edge)) continue;
-                value[j] = P::gather(c, source[j], target, edge);
-                better[j] = P::improves(c, v[j], value[j]);  // a stale value costs an atomic, never an answer
-            }
-#pragma unroll
-            for (int j = 0; j < N; ++j)
-                if (better[j]) better[j] = P::improve(c, v[j], value[j]);
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                if (!better[j]) continue;
-                if constexpr (P::PRIORITISED) {
-                    const double priority = P::priority(c, v[j], value[j]);
-                    put_off[j] = priority >= c.threshold;
-                    if (put_off[j]) low = least(low, priority);
-                }
-                better[j] = !put_off[j] && claim(c.claimed, v[j]);
-                if constexpr (P::PRIORITISED) put_off[j] = put_off[j] && claim(c.a.far_bits, v[j]);
-            }
-            next.add(better, v);
-            if constexpr (P::PRIORITISED) aside.add(put_off, v);
-        }
-    }
-
-    // The first to reach a vertex applies to it. One that stays open is let go after the barrier.
-    template <int N>
-    __device__ __forceinline__ void first_comes(const offset_t (&at)[N], const Source (&source)[N],
-                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
-        u32* taken = P::CLOSES ? c.a.closed : c.claimed;
-        bool won[N];
-        u32 word[N];
-#pragma unroll
-        for (int j = 0; j < N; ++j) word[j] = valid[j] ? taken[v[j] / WARP] : ALL;
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            won[j] = !(word[j] & bit_of(v[j]));
-            if (!won[j]) continue;
-            if constexpr (!P::CLOSES) won[j] = P::admits(c, v[j]);
-            if constexpr (P::HAS_EDGE_MASK)
-                won[j] = won[j] && P::edge_mask(c, source[j], P::load_target(c, v[j]),
-                                                      P::load_edge_out(c, at[j]));
-            if (won[j]) won[j] = !(atomicOr(taken + v[j] / WARP, bit_of(v[j])) & bit_of(v[j]));
-        }
-        bool active[N], open[N];
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            active[j] = open[j] = false;
-            if (!won[j]) continue;
-            const Target target = P::load_target(c, v[j]);
-            active[j] = P::finish(c, v[j], P::gather(c, source[j], target, P::load_edge_out(c, at[j])));
-            open[j] = P::CLOSES ? P::admits(c, v[j]) : !active[j];
-        }
-        next.add(active, v);
-        aside.add(open, v);
-    }
-
-    // Reduce into accumulators that hold the identity between iterations; the first to come lists the receiver.
-    template <int N>
-    __device__ __forceinline__ void into_accumulators(const offset_t (&at)[N], const Source (&source)[N],
-                                                      const bool (&valid)[N], const vertex_t (&v)[N]) {
-        bool first[N];
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            first[j] = false;
-            if (valid[j] && P::admits(c, v[j])) {
-                const typename P::Edge edge = P::load_edge_out(c, at[j]);
-                const Target target = P::load_target(c, v[j]);
-                if (P::edge_mask(c, source[j], target, edge)) {
-                    if constexpr (P::PUSHES) {
-                        if constexpr (P::ANY) {
-                            first[j] = claim(c.claimed, v[j]);
-                            if (first[j]) c.a.acc[v[j]] = P::gather(c, source[j], target, edge);
-                        } else {
-                            P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
-                            first[j] = claim(c.claimed, v[j]);
-                        }
-                    } else {  // only wake
-                        first[j] = claim(c.claimed, v[j]);
-                    }
-                }
-            }
-        }
-        aside.add(first, v);
-    }
-};
-
-// Newly active vertices write to their out-edges.
-template <class P> struct Scatter {
-    typedef typename P::ScatterSource ScatterSource;
-    const typename P::Context& c;
-
-    template <int N>
-    __device__ __forceinline__ void batch(
-        const offset_t (&at)[N], const ScatterSource (&source)[N], const bool (&valid)[N]) {
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-            if (valid[j]) P::scatter(c, source[j], c.a.si[at[j]], at[j]);
-    }
+// What the threads of a block share.
+template <class P> struct Shared {
+    Buffers buffers;
+    u64 read[READS];  // what one thread read for the block after the last barrier
+    Control now;
+    typename P::Uniform uniform;
+    typename P::Sums sums[MOST_WARPS];
+    u64 receivers;  // how many there are in the list `aside`
+    u64 size;       // active vertices before the iteration
+    u64 touched;    // edges that it pushed along
+    u32 way;
+    long long next_look;
+    ThinShared thin;
 };
 
 template <class P> struct Loop {
@@ -190,33 +71,44 @@ template <class P> struct Loop {
 
     Context c;
     Barrier barrier;
-    Buffers& shared;
-    u64* read;  // what one thread read for the block after the last barrier
-    Control now;
-    u64 receivers = 0;  // how many there are in the list `aside`
-    u64 next_look;
+    Shared<P>& s;
+    Control& now;  // changed by one thread, between two __syncthreads
+    u64* read;
 
     // Claims of one iteration that the next one's active vertices clear, in two bitmaps that take turns.
     static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
 
-    __device__ Loop(const typename P::Arguments& a, Buffers& shared, u64* read)
-        : c(a), barrier(a.barrier), shared(shared), read(read), now(*a.control), next_look(nanoseconds() + LOOK_EVERY) {
+    __device__ Loop(const typename P::Arguments& a, Shared<P>& s)
+        : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
+        if (threadIdx.x == 0) {
+            now = *a.control;
+            s.next_look = clock64() + LOOK_EVERY;
+            s.receivers = 0;
+            s.thin.listed = s.thin.edges = 0;
+        }
+        __syncthreads();
+    }
+
+    // Let one thread do what is the same for all of the block.
+    template <class Do> __device__ __forceinline__ void alone(Do what) {
+        __syncthreads();
+        if (threadIdx.x == 0) what();
         __syncthreads();
     }
 
     __device__ __forceinline__ u64* row(u32 ahead) const { return c.a.counters + (now.slot + ahead) % 3 * COUNTERS; }
     __device__ __forceinline__ u64* counter(u32 which) const { return row(0) + which; }
     __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
-    __device__ __forceinline__ u32 parity() const { return c.self_iteration & 1; }
+    __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
     __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
 
     __device__ __forceinline__ Appender<QueueSink> to_queue(u32 side, u32 which = NEXT) const {
-        return {shared.next, QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}};
+        return {s.buffers.next, QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}};
     }
     __device__ __forceinline__ Appender<ListSink> to_list(vertex_t* list, u64* counter) const {
-        return {shared.aside, ListSink{list, counter}};
+        return {s.buffers.aside, ListSink{list, counter}};
     }
 
     // Wait for all; then every thread has the counters as they are now.
@@ -224,22 +116,29 @@ template <class P> struct Loop {
         __syncthreads();
         if (threadIdx.x == 0) {
             barrier.arrive_and_wait();
-            for (u32 i = 0; i < 4; ++i) read[i] = fresh(counter(i));
-            if constexpr (P::PRIORITISED) {
-                read[FAR] = fresh(far_count(0));
-                read[LOW] = fresh(far_low(0));
-            }
+            read_counters();
         }
         __syncthreads();
+    }
+    __device__ __forceinline__ void read_counters() {
+        u64 values[READS] = {};
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) values[i] = fresh(counter(i));
+        if constexpr (P::PRIORITISED) {
+            values[FAR] = fresh(far_count(0));
+            values[LOW] = fresh(far_low(0));
+        }
+#pragma unroll
+        for (u32 i = 0; i < READS; ++i) read[i] = values[i];
     }
 
     // Add what the threads of a block have to a counter, with one atomic.
     __device__ __forceinline__ void add_to(u32 which, u64 mine) {
         mine = warp_sum(mine);
-        if (lane() == 0) shared.sums[warp_of_block()] = mine;
+        if (lane() == 0) s.buffers.sums[warp_of_block()] = mine;
         __syncthreads();
         if (warp_of_block() == 0) {
-            const u64 sum = warp_sum(lane() < warps_of_block() ? shared.sums[lane()] : 0);
+            const u64 sum = warp_sum(lane() < warps_of_block() ? s.buffers.sums[lane()] : 0);
             if (lane() == 0 && sum) atomicAdd(counter(which), sum);
         }
         __syncthreads();
@@ -253,8 +152,13 @@ template <class P> struct Loop {
         else
             resume();
         while (goes_on()) iterate();
+        if constexpr (P::THIN)
+            if (now.form == SEGMENTS) {
+                segments_to_queue();
+                alone([&] { turn(); });
+            }
         if (thread_of_grid() == 0) {
-            now.iteration = c.self_iteration;
+            now.iteration = c.u.self_iteration;
             *c.a.control = now;
             c.a.page->control = now;
             __threadfence_system();
@@ -264,9 +168,12 @@ template <class P> struct Loop {
 
     // Fields that start alike everywhere are filled here; aggregates see the initial state.
     __device__ __forceinline__ void start() {
-        c.self_iteration = 0;
+        alone([&] {
+            const u32 slot = now.slot;
+            now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot};
+            begin_iteration(0);
+        });
         const u64 n = c.a.self_n;
-        P::set_parity(c, 0);
         for (u64 base = warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
             const u64 v = base + lane();
             bool closed = true;
@@ -286,26 +193,23 @@ template <class P> struct Loop {
         if constexpr (P::ACCUMULATES)
             for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) c.a.acc[v] = P::identity();
         publish_sums(1);
-        const u32 slot = now.slot;
-        now = Control{0, 0, c.a.active_count, c.a.m, c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot};
         if constexpr (P::KEEPS_ACTIVE) list_active();
         if constexpr (P::PRIORITISED) {
             if (thread_of_grid() < 3) {
                 c.a.far[threadIdx.x] = 0;
                 c.a.far[3 + threadIdx.x] = ordered(infinity());
             }
-            c.threshold = now.threshold;
         }
         wait_and_read();
-        if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
         take_sums(1);
-        turn();
+        alone([&] {
+            if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
+            turn();
+        });
     }
 
     __device__ __forceinline__ void resume() {
-        c.self_iteration = now.iteration;
-        if constexpr (P::PRIORITISED) c.threshold = now.threshold;
-        P::set_parity(c, parity());
+        alone([&] { begin_iteration(now.iteration); });
         take_sums(1 - parity());
     }
 
@@ -318,13 +222,14 @@ template <class P> struct Loop {
             const bool is = i < count;
             next.add(is, is ? c.a.active_ids ? c.a.active_ids[i] : (vertex_t)(c.a.first_active + i) : 0);
         }
-        next.flush_block(shared.sums);
+        next.flush_block(s.buffers.sums);
     }
 
     // The next iteration's counters; the one after's are zeroed, which nobody reads any more.
     __device__ __forceinline__ void turn() {
         now.slot = (now.slot + 1) % 3;
-        if (thread_of_grid() < COUNTERS) row(1)[threadIdx.x] = 0;
+        if (blockIdx.x == 0)
+            for (u32 i = 0; i < COUNTERS; ++i) row(1)[i] = 0;
     }
 
     __device__ __forceinline__ static double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
@@ -343,14 +248,13 @@ template <class P> struct Loop {
     // A block's part of every aggregate, always put together in the same order.
     __device__ __forceinline__ void publish_sums(u32 side) {
         if constexpr (P::AGGREGATES) {
-            __shared__ Sums parts[MOST_WARPS];
             __syncthreads();
             Sums sums = warp_total(c.sums);
-            if (lane() == 0) parts[warp_of_block()] = sums;
+            if (lane() == 0) s.sums[warp_of_block()] = sums;
             __syncthreads();
             if (warp_of_block() == 0) {
                 sums = P::no_sums();
-                if (lane() < warps_of_block()) sums = parts[lane()];
+                if (lane() < warps_of_block()) sums = s.sums[lane()];
                 sums = warp_total(sums);
                 if (lane() == 0) ((Sums*)c.a.parts)[side * gridDim.x + blockIdx.x] = sums;
             }
@@ -361,17 +265,14 @@ template <class P> struct Loop {
     // What all blocks' parts come to: each block puts them together for itself.
     __device__ __forceinline__ void take_sums(u32 side) {
         if constexpr (P::AGGREGATES) {
-            __shared__ Sums total;
             if (warp_of_block() == 0) {
                 Sums sums = P::no_sums();
                 for (u32 i = lane(); i < gridDim.x; i += WARP)
                     sums = P::add_sums(sums, ((const Sums*)c.a.parts)[side * gridDim.x + i]);
                 sums = warp_total(sums);
-                if (lane() == 0) total = sums;
+                if (lane() == 0) P::take_sums(c, sums);
+                if (thread_of_grid() == 0) *(Sums*)c.a.shown = sums;
             }
-            __syncthreads();
-            P::take_sums(c, total);
-            if (thread_of_grid() == 0) *(Sums*)c.a.shown = total;
             __syncthreads();
         }
     }
@@ -387,13 +288,13 @@ template <class P> struct Loop {
 
     // Set exactly the bits of the listed vertices. Claims are over with that.
     __device__ __forceinline__ void to_bits() {
-        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.active[w] = 0;
+        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.u.active[w] = 0;
         clear_claims();
         barrier.wait();
         const Entry* entries = queue(parity());
         for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) {
             const vertex_t v = entries[i].vertex;
-            atomicOr(c.active + v / WARP, bit_of(v));
+            atomicOr(c.u.active + v / WARP, bit_of(v));
         }
         barrier.wait();
     }
@@ -405,7 +306,7 @@ template <class P> struct Loop {
             const u32 word = bits[w];
             if (word) listed.add(word >> lane() & 1, (vertex_t)(w * WARP + lane()));
         }
-        listed.flush_block(shared.sums);
+        listed.flush_block(s.buffers.sums);
         barrier.wait();
     }
 
@@ -413,63 +314,90 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ bool goes_on() const {
         const bool more = now.size > 0 || (P::PRIORITISED && now.far > 0);
-        return more && !now.done && c.self_iteration < c.a.limit && !read[STOPPED];
+        return more && !now.done && c.u.self_iteration < c.a.limit && !read[STOPPED];
+    }
+
+    // What is the same all through an iteration.
+    __device__ __forceinline__ void begin_iteration(long long iteration) {
+        c.u.self_iteration = iteration;
+        const u32 side = iteration & 1;
+        P::set_parity(c, side);
+        if constexpr (P::KEEPS_ACTIVE) {
+            c.u.active = c.a.bits + side * c.a.words;
+            c.u.next_active = c.a.bits + (1 - side) * c.a.words;
+        }
+        if constexpr (P::CLAIMS) c.u.claimed = c.a.claimed + (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
+        c.u.threshold = now.threshold;
+        s.size = now.size;
+        s.touched = 0;
+        if (blockIdx.x == 0) look_at_host();
     }
 
     __device__ __forceinline__ void iterate() {
-        P::set_parity(c, parity());
-        if constexpr (P::KEEPS_ACTIVE) {
-            c.active = c.a.bits + parity() * c.a.words;
-            c.next_active = c.a.bits + (1 - parity()) * c.a.words;
-        }
-        if constexpr (P::CLAIMS) c.claimed = c.a.claimed + (CLAIMS_BY_TURNS ? parity() : 0) * c.a.words;
-        look_at_host();
-        const u64 size = now.size;
-        u64 touched = 0;
-        u32 way = DENSE;
         if constexpr (P::SCHEDULED) {
             scheduled();
+        } else if constexpr (P::ROWS) {
+            reduce_all();
         } else if constexpr (P::EVERYONE) {
             if constexpr (P::ACTIVE_ONLY)
                 if (now.form == LIST) to_bits();
             dense();
-        } else if constexpr (P::PRIORITISED) {
-            way = SPARSE;
-            touched = size ? now.edges : 0;
-            near_or_next();
         } else {
-            way = c.a.way ? c.a.way : dense_is_cheaper() ? DENSE : SPARSE;
-            if (way == DENSE) {
-                if (now.form == LIST) to_bits();
+            choose();
+            if (s.way == DENSE)
                 dense();
-            } else {
-                if (now.form == BITS) list_bits(c.active, parity());
-                now.form = LIST;
-                touched = now.edges;
+            else if (P::PRIORITISED && now.size == 0)
+                split();
+            else
                 sparse();
-            }
         }
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY) post_apply();
-        end_iteration(size, touched + read[TOUCHED], way);
+        end_iteration();
     }
 
-    __device__ __forceinline__ void end_iteration(u64 size, u64 touched, u32 way) {
-        const long long line = c.self_iteration - c.a.log_from;
-        if (thread_of_grid() == 0 && line < c.a.log_rows) {
-            c.a.log[3 * line] = size;
-            c.a.log[3 * line + 1] = touched;
-            c.a.log[3 * line + 2] = way;
-        }
-        now.total += touched;
-        now.size = P::SCHEDULED ? c.a.active_count - 1 - c.self_iteration : count_of(read[NEXT]);
-        now.edges = edges_of(read[NEXT]);
-        if constexpr (P::HAS_MASK && !P::EVERYONE)
-            now.remaining = now.remaining > now.edges ? now.remaining - now.edges : 0;
+    // Sparse or dense, and the change of form that goes with it.
+    __device__ __forceinline__ void choose() {
+        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
+        const bool thin = P::THIN && !dense && now.size > 0 &&
+                          now.edges <= (now.form == SEGMENTS ? 4 * THIN_EDGES : THIN_EDGES);
+        if constexpr (P::THIN)
+            if (now.form == SEGMENTS && !thin && now.size > 0) segments_to_queue();
+        if (dense && now.form == LIST) to_bits();
+        if (!dense && now.form == BITS) list_bits(c.u.active, parity());
+        if constexpr (P::THIN)
+            if (thin && now.form != SEGMENTS) queue_to_segments();
+        alone([&] {
+            s.way = dense ? DENSE : SPARSE;
+            if (!dense && now.form == BITS) now.form = LIST;
+            if (!dense && now.size) s.touched = now.edges;
+        });
+    }
+
+    __device__ __forceinline__ void end_iteration() {
         take_sums(parity());
-        if constexpr (P::HAS_STOP) now.done = P::stop(c);
-        ++c.self_iteration;
-        turn();
+        alone([&] {
+            const long long line = c.u.self_iteration - c.a.log_from;
+            const u64 touched = s.touched + read[TOUCHED];
+            if (blockIdx.x == 0 && line < c.a.log_rows) {
+                long long* entry = c.a.log + 4 * line;
+                entry[0] = s.size;
+                entry[1] = touched;
+                entry[2] = P::SCHEDULED || P::EVERYONE ? DENSE : s.way;
+                entry[3] = nanoseconds();
+            }
+            now.total += touched;
+            if (now.form != SEGMENTS) {
+                now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
+                now.edges = edges_of(read[NEXT]);
+            }
+            if constexpr (P::PRIORITISED) now.far = read[FAR];
+            if constexpr (P::HAS_MASK && !P::EVERYONE)
+                now.remaining = now.remaining > now.edges ? now.remaining - now.edges : 0;
+            if constexpr (P::HAS_STOP) now.done = P::stop(c);
+            turn();
+            begin_iteration(c.u.self_iteration + 1);
+        });
     }
 
     // A pull looks at few edges for one that a push follows where it may stop at the first hit.
@@ -479,12 +407,11 @@ template <class P> struct Loop {
     }
 
     __device__ __forceinline__ void look_at_host() {
-        if (thread_of_grid() != 0) return;
-        const u64 time = nanoseconds();
-        if (time < next_look) return;
-        next_look = time + LOOK_EVERY;
+        const long long time = clock64();
+        if (time < s.next_look) return;
+        s.next_look = time + LOOK_EVERY;
         volatile Page* page = c.a.page;
-        page->progress = c.self_iteration;
+        page->progress = c.u.self_iteration;
         if (page->stop) *counter(STOPPED) = 1;
     }
 
@@ -505,16 +432,17 @@ template <class P> struct Loop {
             if constexpr (P::TWO_PHASES) {
                 if (receives) P::keep(c, (vertex_t)v, result.gathered);
             } else {
-                bool active = false;
-                if (receives) active = P::finish(c, (vertex_t)v, result.gathered);
+                u32 outcome = OPEN;
+                if (receives) outcome = P::finish(c, (vertex_t)v, result.gathered);
+                const bool active = receives && (outcome & ACTIVE);
                 if constexpr (P::DOUBLED)
                     if (!open && v < c.a.self_n) P::carry_over(c, (vertex_t)v);
                 if constexpr (P::KEEPS_ACTIVE) {
                     const u32 word = __ballot_sync(ALL, active);
-                    if (lane() == 0) c.next_active[w] = word;
+                    if (lane() == 0) c.u.next_active[w] = word;
                 }
                 if constexpr (P::CLOSES) {
-                    const u32 shut = closed | __ballot_sync(ALL, receives && !P::admits(c, (vertex_t)v));
+                    const u32 shut = closed | __ballot_sync(ALL, receives && !(outcome & OPEN));
                     if (lane() == 0 && shut != closed) c.a.closed[w] = shut;
                 }
                 if (active) next += 1;
@@ -523,18 +451,33 @@ template <class P> struct Loop {
             }
             if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
         }
-        if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(shared.sums);
+        if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(s.buffers.sums);
         add_to(TOUCHED, touched);
         if constexpr (!P::TWO_PHASES) {
             add_to(NEXT, next);
             publish_sums(parity());
         }
         wait_and_read();
-        receivers = read[ASIDE];
-        now.form = BITS;
-        if constexpr (P::TWO_PHASES) {
-            apply_list();
-            now.form = LIST;
+        alone([&] {
+            s.receivers = read[ASIDE];
+            now.form = P::TWO_PHASES ? LIST : BITS;
+        });
+        if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
+    }
+
+    // Every vertex reduces over its row and applies; what else a pass may do is not asked for.
+    __device__ __forceinline__ void reduce_all() {
+        if constexpr (P::ROWS) {
+            typename P::Body body{c};
+            reduce_rows<P::ROW_LANES, typename P::Body::row_t>(c.a.rows, body);
+            if (c.a.rows.cut) {
+                barrier.wait();
+                reduce_cut_rows<typename P::Body::row_t>(c.a.rows, body);
+            }
+            add_to(NEXT, body.active);
+            if (thread_of_grid() == 0) *counter(TOUCHED) = c.a.m;
+            publish_sums(parity());
+            wait_and_read();
         }
     }
 
@@ -543,8 +486,8 @@ template <class P> struct Loop {
         constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
         auto next = to_queue(1 - parity());
         u64 touched = 0;
-        for (u64 base = warp_of_grid() * WARP; base < receivers; base += threads_of_grid()) {
-            const bool is = base + lane() < receivers;
+        for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+            const bool is = base + lane() < s.receivers;
             const vertex_t v = is ? list[base + lane()] : 0;
             const Row<P> result = gather_rows<P, true>(c, is, v, touched);
             bool active = false;
@@ -552,13 +495,13 @@ template <class P> struct Loop {
                 if constexpr (P::TWO_PHASES) {
                     P::keep(c, v, result.gathered);
                 } else {
-                    active = P::finish(c, v, result.gathered);
-                    if constexpr (P::CLAIMS) c.claimed[v / WARP] = 0;
+                    active = P::finish(c, v, result.gathered) & ACTIVE;
+                    if constexpr (P::CLAIMS) c.u.claimed[v / WARP] = 0;
                 }
             }
             if constexpr (lists_next) next.add(active, v);
         }
-        if constexpr (lists_next) next.flush_block(shared.sums);
+        if constexpr (lists_next) next.flush_block(s.buffers.sums);
         if constexpr (!P::TWO_PHASES) publish_sums(parity());
         add_to(TOUCHED, touched);
         wait_and_read();
@@ -566,22 +509,21 @@ template <class P> struct Loop {
     }
 
     // Receivers apply what was put aside for them, or what pushes brought together.
-    __device__ __forceinline__ void apply_list() { apply_list(c.a.aside); }
     __device__ __forceinline__ void apply_list(const vertex_t* list) {
         auto next = to_queue(1 - parity());
-        for (u64 base = warp_of_grid() * WARP; base < receivers; base += threads_of_grid()) {
-            const bool is = base + lane() < receivers;
+        for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+            const bool is = base + lane() < s.receivers;
             const vertex_t v = is ? list[base + lane()] : 0;
             bool active = false;
             if (is) {
                 const Gathered gathered = P::kept(c, v);
                 if constexpr (P::ACCUMULATES) c.a.acc[v] = P::identity();
-                active = P::finish(c, v, gathered);
-                if constexpr (P::CLAIMS) c.claimed[v / WARP] = 0;
+                active = P::finish(c, v, gathered) & ACTIVE;
+                if constexpr (P::CLAIMS) c.u.claimed[v / WARP] = 0;
             }
             if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
         }
-        if constexpr (P::KEEPS_ACTIVE) next.flush_block(shared.sums);
+        if constexpr (P::KEEPS_ACTIVE) next.flush_block(s.buffers.sums);
         publish_sums(parity());
         wait_and_read();
     }
@@ -589,8 +531,8 @@ template <class P> struct Loop {
     // The receivers of a schedule are known ahead.
     __device__ __forceinline__ void scheduled() {
         if constexpr (P::SCHEDULED) {
-            const long long first = c.a.starts[c.self_iteration];
-            receivers = c.a.starts[c.self_iteration + 1] - first;
+            const long long first = c.a.starts[c.u.self_iteration];
+            alone([&] { s.receivers = c.a.starts[c.u.self_iteration + 1] - first; });
             gather_list(c.a.aside + first);
         }
     }
@@ -598,16 +540,18 @@ template <class P> struct Loop {
     // --- pushing -------------------------------------------------------------------------------------------------------
 
     __device__ __forceinline__ void sparse() {
-        if constexpr (P::ABSORBS) {
+        if constexpr (P::PRIORITISED) {
+            push(far_list(0), far_count(0));
+        } else if constexpr (P::ABSORBS) {
             push(c.a.aside, counter(ASIDE));
         } else if constexpr (P::PUSHES_AT_ONCE) {
             push(c.a.aside, counter(ASIDE));
-            if (receivers) release();
+            if (s.receivers) release();
         } else {
             if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
             push(c.a.aside, counter(ASIDE));
             if constexpr (P::PUSHES)
-                apply_list();
+                apply_list(c.a.aside);
             else
                 gather_list(c.a.aside);
         }
@@ -615,29 +559,158 @@ template <class P> struct Loop {
 
     // Walk the out-edges of the active vertices.
     __device__ __forceinline__ void push(vertex_t* list, u64* list_counter) {
-        const Entry* entries = queue(parity());
-        if constexpr (CLAIMS_BY_TURNS) {  // all who made claims in the last iteration are active now, or were let go
-            u32* last = c.a.claimed + (1 - parity()) * c.a.words;
-            for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) last[entries[i].vertex / WARP] = 0;
-        }
+        constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
+        const Context& context = c;
+        const auto load = [&](vertex_t u) { return P::load_source(context, u); };
         auto next = to_queue(1 - parity());
         auto aside = to_list(list, list_counter);
-        Push<P> visit{c, next, aside};
-        const Context& context = c;
-        advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
-            entries, now.size, now.edges, c.a.sp, [&](vertex_t u) { return P::load_source(context, u); }, visit);
-        if constexpr (!P::SCHEDULED && (P::ABSORBS || P::PUSHES_AT_ONCE)) next.flush_block(shared.sums);
-        aside.flush_block(shared.sums);
-        if constexpr (P::PRIORITISED) note_low(far_low(0), visit.low);
+        bool thin = false;
+        double low = infinity();
+        if constexpr (P::THIN) thin = now.form == SEGMENTS;
+        if (thin) {
+            if constexpr (P::THIN) {
+                forget_claims([&](auto forget) {
+                    const Slot* own = segments(parity());
+                    const u32 count = s.thin.before[blockIdx.x + 1] - s.thin.before[blockIdx.x];
+                    for (u32 i = threadIdx.x; i < count; i += blockDim.x) forget(own[i].vertex);
+                });
+                ThinAppender listed{segments(1 - parity()), s.thin, c.a.sp, next};
+                Push<P, ThinAppender> visit{c, listed, aside};
+                advance_thin<typename P::Source>(
+                    (const Slot*)c.a.segments + parity() * (u64)gridDim.x * SEGMENT, s.thin, c.a.lanes, load, visit);
+                low = visit.low;
+            }
+        } else {
+            const Entry* entries = queue(parity());
+            forget_claims([&](auto forget) {
+                for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget(entries[i].vertex);
+            });
+            Push<P, Appender<QueueSink>> visit{c, next, aside};
+            advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
+                entries, now.size, now.edges, c.a.sp, load, visit);
+            low = visit.low;
+        }
+        if constexpr (lists_next) next.flush_block(s.buffers.sums);
+        aside.flush_block(s.buffers.sums);
+        if constexpr (P::PRIORITISED) note_low(far_low(0), low);
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
-        wait_and_read();
-        receivers = read[ASIDE];
+        if (thin)
+            collect_segments(1 - parity());
+        else
+            wait_and_read();
+        alone([&] { s.receivers = read[ASIDE]; });
+    }
+
+    // Claims of the last iteration: all who made them are active now, or were let go.
+    template <class OverActive> __device__ __forceinline__ void forget_claims(OverActive over_active) {
+        if constexpr (CLAIMS_BY_TURNS) {
+            u32* last = c.a.claimed + (1 - parity()) * c.a.words;
+            over_active([&](vertex_t v) { last[v / WARP] = 0; });
+        }
+    }
+
+    // --- thin frontiers ------------------------------------------------------------------------------------------------
+
+    __device__ __forceinline__ Slot* segments(u32 side) const {
+        return (Slot*)c.a.segments + (side * (u64)gridDim.x + blockIdx.x) * SEGMENT;
+    }
+
+    // Publish how many vertices this block has listed, wait for all, and put the counts of all together.
+    __device__ __forceinline__ void collect_segments(u32 side) {
+        if constexpr (P::THIN) {
+            u64* counts = c.a.segment_counts + side * gridDim.x;
+            __syncthreads();
+            if (warp_of_block() == 0) {
+                if (lane() == 0) {
+                    counts[blockIdx.x] = ((u64)s.thin.edges << 32) | least(s.thin.listed, SEGMENT);
+                    s.thin.listed = s.thin.edges = 0;
+                    barrier.arrive_and_wait();
+                }
+                __syncwarp();
+                constexpr u32 OWN = MOST_BLOCKS / WARP;
+                u64 packed[OWN], mine = 0;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    const u32 block = lane() * OWN + j;
+                    packed[j] = block < gridDim.x ? counts[block] : 0;
+                }
+                if (lane() == 0) read_counters();
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) mine += packed[j];
+                const u64 up_to = scan_inclusive(mine);
+                u64 before = up_to - mine;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    const u32 block = lane() * OWN + j;
+                    if (block <= gridDim.x) s.thin.before[block] = (u32)before;
+                    before += packed[j];
+                }
+                if (lane() == WARP - 1) {
+                    if (gridDim.x == MOST_BLOCKS) s.thin.before[MOST_BLOCKS] = (u32)up_to;
+                    now.size = (u32)up_to;
+                    now.edges = up_to >> 32;
+                }
+            }
+            __syncthreads();
+            if (count_of(read[NEXT])) overflow();
+        }
+    }
+
+    // Some found no place in their block's segment: all go to the queue.
+    __device__ __forceinline__ void overflow() {
+        if constexpr (P::THIN) {
+            const u64 size = now.size + count_of(read[NEXT]), edges = now.edges + edges_of(read[NEXT]);
+            list_segments(1 - parity(), NEXT);
+            wait_and_read();
+            alone([&] {
+                now.form = LIST;
+                now.size = size;
+                now.edges = edges;
+            });
+        }
+    }
+
+    __device__ __forceinline__ void list_segments(u32 side, u32 which) {
+        if constexpr (P::THIN) {
+            auto listed = to_queue(side, which);
+            const Slot* own = segments(side);
+            const u32 count = s.thin.before[blockIdx.x + 1] - s.thin.before[blockIdx.x];
+            for (u32 base = warp_of_block() * WARP; base < count; base += blockDim.x) {
+                const bool is = base + lane() < count;
+                listed.add(is, is ? own[base + lane()].vertex : 0);
+            }
+            listed.flush_block(s.buffers.sums);
+        }
+    }
+
+    __device__ __forceinline__ void segments_to_queue() {
+        list_segments(parity(), LISTED);
+        barrier.wait();
+        alone([&] { now.form = LIST; });
+    }
+
+    __device__ __forceinline__ void queue_to_segments() {
+        if constexpr (P::THIN) {
+            const Entry* entries = queue(parity());
+            const u64 size = now.size, most = SEGMENT * (u64)gridDim.x;
+            if (size > most) return;
+            Slot* own = segments(parity());
+            __syncthreads();
+            for (u64 i = threadIdx.x * (u64)gridDim.x + blockIdx.x; i < size; i += threads_of_grid()) {
+                const vertex_t v = entries[i].vertex;
+                own[i / gridDim.x] = Slot{c.a.sp[v], c.a.sp[v + 1], v};
+                atomicAdd(&s.thin.listed, 1u);
+                atomicAdd(&s.thin.edges, (u32)(c.a.sp[v + 1] - c.a.sp[v]));
+            }
+            collect_segments(parity());
+            alone([&] { now.form = SEGMENTS; });
+        }
     }
 
     // Forget that some vertices were taken.
     __device__ __forceinline__ void release() {
-        u32* taken = P::CLOSES ? c.a.closed : c.claimed;
-        for (u64 i = thread_of_grid(); i < receivers; i += threads_of_grid())
+        u32* taken = P::CLOSES ? c.a.closed : c.u.claimed;
+        for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
             atomicAnd(taken + c.a.aside[i] / WARP, ~bit_of(c.a.aside[i]));
         barrier.wait();
     }
@@ -657,21 +730,6 @@ template <class P> struct Loop {
         if (lane() == 0 && low < infinity()) atomicMin(where, ordered(low));
     }
 
-    // Near vertices until none is left, then the next bucket of those put off.
-    __device__ __forceinline__ void near_or_next() {
-        if constexpr (P::PRIORITISED) {
-            if (now.size > 0) {
-                push(far_list(0), far_count(0));
-            } else {
-                now.last_threshold = now.threshold;
-                now.threshold = beyond(from_ordered(fresh(far_low(0))), c.a.delta);
-                c.threshold = now.threshold;
-                split();
-            }
-            now.far = read[FAR];
-        }
-    }
-
     __device__ __forceinline__ static double beyond(double low, double delta) {
         const double end = (floor(low / delta) + 1.0) * delta;
         return end > low ? end : infinity();
@@ -680,6 +738,11 @@ template <class P> struct Loop {
     // What was put off and is near now becomes active. What came nearer meanwhile has been done already.
     __device__ __forceinline__ void split() {
         if constexpr (P::PRIORITISED) {
+            alone([&] {
+                now.last_threshold = now.threshold;
+                now.threshold = beyond(from_ordered(read[LOW]), c.a.delta);
+                now.form = LIST;
+            });
             const vertex_t* from = far_list(0);
             const u64 count = now.far;
             auto next = to_queue(1 - parity());
@@ -696,14 +759,14 @@ template <class P> struct Loop {
                 next.add(near, v);
                 kept.add(keep, v);
             }
-            next.flush_block(shared.sums);
-            kept.flush_block(shared.sums);
+            next.flush_block(s.buffers.sums);
+            kept.flush_block(s.buffers.sums);
             note_low(far_low(1), low);
             if (thread_of_grid() == 0) {
                 *far_count(2) = 0;
                 *far_low(2) = ordered(infinity());
             }
-            ++now.splits;
+            alone([&] { ++now.splits; });
             wait_and_read();
         }
     }
@@ -713,8 +776,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ void scatter() {
         if constexpr (P::HAS_SCATTER) {
             const u32 side = 1 - parity();
-            if (now.form == BITS) list_bits(c.next_active, side);
-            if constexpr (!P::EVERYONE) now.form = LIST;
+            if (now.form == BITS) list_bits(c.u.next_active, side);
+            if constexpr (!P::EVERYONE) alone([&] { now.form = LIST; });
             Scatter<P> visit{c};
             const Context& context = c;
             advance<P::AT_ONCE, false, typename P::ScatterSource>(
@@ -726,8 +789,8 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ void post_apply() {
         if constexpr (P::HAS_POST_APPLY) {
-            const vertex_t* list = c.a.aside + (P::SCHEDULED ? c.a.starts[c.self_iteration] : 0);
-            for (u64 i = thread_of_grid(); i < receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
+            const vertex_t* list = c.a.aside + (P::SCHEDULED ? c.a.starts[c.u.self_iteration] : 0);
+            for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
             barrier.wait();
         }
     }

@@ -1,0 +1,150 @@
+// What active vertices do along their out-edges: send to the targets, which reduce; or write to the edges themselves.
+#pragma once
+#include "frontier.cuh"
+#include "runtime.cuh"
+
+namespace gasla {
+
+// What active vertices send along their out-edges. `aside` takes receivers, those put off, or those to be let go.
+template <class P, class Next> struct Push {
+    typedef typename P::Context Context;
+    typedef typename P::Source Source;
+    typedef typename P::Target Target;
+    typedef typename P::Gathered Gathered;
+    Context& c;
+    Next& next;  // where the newly active are listed
+    Appender<ListSink>& aside;
+    double low = __longlong_as_double(0x7ff0000000000000ll);  // the least priority put off
+
+    template <int N>
+    __device__ __forceinline__ void batch(
+        const offset_t (&at)[N], const Source (&source)[N], const bool (&valid)[N]) {
+        vertex_t v[N];
+#pragma unroll
+        for (int j = 0; j < N; ++j) v[j] = valid[j] ? c.a.si[at[j]] : 0;
+#pragma unroll
+        for (int j = 0; j < N; ++j) next.prepare(valid[j], v[j]);
+        if constexpr (P::ABSORBS)
+            into_field<N>(at, source, valid, v);
+        else if constexpr (P::PUSHES_AT_ONCE)
+            first_comes<N>(at, source, valid, v);
+        else
+            into_accumulators<N>(at, source, valid, v);
+    }
+
+    // Reduce straight into the field that absorbs; whoever improves it lists the vertex.
+    template <int N>
+    __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
+                                               const bool (&valid)[N], const vertex_t (&v)[N]) {
+        if constexpr (P::ABSORBS) {
+            Gathered value[N];
+            bool better[N], put_off[N];
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                better[j] = put_off[j] = false;
+                if (!valid[j] || !P::admits(c, v[j])) continue;
+                const typename P::Edge edge = P::load_edge_out(c, at[j]);
+                const Target target = P::load_target(c, v[j]);
+                if constexpr (P::HAS_EDGE_MASK)
+                    if (!P::edge_mask(c, source[j], target, edge)) continue;
+                value[j] = P::gather(c, source[j], target, edge);
+                // A look first spares most atomics; a stale value costs one, never an answer. It also takes time.
+                better[j] = N == 1 || P::improves(c, v[j], value[j]);
+            }
+#pragma unroll
+            for (int j = 0; j < N; ++j)
+                if (better[j]) better[j] = P::improve(c, v[j], value[j]);
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                if (!better[j]) continue;
+                if constexpr (P::PRIORITISED) {
+                    const double priority = P::priority(c, v[j], value[j]);
+                    put_off[j] = priority >= c.u.threshold;
+                    if (put_off[j]) low = least(low, priority);
+                }
+                better[j] = !put_off[j] && claim(c.u.claimed, v[j]);
+                if constexpr (P::PRIORITISED) put_off[j] = put_off[j] && claim(c.a.far_bits, v[j]);
+            }
+            next.add(better, v);
+            if constexpr (P::PRIORITISED) aside.add(put_off, v);
+        }
+    }
+
+    // The first to reach a vertex applies to it. One that stays open is let go after the barrier.
+    template <int N>
+    __device__ __forceinline__ void first_comes(const offset_t (&at)[N], const Source (&source)[N],
+                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
+        u32* taken = P::CLOSES ? c.a.closed : c.u.claimed;
+        bool won[N];
+        u32 word[N];
+#pragma unroll
+        for (int j = 0; j < N; ++j) word[j] = !valid[j] ? ALL : N == 1 ? 0 : taken[v[j] / WARP];
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            won[j] = !(word[j] & bit_of(v[j]));
+            if (!won[j]) continue;
+            if constexpr (!P::CLOSES) won[j] = P::admits(c, v[j]);
+            if constexpr (P::HAS_EDGE_MASK)
+                won[j] = won[j] && P::edge_mask(c, source[j], P::load_target(c, v[j]),
+                                                      P::load_edge_out(c, at[j]));
+            if (won[j]) won[j] = !(atomicOr(taken + v[j] / WARP, bit_of(v[j])) & bit_of(v[j]));
+        }
+        bool active[N], open[N];
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            active[j] = open[j] = false;
+            if (!won[j]) continue;
+            const Target target = P::load_target(c, v[j]);
+            const u32 outcome = P::finish(c, v[j], P::gather(c, source[j], target, P::load_edge_out(c, at[j])));
+            active[j] = outcome & ACTIVE;
+            open[j] = P::CLOSES ? outcome & OPEN : !active[j];
+        }
+        next.add(active, v);
+        aside.add(open, v);
+    }
+
+    // Reduce into accumulators that hold the identity between iterations; the first to come lists the receiver.
+    template <int N>
+    __device__ __forceinline__ void into_accumulators(const offset_t (&at)[N], const Source (&source)[N],
+                                                      const bool (&valid)[N], const vertex_t (&v)[N]) {
+        bool first[N];
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            first[j] = false;
+            if (valid[j] && P::admits(c, v[j])) {
+                const typename P::Edge edge = P::load_edge_out(c, at[j]);
+                const Target target = P::load_target(c, v[j]);
+                if (P::edge_mask(c, source[j], target, edge)) {
+                    if constexpr (P::PUSHES) {
+                        if constexpr (P::ANY) {
+                            first[j] = claim(c.u.claimed, v[j]);
+                            if (first[j]) c.a.acc[v[j]] = P::gather(c, source[j], target, edge);
+                        } else {
+                            P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
+                            first[j] = claim(c.u.claimed, v[j]);
+                        }
+                    } else {  // only wake
+                        first[j] = claim(c.u.claimed, v[j]);
+                    }
+                }
+            }
+        }
+        aside.add(first, v);
+    }
+};
+
+// Newly active vertices write to their out-edges.
+template <class P> struct Scatter {
+    typedef typename P::ScatterSource ScatterSource;
+    const typename P::Context& c;
+
+    template <int N>
+    __device__ __forceinline__ void batch(
+        const offset_t (&at)[N], const ScatterSource (&source)[N], const bool (&valid)[N]) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            if (valid[j]) P::scatter(c, source[j], c.a.si[at[j]], at[j]);
+    }
+};
+
+}  // namespace gasla
