@@ -22,6 +22,7 @@ from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
 
 
 def mxv(
@@ -195,8 +196,10 @@ def _product(
         from gasla.gpu import products as engine  # type: ignore[no-redef]
 
     work = tuple(o if _is_plain(o) else o.copy() for o in outs)
-    x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
-    if not engine.multiply(Lists(indptr, indices, values, lists.width), x, terms, mask, complement, work):
+    if given:
+        x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
+        lists = Lists(indptr, indices, values, lists.width)
+    if not engine.multiply(lists, x, terms, mask, complement, work):
         raise _outside(lists, by_column)
     for o, w in zip(outs, work):
         if o is not w:
@@ -308,7 +311,7 @@ def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
 def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """`x` as a native contiguous array of one value for each row (column) of the matrix."""
     x = _array("x", x, xp)
-    if x.dtype.name not in SCALAR_NAMES:
+    if x.dtype.newbyteorder("=") not in SCALARS:
         raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")
     if x.shape != (length,):
         raise ValueError(f"x has shape {x.shape}; expected ({length},), one value for each {what} of the matrix")

@@ -42,7 +42,6 @@ CASES = [
     (semirings.min_plus, np.float32),
     (semirings.max_min, np.int16),
     (semirings.or_and, np.bool_),
-    (semirings.any_second, np.float64),
     (semirings.min_secondi, np.int32),
     (semirings.plus_pair, np.float64),
     (semirings.xor_and, np.bool_),
@@ -63,8 +62,9 @@ def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     plain = trace(semiring, False, kind, kind, None)
     out_types = plain.type.items if isinstance(plain.type, semirings.TupleType) else (plain.type,)
     merging = trace(semiring, True, kind, kind, (semiring.monoid, out_types))
-    wide = engine.Shape(False, "int32", "int32", "unsigned int", 8)
-    masked = engine.Shape(True, "int64", "int64", "unsigned long long", rows.PACKED)
+    i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
+    wide = engine.Shape(False, i4, i4, "unsigned int", 8)
+    masked = engine.Shape(True, i8, i8, "unsigned long long", rows.PACKED)
     assert compile_source(engine.source(plain, wide), "sm_90")
     assert compile_source(engine.source(merging, masked), "sm_80")
 
@@ -157,6 +157,15 @@ def test_equals_numpy(semiring: Semiring, dtype: Any) -> None:
         out = tuple(cupy.ones(problem.n, e.dtype) for e in expected)
         gasla.mxv(problem.graph, x, semiring, mask=mask, complement=True, out=out if len(out) > 1 else out[0])
         check(out, [np.where(problem.mask, e.dtype.type(1), e) for e in expected])
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("small_pieces")
+def test_any_takes_the_first_entry() -> None:
+    problem = Problem(8, np.float64)
+    found = gasla.mxv(problem.graph, cupy.asarray(problem.x), semirings.any_secondi)
+    first = problem.indices[np.minimum(problem.indptr[:-1], len(problem.indices) - 1)]
+    check(found, [np.where(problem.lengths > 0, first, 0).astype(np.int64)])
 
 
 @pytest.mark.gpu

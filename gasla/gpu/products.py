@@ -59,43 +59,51 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Shape(NamedTuple):
-    """What a kernel depends on besides the terms."""
+    """What the kernels depend on besides the terms."""
 
     masked: bool
-    offset: str  # names of types
-    vertex: str
+    offset: np.dtype[Any]
+    vertex: np.dtype[Any]
     row: str
     lanes: int
+
+
+class Kernels(NamedTuple):
+    """The two kernels of a product, compiled, and what they read."""
+
+    product: Kernel
+    product_of_cut_rows: Kernel
+    inputs: list[str]
+    value_size: int  # in bytes
+    reads_index: bool
 
 
 def multiply(lists: Lists, x: Array, terms: Terms, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
     plan = rows.plan(lists.indptr, lists.indices)
     facts = plan.facts
-    reads_index = terms.reads("x") or terms.reads("other")
-    if not facts.offsets_fit or (reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+    shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, plan.lanes)
+    kernels = compiled(terms, shape, rows.device())
+    if not facts.offsets_fit or (kernels.reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
         return False
     if facts.rows == 0:
         return True
-    shape = Shape(mask is not None, lists.indptr.dtype.name, lists.indices.dtype.name, plan.row_type, plan.lanes)
-    product, of_cut_rows, value_size = kernels(terms, shape, rows.device())
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
-    arguments = [given[name] for name, _ in _inputs(terms, shape)]
-    partials = plan.partials(value_size)
-    argument = plan.argument(partials)
-    product.plain(plan.blocks, argument, *arguments, *outs)
+    partials = plan.partials(kernels.value_size)
+    arguments = (plan.argument(partials), *[given[name] for name in kernels.inputs], *outs)
+    kernels.product.plain(plan.blocks, *arguments)
     if plan.cut and not is_any(terms):
-        of_cut_rows.plain(plan.blocks_of_cut_rows, argument, *arguments, *outs)
+        kernels.product_of_cut_rows.plain(plan.blocks_of_cut_rows, *arguments)
     return True
 
 
 @functools.lru_cache(maxsize=1024)
-def kernels(terms: Terms, shape: Shape, device: int) -> tuple[Kernel, Kernel, int]:
-    """The two kernels of a product on a device, compiled, and the bytes of a value."""
+def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
+    """The kernels of a product on a device."""
     text = source(terms, shape)
-    names = "product_of_rows", "product_of_cut_rows"
-    first, second = (Kernel(text, name, rows.THREADS) for name in names)
-    return first, second, size_of(terms.type)
+    whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
+    inputs = [name for name, _ in _inputs(terms, shape)]
+    return Kernels(whole, cut, inputs, size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
 def source(terms: Terms, shape: Shape) -> str:
@@ -106,8 +114,8 @@ def source(terms: Terms, shape: Shape) -> str:
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions="\n".join(_functions(terms)),
-        offset=rows.CTYPES[shape.offset],
-        vertex=rows.CTYPES[shape.vertex],
+        offset=rows.CTYPES[shape.offset.name],
+        vertex=rows.CTYPES[shape.vertex.name],
         row=shape.row,
         value=printer.ctype(terms.type),
         ordered=_flag(not terms.monoid.commutative),

@@ -173,7 +173,7 @@ def choose(facts: Facts) -> tuple[int, int]:
     mean = facts.entries / max(1, facts.rows)
     if facts.near < 0.5:
         return PACKED, 256
-    return 1 << int(np.clip(np.round(np.log2(max(1, mean / 4))), 0, 3)), 128
+    return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
 
 
 def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None) -> Plan:

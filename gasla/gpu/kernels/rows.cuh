@@ -53,25 +53,25 @@ template <class offset_t> struct Position {
     typedef typename Choose<sizeof(offset_t) == 8, u64, u32>::type type;
 };
 
-// A read that won't be repeated needs no place in the L1 cache, which is then free for what will be.
+// A read that its warp alone needs, soon to be done with: first to leave the L1 cache, which is then free for others.
 template <class T> __device__ __forceinline__ T read_once(const T* address) {
     if constexpr (sizeof(T) == 1) {
         unsigned short bits;
-        asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(bits) : "l"(address));
+        asm("ld.global.nc.L1::evict_first.u8 %0, [%1];" : "=h"(bits) : "l"(address));
         const unsigned char byte = (unsigned char)bits;
         return *reinterpret_cast<const T*>(&byte);
     } else if constexpr (sizeof(T) == 2) {
         unsigned short bits;
-        asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(address));
+        asm("ld.global.nc.L1::evict_first.u16 %0, [%1];" : "=h"(bits) : "l"(address));
         return *reinterpret_cast<T*>(&bits);
     } else if constexpr (sizeof(T) == 4) {
         u32 bits;
-        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(address));
+        asm("ld.global.nc.L1::evict_first.u32 %0, [%1];" : "=r"(bits) : "l"(address));
         return *reinterpret_cast<T*>(&bits);
     } else {
         static_assert(sizeof(T) == 8, "a scalar");
         u64 bits;
-        asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(address));
+        asm("ld.global.nc.L1::evict_first.u64 %0, [%1];" : "=l"(bits) : "l"(address));
         return *reinterpret_cast<T*>(&bits);
     }
 }
@@ -183,25 +183,27 @@ __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
 }
 
 // Each lane holds a row of `length` entries from `begin` on; the terms of all of them are combined into `total`. Entry by
-// entry side by side, 32 make a chunk; a bit of `heads` says that a row starts there.
+// entry side by side, 32 make a chunk; a bit of `heads` says that a row starts there. The first chunk starts before the
+// first entry, such that a chunk of neighbouring rows is a line of the cache and not parts of two.
 template <class row_t, class position_t, class Body, class value_t>
 __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
     constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
-    const u32 upto = scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
     const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // of the nth row that isn't empty
+    const u32 gap = (u32)shuffle(begin, __shfl_sync(ALL, holder, 0)) & (WARP - 1);
+    const u32 upto = gap + scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
     const position_t shift = shuffle<position_t>(begin - before, holder);
     const u32 lanes_to_here = 2 * lanes_below() + 1;
     u32 started = 0;  // rows that aren't empty
-    for (u32 base = 0; base < all; base += WARP * AT_ONCE) {
+    for (u32 base = 0; all > gap && base < all; base += WARP * AT_ONCE) {
         value_t terms[AT_ONCE];
         u32 heads[AT_ONCE];
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             const u32 start = base + k * WARP;
             heads[k] = __reduce_or_sync(ALL, length && before - start < WARP ? 1u << (before - start) : 0);
-            const u32 nth = started + __popc(heads[k] & lanes_to_here) - 1;
+            const u32 nth = most(started + __popc(heads[k] & lanes_to_here), 1u) - 1;
             started += __popc(heads[k]);
-            const u32 owner = __shfl_sync(ALL, holder, nth), rank = least(start + lane(), all - 1);
+            const u32 owner = __shfl_sync(ALL, holder, nth), rank = least(most(start + lane(), gap), all - 1);
             terms[k] = body.term((row_t)(row - lane() + owner), (position_t)(rank + shuffle(shift, nth)));
         }
 #pragma unroll
@@ -247,28 +249,24 @@ __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& 
     if (wanted) body.finish(row, total);
 }
 
-// The next item for this warp.
-__device__ __forceinline__ u32 take_turn(u32* turns) {
-    u32 turn = 0;
-    if (lane() == 0) turn = atomicAdd(turns, 1u);
-    return __shfl_sync(ALL, turn, 0);
-}
+// The next item for this warp, known to its first lane. Whoever asks early needn't wait for the answer.
+__device__ __forceinline__ u32 take_turn(u32* turns) { return lane() == 0 ? atomicAdd(turns, 1u) : 0; }
 
 template <u32 lanes, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body, u32* turns = nullptr) {
     constexpr u32 AT_ONCE = lanes == PACKED ? WARP : WARP / (lanes + (lanes == PACKED));  // rows of a warp
     const u32 pieces = Body::first_only ? 0 : rows.pieces;
     const u64 count = pieces + (rows.count + AT_ONCE - 1) / AT_ONCE;
-    u64 item = turns ? take_turn(turns) : warp_of_grid();
+    u64 item = turns ? __shfl_sync(ALL, take_turn(turns), 0) : warp_of_grid();
     while (item < count) {
-        const u64 next = turns ? take_turn(turns) : item + warps_of_grid();
+        const u32 turn = turns ? take_turn(turns) : 0;
         if (item < pieces)
             reduce_piece<row_t>(rows, body, (u32)item);
         else if constexpr (lanes == PACKED && !Body::first_only)
             reduce_packed<row_t>(rows, body, item - pieces);
         else
             reduce_group<lanes == PACKED ? 1 : lanes, row_t>(rows, body, item - pieces);
-        item = next;
+        item = turns ? __shfl_sync(ALL, turn, 0) : item + warps_of_grid();
     }
 }
 
