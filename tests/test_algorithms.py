@@ -2,7 +2,6 @@
 
 import warnings
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -152,6 +151,7 @@ def test_betweenness(A: csr_array, data: st.DataObject) -> None:
 
 
 def test_betweenness_against_igraph_on_a_real_graph() -> None:
+    igraph = pytest.importorskip("igraph")
     A = datasets.openflights().matrix
     keep = np.flatnonzero(np.diff(A.indptr) > 12)
     A = csr_array(A[keep][:, keep])

@@ -18,6 +18,7 @@ import semirings
 from gasla.algorithms.arguments import check_weights, source_vertex
 from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
+from gasla.arrays import array_module, module_of
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram, edge, vertex
 from gasla.progress import track
@@ -206,42 +207,47 @@ def betweenness_centrality(
     if weighted:
         check_weights(graph, positive=True)
     chosen = _sources(graph, sources, k, seed)
-    total = np.zeros(graph.n)
+    total: Any = module_of(graph.device).zeros(graph.n)
     wide = False
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
     for source in track(chosen, "sources"):
         levels, fields = _levels(graph, source, weighted)
+        last = int(levels.max())
         # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
-        wide = wide or levels.max(initial=0) * branching > 2000
-        delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
+        wide = wide or last * branching > 2000
+        delta = None if wide else _accumulate(graph, source, levels, last, weighted, False, fields)
         if delta is None:
-            wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
+            wide, delta = True, _accumulate(graph, source, levels, last, weighted, True, fields)
             assert delta is not None
         if endpoints:
             reached = levels > 0
-            delta[reached] += 1
-            delta[source] += np.count_nonzero(reached)
+            delta += reached
+            delta[source] += reached.sum()
         total += delta
     undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
     return _scale(total, chosen, normalized, undirected, endpoints)
 
 
-def _levels(graph: Graph, source: int, weighted: bool) -> tuple[np.ndarray, dict[str, Any]]:
+def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, Any]]:
     """The order in which to count: a level for every reached vertex, 0 for the source; and distances, if weighted."""
     if not weighted:
         return bfs(graph, source), {}
     assert graph.values is not None
     distances = sssp(graph, source).astype(np.float64)
     if graph.values.dtype == np.dtype(np.float32):  # sums in float32 may tie where those in float64 do not
-        distances = sssp(Graph.from_csr(graph.out.indptr, graph.out.indices, np.float64(graph.out_values)), source)
+        assert graph.out_values is not None
+        distances = sssp(
+            Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64)), source
+        )
     program = Steps.typed(weight=graph.values.dtype)
     steps = run(program, graph, active=[source], distance=distances).step
-    return np.where(np.isfinite(distances), steps, -1), {"distance": distances}
+    xp: Any = array_module(steps)
+    return xp.where(xp.isfinite(distances), steps, -1), {"distance": distances}
 
 
 def _accumulate(
-    graph: Graph, source: int, levels: np.ndarray, weighted: bool, wide: bool, fields: dict[str, Any]
-) -> np.ndarray | None:
+    graph: Graph, source: int, levels: Any, last: int, weighted: bool, wide: bool, fields: dict[str, Any]
+) -> Any:
     """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
     count: type[VertexProgram]
     depend: type[VertexProgram]
@@ -252,10 +258,9 @@ def _accumulate(
     order = levels.copy()
     order[source] = -1
     paths = run(count, graph, schedule=order, paths={source: (1, 0) if wide else 1}, **fields).paths
-    if not wide and not np.isfinite(paths.max(initial=0)):
+    if not wide and not np.isfinite(float(paths.max())):
         return None
-    last = int(levels.max(initial=0))
-    back = np.where(levels > 0, last - levels, -1)
+    back = array_module(levels).where(levels > 0, last - levels, -1)
     return run(depend, graph, schedule=back, paths=paths, **fields).delta
 
 
@@ -274,16 +279,17 @@ def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: A
     return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 
 
-def _scale(total: np.ndarray, chosen: list[int], normalized: bool, undirected: bool, endpoints: bool) -> np.ndarray:
+def _scale(total: Any, chosen: list[int], normalized: bool, undirected: bool, endpoints: bool) -> Any:
     """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own."""
     n = len(total)
     ends = n if endpoints else n - 1
     if ends < 2 or not chosen:
         return total
     sampled = len(chosen) < n
-    looked_at = np.full(n, float(len(chosen) if sampled else ends))
+    looked_at = float(len(chosen) if sampled else ends)
     if sampled and not endpoints:
-        looked_at[chosen] = max(len(chosen) - 1, 1)
+        looked_at = array_module(total).full(n, looked_at)
+        looked_at[np.array(chosen)] = max(len(chosen) - 1, 1)
     if normalized:
         return total / (looked_at * (ends - 1))
     return total * ends / (looked_at * (2 if undirected else 1))

@@ -17,7 +17,9 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import check_weights
+from gasla.arrays import array_module, module_of, moved
 from gasla.graph import Graph, as_graph
+from gasla.products import mxv
 from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
 from gasla.runner import ConvergenceWarning, run
 
@@ -200,14 +202,16 @@ def pagerank(
     weighted = weighted and graph.values is not None and normalized
     kind = _rank_type(graph, weighted, dtype)
     if graph.n == 0:
-        return PageRankResult(np.zeros(0, kind), 0, 0.0, True)
+        return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
     chosen = [("personalization", personalization), ("dangling", dangling), ("nstart", nstart)]
     given = {name: x for name, x in chosen if x is not None}
     if given and not normalized:
         raise ValueError(f"{next(iter(given))} was given with normalized=False, which has none; leave one of them out")
     shares = {name: _distribution(graph, x, name) for name, x in given.items()}
     program = _program(weighted, normalized, bool(shares.keys() - {"nstart"}))
-    fields = _fields(graph, weighted, kind, shares if normalized else {"nstart": np.full(graph.n, 1 - alpha)})
+    if not normalized:
+        shares = {"nstart": module_of(graph.device).full(graph.n, 1 - alpha)}
+    fields = _fields(graph, weighted, kind, shares)
     types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
     if weighted:
         assert graph.values is not None
@@ -240,30 +244,23 @@ def _program(weighted: bool, normalized: bool, personal: bool) -> type[VertexPro
     return ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
 
 
-def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, np.ndarray]) -> dict[str, Any]:
+def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]) -> dict[str, Any]:
     """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
+    xp: Any = module_of(graph.device)
     if weighted:
         check_weights(graph, least=0)
-    total = _row_sums(graph) if weighted else graph.out_degrees
-    inverse = np.zeros(graph.n, kind)
-    np.divide(1, total, out=inverse, where=total > 0, casting="same_kind")
+    total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
+    some = total > 0
+    inverse = (some / xp.where(some, total, 1)).astype(kind)
     rank = kind.type(1 / graph.n) if "nstart" not in shares else shares["nstart"].astype(kind)
     fields = {"rank": rank, "share": rank * inverse, "inverse": inverse}
     if shares.keys() - {"nstart"}:
-        fields["home"] = shares.get("personalization", np.full(graph.n, 1 / graph.n))
+        fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
     return fields
 
 
-def _row_sums(graph: Graph) -> np.ndarray:
-    """The sum of every vertex's out-weights, in float64."""
-    from scipy.sparse import csr_array
-
-    rows = csr_array((np.asarray(graph.out_values), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
-    return np.asarray(rows @ np.ones(graph.n), np.float64)
-
-
-def _distribution(graph: Graph, given: Any, name: str) -> np.ndarray:
+def _distribution(graph: Graph, given: Any, name: str) -> Any:
     """An array or a dict of numbers, scaled to sum to 1."""
     if isinstance(given, dict):
         array = np.zeros(graph.n)
@@ -272,7 +269,8 @@ def _distribution(graph: Graph, given: Any, name: str) -> np.ndarray:
                 raise ValueError(f"{name} names vertex {v}, outside a graph of {graph.n} vertices")
             array[v] = x
     else:
-        array = np.asarray(given, np.float64)
+        array = given if array_module(given) is not np else np.asarray(given)
+    array = moved(array, graph.device).astype(np.float64, copy=False)
     if array.shape != (graph.n,):
         raise ValueError(f"{name} has shape {array.shape}; expected ({graph.n},), one number a vertex")
     total = array.sum()

@@ -15,6 +15,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import check_weights, float_type, source_vertex
+from gasla.arrays import array_module, moved
 from gasla.graph import Graph, as_graph
 from gasla.program import ID, VertexProgram, edge, vertex
 from gasla.runner import run
@@ -139,24 +140,23 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
         program.typed(**types), graph, active=[source], distance={source: 0}, delta=delta, max_iterations=limit
     )
     if not result.converged:
-        vertex = _on_cycle(graph, result.distance)
+        vertex = _on_cycle(graph.to("cpu"), moved(result.distance, "cpu"))
         raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
     if not parents:
         return result.distance
     return SSSPResult(result.distance, _parents(graph, source, result.distance, types))
 
 
-def _parents(graph: Graph, source: int, distances: np.ndarray, types: dict[str, Any]) -> np.ndarray:
+def _parents(graph: Graph, source: int, distances: Any, types: dict[str, Any]) -> Any:
     """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last."""
-    start = np.full(graph.n, -1, graph.id_dtype)
-    start[source] = source
-    fields: dict[str, Any] = {"distance": distances, "parent": start}
+    xp: Any = array_module(distances)
+    fields: dict[str, Any] = {"distance": distances, "parent": {source: source}}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
-    missing = np.isfinite(distances) & (found < 0)
+    missing = xp.isfinite(distances) & (found < 0)
     if not missing.any():
         return found
     fields["parent"] = found
-    return run(TightLevels.typed(**types), graph, active=np.flatnonzero(found >= 0), **fields).parent
+    return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(found >= 0), **fields).parent
 
 
 def _on_cycle(graph: Graph, distances: np.ndarray) -> int:

@@ -6,6 +6,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from gasla.arrays import moved
 from gasla.cli import files, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
 from gasla.progress import bar
@@ -34,6 +35,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--check", action="store_true", help="verify the answer by its properties; exit code 1 if wrong"
     )
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="length of rankings (default: 10)")
 
@@ -50,10 +52,11 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
         named = files.load(options.graph, options.format)
         times["read"] = perf_counter() - start
     arguments = algorithm.arguments(named, options)
+    graph = named.graph.to(options.device)
     for call in ("first call", "call") if options.stats else ("call",):
         with bar(f"computing {algorithm.name}"):
             start = perf_counter()
-            answer = algorithm.run(named.graph, **arguments)
+            answer = on_host(algorithm.run(graph, **arguments))
             times[call] = perf_counter() - start
     lines = [*algorithm.summary(named, answer, options, **arguments)]
     if options.stats:
@@ -69,6 +72,13 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0
+
+
+def on_host(answer: Any) -> Any:
+    """An answer, or a named tuple of several, with arrays of NumPy."""
+    if isinstance(answer, tuple):
+        return type(answer)(*map(on_host, answer))
+    return moved(answer, "cpu")
 
 
 def statistics(
