@@ -85,7 +85,7 @@ def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray], towards: str, 
 
 
 @pytest.mark.gpu
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(200, 200_000), st.floats(0.2, 8), st.sampled_from(["forward", "both"]))
 def test_larger_graphs(seed: int, n: int, degree: float, towards: str) -> None:
     src, dst = np.random.default_rng(seed).integers(0, n, (2, int(n * degree)))

@@ -88,8 +88,8 @@ def likely_largest(parents: Array) -> int:
 def connected_components(graph: Graph) -> tuple[int, Array]:
     """How many components there are and the number of each vertex's own, in one launch.
 
-    The same stages as on the CPU, with two shortcuts: a vertex's first two neighbours are read at once; and where
-    neighbours' ids make for deep trees (a grid numbered by rows) roots are ranked by a hash of theirs.
+    The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
+    by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.
     """
     import cupy
 

@@ -8,7 +8,7 @@
 // In front of this file: vertex_t (of ids) and offset_t (of positions in the lists), each int or long long.
 //
 // Floor, for n vertices that fit the L2 cache: lists' first entries, n sectors of 32 to 64 bytes, and about 5 gathers a
-// vertex at 125 G/s, 25 passes over 4 n bytes: about 0.3 ms for 4 Mi vertices.
+// vertex at 125 G/s, 40 passes over 4 n bytes: about 0.35 ms for 4 Mi vertices.
 #pragma once
 
 #include "runtime.cuh"
@@ -21,7 +21,7 @@ typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type rank_t;
 constexpr u32 SAMPLES = 256;
 constexpr u32 SHORT = 32;    // entries of the longest list that one thread walks
 constexpr u32 SLICE = 2048;  // entries of the longest that one warp walks; longer ones are cut up
-constexpr u32 FAR = 16;      // steps in one direction after which trees by id would be too deep
+constexpr u32 ROUNDS = 2;    // of tries before what's left is linked for certain
 
 struct Lists {
     const offset_t* offsets;
@@ -46,7 +46,7 @@ struct Control {
 };
 
 // Which of two roots becomes the parent: the one of lower rank. By id, a root is the smallest vertex of its tree.
-// Scattered ranks keep trees shallow where ids would make a path of every street.
+// Scattered ranks keep trees shallow however vertices are numbered: by id a grid numbered by rows is all long paths.
 struct Order {
     bool scattered;
 
@@ -66,22 +66,6 @@ struct Order {
 };
 
 __device__ __forceinline__ vertex_t sample(u64 i, u64 n) { return (vertex_t)(i * 0x9e3779b97f4a7c15ull % n); }
-
-// Whether first neighbours lead on and on in one direction, as in a grid numbered by rows; the same answer in any warp.
-__device__ bool leads_far(const Lists& lists) {
-    vertex_t v = sample(lane(), lists.n);
-    bool down = false;
-    u32 steps = 0;
-    for (; steps < FAR; ++steps) {
-        const position_t low = lists.begin(v);
-        if (low == lists.begin(v + (u64)1)) break;
-        const vertex_t next = lists.neighbour(low);
-        if (next == v || (steps && (next < v) != down)) break;
-        down = next < v;
-        v = next;
-    }
-    return __popc(__ballot_sync(ALL, steps == FAR)) >= WARP / 4;
-}
 
 // --- one vertex ------------------------------------------------------------------------------------------------------
 
@@ -129,13 +113,20 @@ __device__ __forceinline__ vertex_t compare_and_swap(vertex_t* address, vertex_t
     return (vertex_t)atomicCAS(reinterpret_cast<rank_t*>(address), (rank_t)expected, (rank_t)wanted);
 }
 
+// Puts `high` under `low` if it's still a root; returns its parent before. Many threads want the same of a large tree's
+// root: those that come late only look, and all of a warp at once.
+__device__ __forceinline__ vertex_t hang(vertex_t* parents, vertex_t high, vertex_t low) {
+    const vertex_t parent = fresh(parents + high);
+    return parent == high ? compare_and_swap(parents + high, high, low) : parent;
+}
+
 // One tree of those of `root` and v; its root is returned.
 __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v) {
     vertex_t other = find(parents, v);
     while (root != other) {
         const bool stays = order.rank(root) < order.rank(other);
         const vertex_t low = stays ? root : other, high = stays ? other : root;
-        const vertex_t parent = compare_and_swap(parents + high, high, low);
+        const vertex_t parent = hang(parents, high, low);
         if (parent == high) return low;
         root = find(parents, parent);  // another thread was faster
         other = low;
@@ -159,12 +150,25 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_
     }
 }
 
+// One try at linking what hook noted, in flat trees: no path is followed, and who comes late loses. A tree is hung under
+// another unless its root ranks below all it meets, so few trees are left, and few threads at work on the same root.
+__device__ void try_others(Order order, vertex_t* parents, const vertex_t* others, u64 n) {
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
+        const vertex_t other = others[v];
+        if (other == (vertex_t)v) continue;
+        const vertex_t mine = parents[v], its = parents[other];
+        if (mine == its) continue;
+        const bool stays = order.rank(mine) < order.rank(its);
+        hang(parents, stays ? its : mine, stays ? mine : its);
+    }
+}
+
 // Links what hook noted; every entry of `others` becomes the vertex itself.
 __device__ void link_others(Order order, vertex_t* parents, vertex_t* others, u64 n) {
     for (u64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
         const vertex_t v = (vertex_t)i, other = others[v];
         if (other == v) continue;
-        unite(parents, order, find(parents, v), other);
+        if (parents[v] != parents[other]) unite(parents, order, find(parents, v), other);
         others[v] = v;
     }
 }
@@ -400,8 +404,16 @@ KERNEL connected_components(const offset_t* offsets, const vertex_t* neighbours,
                             vertex_t* parents, vertex_t* work, Slice* slices, Control* control, u64* result) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbours, n};
-    const Order order{leads_far(lists)};
+    const Order order{true};
     hook(lists, order, parents, work);
+    barrier.wait();
+    for (u32 round = 0; round < ROUNDS; ++round) {
+        compress(parents, n);
+        barrier.wait();
+        try_others(order, parents, work, n);
+        barrier.wait();
+    }
+    compress(parents, n);
     barrier.wait();
     link_others(order, parents, work, n);
     barrier.wait();
