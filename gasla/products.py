@@ -242,16 +242,25 @@ def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
     """The rows or columns of a matrix. What can be checked only by a pass over them, the kernel checks."""
     if isinstance(A, Graph):
         return _lists_of_graph(A, by_column, ordered)
+    form = "csc" if by_column else "csr"
+    if on_gpu := device_of(A) == "gpu":
+        from gasla.gpu import products as gpu
+
+        if known := gpu.known_lists(A, form):
+            return known
     _require_sparse(A)
     if A.ndim != 2:
         raise ValueError(f"the matrix has shape {A.shape}; expected two dimensions")
     count, width = A.shape[::-1] if by_column else A.shape
-    A = _in_format(A, "csc" if by_column else "csr")
-    contiguous = array_module(A).ascontiguousarray
+    contiguous, given = array_module(A).ascontiguousarray, A
+    A = _in_format(A, form)
     indptr, indices = (contiguous(_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
     if len(indptr) != count + 1:
         raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
-    return Lists(indptr, indices, _values(A.data, len(indices)), width)
+    lists = Lists(indptr, indices, _values(A.data, len(indices)), width)
+    if on_gpu:
+        gpu.remember(given, lists)
+    return lists
 
 
 def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:

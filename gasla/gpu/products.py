@@ -7,6 +7,7 @@ when its arrays are first seen.
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,7 +199,29 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-# --- other formats ---------------------------------------------------------------------------------------------------
+# --- matrices of CuPy ------------------------------------------------------------------------------------------------
+
+
+_known: dict[int, tuple[Any, Lists]] = {}
+
+
+def known_lists(A: Any, form: str) -> Lists | None:
+    """What was made of this matrix before, if it is of this format and still holds the same arrays."""
+    kept = _known.get(id(A))
+    if kept is None or kept[0]() is not A or A.format != form:
+        return None
+    lists = kept[1]
+    if A.shape[form == "csr"] != lists.width:
+        return None
+    same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values
+    return lists if same else None
+
+
+def remember(A: Any, lists: Lists) -> None:
+    """Keep the lists of a CSR or CSC matrix while it lives: to check them again would take longer than a launch."""
+    key = id(A)
+    if A.format in ("csr", "csc") and A.indptr is lists.indptr:
+        _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
 
 
 class Compressed(NamedTuple):

@@ -38,7 +38,7 @@ ROWS = np.dtype(
 """The struct `gasla::Rows`."""
 
 THREADS = 256  # of a block
-PIECE = 2048  # entries: 64 for each lane of a warp
+PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
 
 CTYPES = {"int32": "int", "int64": "long long"}
@@ -172,7 +172,7 @@ def choose(facts: Facts) -> tuple[int, int]:
     """Lanes a row, and the most entries of a row that stays whole."""
     mean = facts.entries / max(1, facts.rows)
     if facts.near < 0.5:
-        return PACKED, 256
+        return PACKED, 512
     return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
 
 

@@ -58,17 +58,16 @@ struct Matrix {
     }
 };
 
-template <u32 lanes> void test(u32 seed, bool in_turn) {
+template <u32 lanes> void test(u32 seed) {
     Matrix matrix(seed);
     const u32 n = matrix.offsets.size() - 1;
     std::vector<long long> results(n);
     std::vector<int> times(n);
     const Body shared{matrix.values.data(), matrix.mask.data(), results.data(), times.data()};
     const Rows<OFFSET> rows = matrix.rows();
-    u32 turns = 0;
     warp::run([&] {
         Body body = shared;
-        reduce_rows<lanes, u32>(rows, body, in_turn ? &turns : nullptr);
+        reduce_rows<lanes, u32>(rows, body);
         __syncthreads();
         reduce_cut_rows<u32>(rows, body);
     });
@@ -84,9 +83,9 @@ template <u32 lanes> void test(u32 seed, bool in_turn) {
 
 int main() {
     for (u32 seed = 0; seed < 6; ++seed) {
-        test<PACKED>(seed, seed % 2);
-        test<1>(seed, seed % 2);
-        test<8>(seed, false);
-        test<32>(seed, true);
+        test<PACKED>(seed);
+        test<1>(seed);
+        test<8>(seed);
+        test<32>(seed);
     }
 }

@@ -9,8 +9,8 @@
 //     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: the rows of several pieces
 //
 // and nothing here waits for another block, so that a plain kernel may have as many blocks as find work and a cooperative
-// one its few. Which thread takes which row depends on the size of the grid alone; with a counter as third argument of
-// `reduce_rows`, 0 before and for the caller to reset, warps take rows as they get to it, which balances a small grid.
+// one its few. Which thread takes which row depends on the size of the grid alone. (To hand out rows as warps get to them
+// was slower: an atomic an item costs more than what imbalance there is.)
 //
 // A body has
 //     typedef ... value_t;                          any plain struct
@@ -249,24 +249,18 @@ __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& 
     if (wanted) body.finish(row, total);
 }
 
-// The next item for this warp, known to its first lane. Whoever asks early needn't wait for the answer.
-__device__ __forceinline__ u32 take_turn(u32* turns) { return lane() == 0 ? atomicAdd(turns, 1u) : 0; }
-
 template <u32 lanes, class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body, u32* turns = nullptr) {
+__device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body) {
     constexpr u32 AT_ONCE = lanes == PACKED ? WARP : WARP / (lanes + (lanes == PACKED));  // rows of a warp
     const u32 pieces = Body::first_only ? 0 : rows.pieces;
     const u64 count = pieces + (rows.count + AT_ONCE - 1) / AT_ONCE;
-    u64 item = turns ? __shfl_sync(ALL, take_turn(turns), 0) : warp_of_grid();
-    while (item < count) {
-        const u32 turn = turns ? take_turn(turns) : 0;
+    for (u64 item = warp_of_grid(); item < count; item += warps_of_grid()) {
         if (item < pieces)
             reduce_piece<row_t>(rows, body, (u32)item);
         else if constexpr (lanes == PACKED && !Body::first_only)
             reduce_packed<row_t>(rows, body, item - pieces);
         else
             reduce_group<lanes == PACKED ? 1 : lanes, row_t>(rows, body, item - pieces);
-        item = turns ? __shfl_sync(ALL, turn, 0) : item + warps_of_grid();
     }
 }
 
