@@ -11,6 +11,7 @@ import semirings
 from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
 from benchmarks.peers.gasla_peer import Gasla
+from gasla.arrays import array_module
 
 
 class Tree(gasla.VertexProgram):
@@ -84,8 +85,8 @@ class Own:
 
     name = "user's own"
 
-    def __init__(self, graph: BenchmarkGraph, shared: Gasla) -> None:
-        self.graph = shared.graph
+    def __init__(self, graph: gasla.Graph) -> None:
+        self.graph = graph
 
     @staticmethod
     def dense(result: Any) -> Any:
@@ -99,7 +100,7 @@ class Own:
 
     def pagerank(self) -> np.ndarray:
         n, degrees = self.graph.n, self.graph.out_degrees
-        part = np.divide(1, degrees, out=np.zeros(n, np.float32), where=degrees > 0, casting="same_kind")
+        part = (degrees > 0) / array_module(degrees).maximum(degrees, 1).astype(np.float32)
         start = {"rank": 1 / n, "share": part / n, "part": part}
         return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, **start).rank
 
@@ -110,4 +111,4 @@ ALGORITHMS = ("bfs", "sssp", "pagerank")
 def contestants(graph: BenchmarkGraph) -> dict[str, Any]:
     """Return the library and the user's programs, on one and the same `gasla.Graph`."""
     library = Gasla(graph)
-    return {"gasla": library, "user's own": Own(graph, library)}
+    return {"gasla": library, "user's own": Own(library.graph)}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("gasla", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit")
+GPU_PACKAGES = ("cupy-cuda12x", "cupy-cuda13x", "cugraph")
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -28,12 +29,36 @@ def provenance() -> dict[str, Any]:
     }
 
 
+def gpu_provenance() -> dict[str, Any]:
+    """Return the GPU's name and memory, and the versions of driver, CUDA and CuPy."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    properties = runtime.getDeviceProperties(runtime.getDevice())
+    query = ["nvidia-smi", "--query-gpu=driver_version,clocks.max.sm", "--format=csv,noheader"]
+    return {
+        "gpu": properties["name"].decode(),
+        "gpu_memory": int(properties["totalGlobalMem"]),
+        "multiprocessors": int(properties["multiProcessorCount"]),
+        "driver": _output(query),
+        "cuda_driver": runtime.driverGetVersion(),
+        "cuda_runtime": runtime.runtimeGetVersion(),
+        "nvrtc": ".".join(map(str, cupy.cuda.nvrtc.getVersion())),
+        "gpu_versions": {name: found for name in GPU_PACKAGES if (found := _version(name))},
+    }
+
+
 def _git(*arguments: str) -> str:
+    return _output(["git", *arguments])
+
+
+def _output(command: list[str]) -> str:
+    """Return what a program prints, or "" where there is no such program."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return done.stdout.strip()
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _processor() -> str:

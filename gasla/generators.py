@@ -137,8 +137,12 @@ def sources(A: Any, count: int = 8) -> list[int]:
     """
     from scipy.sparse.csgraph import connected_components
 
-    _, labels = connected_components(A, directed=True, connection="weak")
-    order = np.argsort(_hash(np.arange(A.shape[0], dtype=np.uint64), _SOURCE))
+    return first_of_largest(connected_components(A, directed=True, connection="weak")[1], count)
+
+
+def first_of_largest(labels: Array, count: int) -> list[int]:
+    """Return the sources of a graph whose components have these labels."""
+    order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
     inside = labels[order] == np.bincount(labels).argmax()
     chosen: list[int] = order[inside][:count].tolist()
     return chosen

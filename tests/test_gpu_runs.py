@@ -1,0 +1,486 @@
+"""Runs on the GPU as they meet the rest of the world: Ctrl-C, threads and streams, memory, the caller's arrays.
+
+What programs compute is tested in test_gpu_programs.py.
+"""
+
+import _thread
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import programs
+import pytest
+from reference_engine import Reference
+from test_programs import CASES, NAMES
+
+import gasla
+import semirings
+from gasla.graph import Graph
+
+pytestmark = pytest.mark.gpu
+
+
+class Turning(gasla.VertexProgram):
+    """Never ends, every vertex in every iteration."""
+
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.x
+
+    def apply(self, vertex, gathered):
+        return {"x": (gathered + vertex.x) % 1009}
+
+    def activate(self, before, after):
+        return True
+
+
+class Waking(programs.Waking):
+    """Never ends where there is a cycle: whoever receives wakes others."""
+
+    def activate(self, before, after):
+        return True
+
+
+class Falling(gasla.VertexProgram):
+    """Never ends where there is a cycle: a step costs less than nothing."""
+
+    cost = gasla.vertex(np.int64, init=0)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.cost - 1
+
+    def apply(self, vertex, gathered):
+        return {"cost": semirings.minimum(vertex.cost, gathered)}
+
+
+class Nearing(Falling):
+    """The same, least first."""
+
+    def priority(self, vertex):
+        return vertex.cost
+
+
+ENDLESS = [Turning, Waking, Falling, Nearing]
+
+
+class FloatSum(gasla.VertexProgram):
+    """Sums whose last bits tell in which order they were made, and an aggregate of them."""
+
+    x = gasla.vertex(np.float32, init=lambda vertex: 1 / (1 + vertex.id.astype(np.float32)))
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x * np.float32(0.1)
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered}
+
+    @gasla.aggregate(semirings.plus)
+    def total(self, before, after):
+        return after.x
+
+
+class Largest(gasla.VertexProgram):
+    """The largest out-neighbour: reads nothing but the out-edges."""
+
+    largest = gasla.vertex(gasla.ID, init=-1)
+    reduce = semirings.max
+    direction = "out"
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.id
+
+    def apply(self, vertex, gathered):
+        return {"largest": gathered}
+
+    def stop(self):
+        return True
+
+
+def random_graph(n: int = 700, m: int = 3000, seed: int = 5) -> Graph:
+    """A directed graph with parallel edges, on the GPU, that nobody has used yet."""
+    rng = np.random.default_rng(seed)
+    src, dst, values = rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m)
+    return Graph.from_edges(src, dst, values, n=n).to("cpu").to("gpu")
+
+
+def ring(n: int = 1000) -> Graph:
+    ids = np.arange(n)
+    return Graph.from_edges(ids, (ids + 1) % n).to("gpu")
+
+
+def wheel(n: int = 1000) -> Graph:
+    """A ring, and a hub that leads everywhere: too many edges at one vertex for a thin frontier."""
+    ids = np.arange(n)
+    return Graph.from_edges(np.append(ids, np.full(n, n)), np.append((ids + 1) % n, ids)).to("gpu")
+
+
+def run_case(graph: Graph, case: tuple[Any, Any, bool, int], source: int = 0, **options: Any) -> Any:
+    program, start, alone, limit = case
+    active = [source] if alone else None
+    return gasla.run(program, graph, active=active, max_iterations=limit, **start(source), **options)
+
+
+def bits(result: Any) -> dict[str, bytes]:
+    return {name: field.get().tobytes() for name, field in result.state.items()}
+
+
+@pytest.fixture
+def pool() -> Iterator[Any]:
+    """CuPy's pool of device memory, with nothing left over, and without a limit afterwards."""
+    cupy = pytest.importorskip("cupy")
+    gc.collect()
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    yield pool
+    pool.set_limit(size=0)
+
+
+# --- ending a run ----------------------------------------------------------------------------------------------------
+
+
+def assert_all_is_well(graph: Graph) -> None:
+    """The next runs give what they should: the same program's, and another's."""
+    reference = Reference(programs.Spread(), graph.to("cpu")).run(None, 4)
+    for _ in range(2):
+        np.testing.assert_array_equal(run_case(graph, CASES[7]).x.get().T, reference.vertex["x"])
+
+
+def interrupt_after(seconds: float, program: Any, graph: Graph) -> None:
+    """Ctrl-C in the midst of a run."""
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+
+    def run() -> None:
+        timer.start()
+        gasla.run(program, graph, active=[0])
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+
+
+@pytest.mark.parametrize("make", [ring, wheel])
+@pytest.mark.parametrize("program", ENDLESS, ids=lambda p: p.__name__)
+def test_ctrl_c_ends_a_run(program: Any, make: Callable[[], Graph]) -> None:
+    graph = make()
+    short = gasla.run(program, graph, active=[0], max_iterations=20)
+    began = time.perf_counter()
+    interrupt_after(0.3, program, graph)
+    assert time.perf_counter() - began < 5
+    assert bits(gasla.run(program, graph, active=[0], max_iterations=20)) == bits(short)
+    assert_all_is_well(graph)
+
+
+def test_ctrl_c_at_any_moment() -> None:
+    """Also while arrays are made and the kernel is launched: no kernel is left running, nor its workspace given on."""
+    graph = ring(200)
+    expected = bits(gasla.run(Falling, graph, active=[0], max_iterations=50))
+    for delay in np.linspace(0, 3e-3, 100):
+        interrupt_after(float(delay), Falling, graph)
+        assert bits(gasla.run(Falling, graph, active=[0], max_iterations=50)) == expected
+
+
+def test_progress_moves_while_a_kernel_runs() -> None:
+    class EnoughError(Exception):
+        pass
+
+    seen: list[int] = []
+
+    def look(iterations: int) -> None:
+        seen.append(iterations)
+        if len(seen) == 5:
+            raise EnoughError  # whatever is raised here ends the run
+
+    graph = ring()
+    with pytest.raises(EnoughError):
+        gasla.run(Turning, graph, progress=look)
+    assert seen == sorted(set(seen))
+    assert seen[1] > seen[0] > 0
+    assert_all_is_well(graph)
+
+
+def test_an_exception_of_a_callback_ends_the_run() -> None:
+    graph = ring()
+    with pytest.raises(ZeroDivisionError):
+        gasla.run(Turning, graph, callback=lambda result: 1 // (3 - result.iterations))
+    assert_all_is_well(graph)
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+def assert_names_numbers(error: pytest.ExceptionInfo[MemoryError]) -> None:
+    """What is needed, and what is free."""
+    words = str(error.value).replace(",", "").split()
+    assert len([word for word in words if word.isdigit()]) == 2, error.value
+
+
+@pytest.mark.parametrize("program", [programs.Hops, programs.Flow, programs.Spread], ids=lambda p: p.__name__)
+def test_too_little_memory_is_told_before_anything_runs(program: Any, pool: Any) -> None:
+    graph = random_graph(n=300_000, m=10)
+    graph.in_, graph.in_values  # noqa: B018
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + (1 << 20))
+    with pytest.raises(MemoryError, match=f"{program.__name__} needs [0-9,]+ bytes .* [0-9,]+ are free") as error:
+        gasla.run(program, graph, max_iterations=3)
+    assert_names_numbers(error)
+    pool.set_limit(size=0)
+    assert gasla.run(program, graph, max_iterations=3).iterations
+
+
+def test_fields_that_do_not_fit_are_told_the_same_way(pool: Any) -> None:
+    graph = random_graph(n=300_000, m=10)
+    gasla.run(programs.Spread, graph, max_iterations=2)  # the workspace is kept
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + (1 << 20))
+    with pytest.raises(MemoryError, match=r"Spread needs [0-9,]+ bytes .* [0-9,]+ are free") as error:
+        gasla.run(programs.Spread, graph, max_iterations=2)
+    assert_names_numbers(error)
+    pool.set_limit(size=0)
+    assert gasla.run(programs.Spread, graph, max_iterations=2).iterations == 2
+
+
+def test_kept_workspaces_go_before_a_run_is_refused(pool: Any) -> None:
+    """What is kept for the next run of other programs gives way."""
+    graph = random_graph(n=1_000_000, m=10)
+    for case in CASES[:4]:
+        run_case(graph, case)
+    kept = pool.used_bytes()
+    pool.free_all_blocks()
+    pool.set_limit(size=kept + (1 << 20))
+    assert run_case(graph, CASES[4]).converged
+    assert run_case(graph, CASES[7]).iterations == 4
+
+
+@pytest.mark.slow
+def test_a_full_card_is_told(pool: Any) -> None:
+    cupy = pytest.importorskip("cupy")
+    graph = random_graph(n=8_000_000, m=100)
+    graph.in_  # noqa: B018
+    pool.free_all_blocks()
+    free = cupy.cuda.runtime.memGetInfo()[0]
+    hoard = cupy.empty(free - (64 << 20), np.uint8)
+    with pytest.raises(MemoryError, match="needs") as error:
+        run_case(graph, CASES[0])
+    assert_names_numbers(error)
+    del hoard
+    assert run_case(graph, CASES[0]).converged
+
+
+def mixed_runs(graphs: list[Graph], count: int) -> None:
+    for i in range(count):
+        run_case(graphs[i % len(graphs)], CASES[i % len(CASES)], direction=("auto", "push", "pull")[i % 3])
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_memory_stays_flat(count: int, pool: Any) -> None:
+    graphs = [random_graph(seed=1), random_graph(n=50, m=3000, seed=2), ring(300)]
+    mixed_runs(graphs, 12 * 9)  # every program on every graph, each way
+    gc.collect()
+    used, held = pool.used_bytes(), pool.total_bytes()
+    mixed_runs(graphs, count)
+    assert pool.used_bytes() == used
+    assert pool.total_bytes() == held
+
+
+def test_a_graph_takes_its_memory_with_it(pool: Any) -> None:
+    before = pool.used_bytes()
+    graph = random_graph()
+    for case in CASES:
+        run_case(graph, case)
+    gasla.mxv(graph, pytest.importorskip("cupy").ones(graph.n))
+    gasla.connected_components(graph)
+    gasla.triangle_count(graph)
+    watched = [weakref.ref(thing) for thing in (graph, graph.out.indptr, graph.in_.indices)]
+    del graph
+    gc.collect()
+    assert [ref() for ref in watched] == [None] * len(watched)
+    assert pool.used_bytes() - before < 100_000  # what components keep for all graphs: a few counters
+
+
+@pytest.mark.slow
+def test_two_graphs_larger_than_half_the_card_in_turn(pool: Any) -> None:
+    """Rows of 64 random entries, lists of over 2**31 entries where the card has room for that."""
+    cupy = pytest.importorskip("cupy")
+    draw = cupy.ElementwiseKernel(
+        "uint64 first, uint64 seed, uint64 n", "int32 v",
+        "unsigned long long z = seed + (first + i) * 0x9E3779B97F4A7C15ULL;"
+        "z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL; z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;"
+        "v = (int)(((z ^ (z >> 31)) >> 32) * n >> 32)", "draw_ids",
+    )  # fmt: skip
+    degree, step = 64, 1 << 29
+    for seed in (1, 2):
+        pool.free_all_blocks()
+        free = cupy.cuda.runtime.memGetInfo()[0]
+        n = int(0.55 * free) // (4 * degree)
+        indices = cupy.empty(n * degree, np.int32)
+        for first in range(0, len(indices), step):
+            piece = indices[first : first + step]
+            draw(np.uint64(first), np.uint64(seed << 40), np.uint64(n), piece)
+        graph = Graph.from_csr(cupy.arange(n + 1, dtype=np.int64) * degree, indices)
+        assert 4 * graph.m > 0.5 * free
+        found = gasla.run(Largest, graph).largest
+        for v in (0, 1, n // 2, n - 1):
+            assert int(found[v]) == int(indices[v * degree : (v + 1) * degree].max())
+        rows = indices[-(step // degree) * degree :].reshape(-1, degree)  # the places beyond 2**31
+        assert bool((found[-len(rows) :] == rows.max(axis=1)).all())
+        del graph, indices, found, rows, piece
+
+
+# --- threads and streams ---------------------------------------------------------------------------------------------
+
+
+def in_two_threads(work: list[Callable[[], list[dict[str, bytes]]]]) -> list[list[dict[str, bytes]]]:
+    """Each piece of work in a thread and on a stream of its own, starting at once."""
+    cupy = pytest.importorskip("cupy")
+    start = threading.Barrier(len(work))
+
+    def on_a_stream(piece: Callable[[], Any]) -> Any:
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            start.wait()
+            result = piece()
+            stream.synchronize()
+            return result
+
+    cupy.cuda.runtime.deviceSynchronize()
+    with ThreadPoolExecutor(len(work)) as executor:
+        return list(executor.map(on_a_stream, work))
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["same graph", "two graphs"])
+@pytest.mark.parametrize("cases", [(0, 3), (2, 7), (8, 9), (1, 1), (11, 6)], ids=str)
+def test_two_threads_on_two_streams(cases: tuple[int, int], shared: bool) -> None:
+    expected = [[bits(run_case(random_graph(), CASES[case]))] * 30 for case in cases]
+    for _ in range(3):  # with graphs whose lists are still to be made, by both threads at once
+        first = random_graph()
+        graphs = (first, first if shared else random_graph())
+        work = [
+            lambda graph=graph, case=case: [bits(run_case(graph, CASES[case])) for _ in range(30)]
+            for graph, case in zip(graphs, cases)
+        ]
+        assert in_two_threads(work) == expected
+
+
+@pytest.mark.parametrize("n", [1000, 1_000_000], ids=["small", "all multiprocessors"])
+def test_two_threads_end_their_runs_each_for_itself(n: int) -> None:
+    """One thread stops an endless run after a while; the other's short ones go on meanwhile, or wait for their turn."""
+    graph, other = ring(n), random_graph(n, 3 * n)
+    expected = bits(run_case(other, CASES[0]))
+
+    def stop_after_a_while(_: int) -> None:
+        raise TimeoutError
+
+    def endless() -> list[dict[str, bytes]]:
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                gasla.run(Turning, graph, progress=stop_after_a_while)
+        return []
+
+    def short() -> list[dict[str, bytes]]:
+        return [bits(run_case(other, CASES[0])) for _ in range(20)]
+
+    assert in_two_threads([endless, short]) == [[], [expected] * 20]
+
+
+def test_two_threads_that_both_want_all_multiprocessors() -> None:
+    graphs = [random_graph(400_000, 1_000_000, seed) for seed in (1, 2)]
+    cases = CASES[2], CASES[7]
+    expected = [[bits(run_case(graph, case))] * 20 for graph, case in zip(graphs, cases)]
+    work = [
+        lambda graph=graph, case=case: [bits(run_case(graph, case)) for _ in range(20)]
+        for graph, case in zip(graphs, cases)
+    ]
+    assert in_two_threads(work) == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_on_another_stream(case: Any) -> None:
+    cupy = pytest.importorskip("cupy")
+    expected = bits(run_case(random_graph(), case))
+    with cupy.cuda.Stream(non_blocking=True):
+        assert bits(run_case(random_graph(), case)) == expected
+    graph = random_graph()
+    cupy.cuda.runtime.deviceSynchronize()
+    for _ in range(3):  # the workspace goes from stream to stream
+        with cupy.cuda.Stream(non_blocking=True):
+            assert bits(run_case(graph, case)) == expected
+        assert bits(run_case(graph, case)) == expected
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_results_keep_what_they_are(case: Any) -> None:
+    """A later run, from elsewhere or with another program, changes nothing in them."""
+    graph = random_graph()
+    source = int(graph.out_degrees.argmax())
+    for direction in ("push", "pull"):
+        first = run_case(graph, case, source, direction=direction)
+        before = bits(first)
+        active = [(held, held.copy()) for held in vars(first.active).values() if hasattr(held, "copy")]
+        aggregates = {name: value.tobytes() for name, value in first.aggregates.items()}
+        for other in (case, *CASES):
+            run_case(graph, other, 1)
+        assert bits(first) == before
+        assert {name: value.tobytes() for name, value in first.aggregates.items()} == aggregates
+        assert all(bool((held == copy).all()) for held, copy in active)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
+def test_the_callers_arrays_never_change(case: Any, wide: bool) -> None:
+    cupy = pytest.importorskip("cupy")
+    program, start, alone, limit = case
+    given = random_graph()
+    kind = np.int64 if wide else np.int32
+    arrays = [given.out.indptr.astype(kind), given.out.indices.astype(kind), given.out_values]
+    if case[0].vertex_fields.keys() == {"hops"}:
+        arrays.append(cupy.arange(given.n, dtype=np.int32))
+    copies = [array.copy() for array in arrays]
+    graph, alike = Graph.from_csr(*arrays[:3]), Graph.from_csr(*(array.astype(np.int32) for array in arrays[:3]))
+    fields = {"hops": arrays[3]} if len(arrays) == 4 else start(0)
+    active = cupy.zeros(given.n, bool)
+    active[0] = True
+    expected = gasla.run(program, alike, active=[0] if alone else None, max_iterations=limit, **fields)
+    for direction in ("auto", "push", "pull"):
+        result = gasla.run(
+            program, graph, active=active if alone else None, max_iterations=limit, direction=direction, **fields
+        )
+        assert bits(result) == bits(expected)
+    for array, copy in zip(arrays, copies):
+        assert bool((array == copy).all())
+    assert active.sum() == 1
+
+
+def test_int64_arrays_of_a_sparse_matrix() -> None:
+    """CuPy's matrices may hold 64-bit indices where those were set."""
+    cupy, sparse = pytest.importorskip("cupy"), pytest.importorskip("cupyx.scipy.sparse")
+    given = random_graph()
+    A = sparse.csr_matrix((cupy.ones(given.m, np.float32), given.out.indices, given.out.indptr), shape=(given.n,) * 2)
+    narrow = gasla.bfs(A, 0)
+    A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    assert bool((gasla.bfs(A, 0) == narrow).all())
+    assert A.indices.dtype == A.indptr.dtype == np.int64
+
+
+@pytest.mark.parametrize("everyone", [False, True], ids=["receivers", "rows"])
+def test_deterministic_runs_give_the_same_bits(everyone: bool) -> None:
+    """Float sums over rows of every length, a hub of 40,000 among them, and their aggregate."""
+    program = type("FloatSumOfAll", (FloatSum,), {"everyone": True}) if everyone else FloatSum
+    rng = np.random.default_rng(9)
+    n, m = 20_000, 300_000
+    dst = np.where(rng.random(m) < 0.15, 7, rng.integers(0, n, m) ** 2 // n)
+    graph = Graph.from_edges(rng.integers(0, n, m), dst, n=n).to("gpu")
+    runs = [gasla.run(program, graph, max_iterations=5, deterministic=True) for _ in range(20)]
+    assert len({bits(r)["x"] for r in runs}) == 1
+    assert len({r.total.tobytes() for r in runs}) == 1
