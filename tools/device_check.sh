@@ -1,37 +1,58 @@
 #!/usr/bin/env bash
-# Everything that only a GPU can check, in one command from the repository's root: bash tools/device_check.sh
-# Needs python3 with NumPy, CuPy and pytest (PYTHON=... picks another). Prints a short table last; fails if a row fails.
+# Everything that only a GPU can check, in one command from the repository's root:
+#
+#     bash tools/device_check.sh [--only tests,slow,memcheck,racecheck,synccheck,benchmark] [options of benchmarks.gpu]
+#
+# Without --only all but the slow tests runs, in under nine minutes on an H100. Needs python3 with NumPy, CuPy, pytest
+# and hypothesis (PYTHON=... picks another). Prints a short table last; fails if a row fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=${PYTHON:-python3}
+parts=tests,memcheck,racecheck,synccheck,benchmark
+if [[ ${1:-} == --only ]]; then
+    parts=${2:?--only takes some of: tests,slow,memcheck,racecheck,synccheck,benchmark}
+    shift 2
+fi
+table=$(mktemp)
 rows=()
 failed=0
 
-check() { # check NAME COMMAND...: runs the command, keeps its verdict and its time for the table
-    local name=$1 start=$SECONDS verdict=ok
-    shift
+wanted() { [[ ,$parts, == *,$1,* ]]; }
+check() { # check NAME SECONDS COMMAND...: runs the command, keeps its verdict and its time for the table
+    local name=$1 limit=$2 start=$SECONDS verdict=ok
+    shift 2
     echo "=== $name"
-    "$@" || { verdict="FAILED ($?)" failed=1; }
+    timeout "$limit" "$@" || { verdict="FAILED ($?)" failed=1; }
     rows+=("$(printf '%-24s %-12s %4d s' "$name" "$verdict" $((SECONDS - start)))")
 }
+not_found() { rows+=("$(printf '%-24s %-12s' "$1" "not found")") failed=1; }
 
-# Only the files that have GPU tests are collected: the others may need packages that the machine lacks.
-tests_marked() { grep -lE "pytest\.mark\.$1\b" tests/test_*.py; }
-gpu_tests() { "$python" -m pytest -q -p no:cacheprovider -m gpu $(tests_marked gpu); }
-sanitized() {
-    compute-sanitizer --tool "$1" --error-exitcode 99 \
-        "$python" -m pytest -q -p no:cacheprovider -m "gpu and sanitize" $(tests_marked sanitize)
-}
+# Only the files that have such tests are collected: the others may need packages that the machine lacks.
+marked() { grep -lE "pytest\.mark\.$1\b" tests/test_*.py; }
+pytest() { echo "$python" -m pytest -q -p no:cacheprovider -o faulthandler_timeout=100; }
 
-"$python" -c 'import cupy; assert cupy.cuda.is_available(), "no GPU"; print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
+"$python" -c 'import cupy
+assert cupy.cuda.is_available(), "no GPU"
+print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 
-check "gpu tests" gpu_tests
-if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck; do check "sanitizer $tool" sanitized "$tool"; done
-else
-    rows+=("$(printf '%-24s %-12s' "compute-sanitizer" "not found")")
+if wanted tests; then check "tests" 240 $(pytest) -m "gpu and not slow" $(marked gpu); fi
+if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
+for tool in memcheck racecheck synccheck; do
+    wanted $tool || continue
+    if command -v compute-sanitizer >/dev/null; then
+        check "sanitizer $tool" 150 compute-sanitizer --tool $tool --error-exitcode 99 \
+            $(pytest) -m "gpu and sanitize" $(marked sanitize)
+    else
+        not_found "compute-sanitizer $tool"
+    fi
+done
+if wanted benchmark; then
+    check "benchmark" 240 bash -o pipefail -c '"$@" | tee "$0"' "$table" "$python" -m benchmarks.gpu "$@"
 fi
 
 echo
+cat "$table"
+echo
 printf '%s\n' "${rows[@]}"
+rm -f "$table"
 exit $failed
