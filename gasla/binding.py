@@ -34,6 +34,12 @@ class Binding:
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
 
+    def parameters(self) -> dict[str, Any]:
+        """The program's parameters as numbers of their types."""
+        values, kind = self.program.values, type(self.program).__name__
+        types = self.traced.parameter_types
+        return {name: number(f"{kind}.{name}", values[name], types[name]) for name in types}
+
     def _sides(self) -> tuple["Lists", "Lists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
         ordered = self.plan.gathers and not self.traced.monoid.commutative

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import Device, array_module, device_of, module_of, moved
 
 __all__ = ["EdgeFrontier", "Frontier"]
 
@@ -32,6 +32,7 @@ class Frontier:
     """
 
     is_all = False
+    _device: Device = "cpu"  # of all vertices, which need no array to say so
 
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
@@ -46,22 +47,35 @@ class Frontier:
             self.__dict__["mask"] = mask
 
     @classmethod
-    def all(cls, n: int) -> "Frontier":
+    def all(cls, n: int, device: Device = "cpu") -> "Frontier":
         """Every vertex."""
         frontier = cls.__new__(cls)
-        frontier.n, frontier.is_all = int(n), True
+        frontier.n, frontier.is_all, frontier._device = int(n), True, device
+        return frontier
+
+    def to(self, device: Device) -> "Frontier":
+        """Itself if its arrays are on that device, else a copy there."""
+        if self.is_all:
+            return self if device == self._device else Frontier.all(self.n, device)
+        held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__}
+        if all(device_of(array) == device for array in held.values()):
+            return self
+        frontier = Frontier.__new__(Frontier)
+        frontier.__dict__.update(n=self.n, **{name: moved(array, device) for name, array in held.items()})
         return frontier
 
     @cached_property
     def ids(self) -> np.ndarray:
         """The vertices as a list of ids."""
-        return np.arange(self.n) if self.is_all else array_module(self.mask).flatnonzero(self.mask)
+        if self.is_all:
+            return module_of(self._device).arange(self.n)
+        return array_module(self.mask).flatnonzero(self.mask)
 
     @cached_property
     def mask(self) -> np.ndarray:
         """The vertices as an array of n booleans."""
         if self.is_all:
-            return np.ones(self.n, bool)
+            return module_of(self._device).ones(self.n, bool)
         mask = array_module(self.ids).zeros(self.n, bool)
         mask[self.ids] = True
         return mask
@@ -112,7 +126,7 @@ def _checked_ids(n: int, ids: Any) -> np.ndarray:
     xp = array_module(ids)
     array = xp.atleast_1d(xp.asarray(ids))
     if array.size == 0:
-        return np.zeros(0, np.int64)
+        return xp.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
     for bad in (array.min(), array.max()):

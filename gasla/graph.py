@@ -69,13 +69,17 @@ class Adjacency:
         ids = None if self.edge_ids is None else moved(self.edge_ids, device)
         return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
+    def owners(self) -> Array:
+        """The vertex whose list each position is in."""
+        return _lists(self.indptr).owners(self.indptr, self.indices)
+
     def in_order(self) -> Adjacency:
         """The same lists, each in the order of the input; itself where it is so already."""
         lists, ids = _lists(self.indptr), self.edge_ids
         if ids is None or lists.ascends_within(self.indptr, ids):
             return self
         owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
-        owners[ids], others[ids] = lists.owners(self.indptr, self.indices), self.indices
+        owners[ids], others[ids] = self.owners(), self.indices
         return Adjacency(*lists.group(owners, others, len(self.indptr) - 1))
 
     def __iter__(self) -> Iterator[Array | None]:
@@ -317,7 +321,7 @@ class Graph:
             return self._ends
         lists = self._rows or self._columns
         assert lists is not None
-        owners = _lists(lists.indptr).owners(lists.indptr, lists.indices)
+        owners = lists.owners()
         return (owners, lists.indices) if self._rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:

@@ -48,6 +48,11 @@ class Plan:
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
 
+    @property
+    def is_tuple(self) -> bool:
+        """Whether several values are gathered."""
+        return self.gathers and isinstance(self.traced.gathered_type, TupleType)
+
     def _may_push(self) -> bool:
         """Whether active vertices may send: one word a value, in any order, and only where that changes nothing."""
         if self.deterministic or self.scheduled or self.everyone or not self.gathers:

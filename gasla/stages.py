@@ -3,18 +3,22 @@
 `start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
 `post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress` and
 `number` (components) and `intersect` (common neighbours) work on a graph alone.
+
+All run where the graph is. On a GPU the fields of a State, the arrays in frontiers and what `gather` returns are
+CuPy's; sets of vertices may be given as arrays of either kind.
 """
 
 from typing import Any
 
 import numpy as np
 
-from gasla.cpu.engine import Bound
+from gasla.arrays import module_of, moved
+from gasla.binding import Lists
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
-from gasla.graph import Graph, as_graph
+from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
 from gasla.link import compress, hook, link, number
-from gasla.program import Record, VertexProgram
+from gasla.program import VertexProgram
 
 __all__ = [
     "State",
@@ -44,7 +48,7 @@ class State:
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
-        self._bound = Bound(program, graph, fields, staged=True)
+        self._bound = _engine(graph)(program, graph, fields)
         self.graph = graph
         self.iteration = 0
 
@@ -54,44 +58,21 @@ class State:
             return state[name]
         raise AttributeError(f"the state has no {name!r}; its fields: {', '.join(state)}")
 
-    def run_stage(self, stage: str, vertices: Frontier) -> None:
-        """Call one generated stage function for the vertices of a frontier."""
-        bound = self._bound
-        bound.arrays["receivers"] = np.ascontiguousarray(vertices.ids, bound.graph.id_dtype)
-        bound.arrays["counts"][:] = 0
-        bound.scalars["receiver_count"] = np.int64(len(vertices))
-        bound.scalars["self_iteration"] = np.int64(self.iteration)
-        bound.call(stage)
-
-    def evaluate(self, function: str, **records: Record) -> np.ndarray:
-        """One of the program's functions on NumPy arrays."""
-        bound = self._bound
-        stand_in = object.__new__(type(bound.program))
-        stand_in.__dict__.update(bound.program.values, iteration=self.iteration, n=self.graph.n)
-        return np.asarray(getattr(type(bound.program), function)(stand_in, *records.values()))
-
-    def vertices(self, ids: np.ndarray) -> Record:
-        """The fields of some vertices, as the program's functions see them."""
-        graph = self.graph
-        fields = {n: _items_first(self._bound.arrays[f"v_{n}"][ids]) for n in self._bound.traced.vertex_types}
-        degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
-        return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
-
-    def edges(self, ids: np.ndarray) -> Record:
-        """The fields of some edges, likewise."""
-        fields: dict[str, Any] = {"id": ids}
-        for name, declared in self._bound.program.edge_fields.items():
-            if declared.is_value:
-                values = self.graph.values
-                fields[name] = np.ones(len(ids)) if values is None else values[ids]
-            else:
-                fields[name] = _items_first(self._bound.arrays[f"e_{name}"][ids])
-        return Record("edge", fields)
-
     @property
     def has(self) -> frozenset[str]:
         """The functions that the program defines."""
         return frozenset(self._bound.traced.functions)
+
+
+def _engine(graph: Graph) -> Any:
+    """What binds programs to graphs, for stages on the device where this one is."""
+    if graph.device == "gpu":
+        from gasla.gpu.staged import Staged as OnGpu
+
+        return OnGpu
+    from gasla.cpu.staged import Staged
+
+    return Staged
 
 
 def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: Any) -> State:
@@ -101,7 +82,7 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     ----------
     program : VertexProgram
         An instance, or a class.
-    graph : Graph or SciPy sparse array or matrix
+    graph : Graph or SciPy or CuPy sparse array or matrix
     **fields
         Start values, as for `gasla.run`.
 
@@ -149,27 +130,30 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
-    ids = as_frontier(graph.n, frontier).ids
-    side = {"in": "out", "out": "in", "all": "all"}[on._bound.program.direction] if isinstance(on, State) else "out"
-    lists = {"out": graph.out, "in": graph.in_}[side] if side != "all" else graph.both
-    starts, degrees = lists.indptr[ids], lists.indptr[ids + 1] - lists.indptr[ids]
-    ends = np.cumsum(degrees)
-    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + degrees, degrees)
-    numbers = places if lists.edge_ids is None else lists.edge_ids[places]
-    edges = EdgeFrontier(graph.n, numbers, np.repeat(ids, degrees), lists.indices[places])
+    lists = on._bound.sends if isinstance(on, State) else Lists(graph, "out", False)
+    xp: Any = module_of(graph.device)
+    ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
+    starts = indptr[ids]
+    offsets = xp.zeros(len(ids) + 1, np.int64)
+    offsets[1:] = xp.cumsum(indptr[ids + 1] - starts, dtype=np.int64)
+    steps = xp.arange(int(offsets[-1]))
+    owners = Adjacency(offsets, steps).owners()
+    places = steps + (starts - offsets[:-1])[owners]
+    numbers = lists.ids()[places] if lists.has_ids else places
+    edges = EdgeFrontier(graph.n, numbers, ids[owners], lists.indices()[places])
     if not isinstance(on, State) or "edge_mask" not in on.has:
         return edges
-    records = {"src": on.vertices(edges.src), "dst": on.vertices(edges.dst), "edge": on.edges(edges.ids)}
-    return edges[np.broadcast_to(on.evaluate("edge_mask", **records), len(edges))]
+    return edges[xp.flatnonzero(on._bound.edge_mask(edges, places, on.iteration))]
 
 
-def contract(on: State | Graph, edges: EdgeFrontier) -> Frontier:
+def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     """The destinations of edges, each once, in ascending order; with a State, those that `mask` admits.
 
     Parameters
     ----------
     on : State or Graph
-    edges : EdgeFrontier
+    edges : EdgeFrontier, optional
+        By default there is one to every vertex: who receives where a program says `everyone = True`.
 
     Examples
     --------
@@ -177,12 +161,15 @@ def contract(on: State | Graph, edges: EdgeFrontier) -> Frontier:
     >>> contract(graph, expand(graph, [0, 1])).ids
     array([1, 2])
     """
-    mask = np.zeros(edges.n, bool)
-    mask[edges.dst] = True
+    graph = on.graph if isinstance(on, State) else as_graph(on)
+    xp: Any = module_of(graph.device)
+    reached = xp.full(graph.n, edges is None)
+    if edges is not None:
+        reached[moved(edges.dst, graph.device)] = True
     if isinstance(on, State) and "mask" in on.has:
-        ids = np.flatnonzero(mask)
-        mask[ids] = on.evaluate("mask", vertex=on.vertices(ids))
-    return Frontier(edges.n, mask=mask)
+        ids = xp.flatnonzero(reached)
+        reached[ids] = on._bound.mask(ids, on.iteration)
+    return Frontier(graph.n, mask=reached)
 
 
 def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
@@ -207,13 +194,10 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     >>> gather(state, [1, 2], [0, 1])
     array([0, 1], dtype=int32)
     """
-    who, bound = as_frontier(state.graph.n, receivers), state._bound
-    if bound.plan.keeps_active:
-        bound.arrays["bits"][:] = 0
-        for parity in (0, 1):
-            bound.set_active(as_frontier(state.graph.n, frontier), parity)
-    state.run_stage("gather_list", who)
-    parts = tuple(bound.arrays[name][who.ids] for name, _ in bound.plan.components)
+    _require(state, "gather")
+    bound, ids = state._bound, _frontier(state.graph, receivers).ids
+    bound.gather(ids, _frontier(state.graph, frontier), state.iteration)
+    parts = tuple(bound.arrays[name][ids] for name, _ in bound.plan.components)
     return parts if bound.plan.is_tuple else parts[0]
 
 
@@ -236,13 +220,13 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     >>> state.parent
     array([-1,  0, -1], dtype=int32)
     """
-    who, bound = as_frontier(state.graph.n, receivers), state._bound
+    bound, ids = state._bound, _frontier(state.graph, receivers).ids
+    if bound.plan.gathers and gathered is None:
+        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
     parts = gathered if bound.plan.is_tuple else (gathered,) if bound.plan.gathers else ()
     for (name, _), part in zip(bound.plan.components, parts, strict=True):
-        bound.arrays[name][who.ids] = part
-    bound.arrays["activated"][:] = False
-    state.run_stage("apply_list", who)
-    return Frontier(state.graph.n, mask=bound.arrays["activated"].copy())
+        bound.arrays[name][ids] = moved(part, state.graph.device)
+    return Frontier(state.graph.n, mask=bound.apply(ids, state.iteration))
 
 
 def scatter(state: State, frontier: Any) -> None:
@@ -266,7 +250,7 @@ def scatter(state: State, frontier: Any) -> None:
     array([0., 3.])
     """
     _require(state, "scatter")
-    state.run_stage("scatter", as_frontier(state.graph.n, frontier))
+    state._bound.scatter(_frontier(state.graph, frontier).ids, state.iteration)
 
 
 def post_apply(state: State, receivers: Any) -> None:
@@ -289,7 +273,7 @@ def post_apply(state: State, receivers: Any) -> None:
     array([3. , 1.5, 3. ])
     """
     _require(state, "post_apply")
-    state.run_stage("post_apply", as_frontier(state.graph.n, receivers))
+    state._bound.post_apply(_frontier(state.graph, receivers).ids, state.iteration)
 
 
 def _require(state: State, function: str) -> None:
@@ -298,6 +282,6 @@ def _require(state: State, function: str) -> None:
         raise ValueError(f"{name} has no {function}; define it, or leave this stage out")
 
 
-def _items_first(values: np.ndarray) -> np.ndarray:
-    """Vectors as the program's functions take them on arrays: the items along the first axis."""
-    return values.T if values.ndim == 2 else values
+def _frontier(graph: Graph, vertices: Any) -> Frontier:
+    """What a caller gave as a set of vertices, with its arrays where the graph is."""
+    return as_frontier(graph.n, vertices).to(graph.device)

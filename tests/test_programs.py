@@ -94,13 +94,9 @@ def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, li
 def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str, Any]) -> stages.State:
     """A run as its user would write it from the stages."""
     state = stages.start(program, graph, **fields)
-    everyone = gasla.Frontier.all(graph.n)
-    frontier = everyone if active is None else gasla.Frontier(graph.n, active)
+    frontier = gasla.Frontier.all(graph.n) if active is None else gasla.Frontier(graph.n, active)
     for state.iteration in range(limit):
-        receivers = stages.contract(state, stages.expand(state, frontier))
-        if program.everyone:
-            mask = state.evaluate("mask", vertex=state.vertices(everyone.ids)) if "mask" in state.has else True
-            receivers = gasla.Frontier(graph.n, mask=np.broadcast_to(mask, graph.n).copy())
+        receivers = stages.contract(state, None if program.everyone else stages.expand(state, frontier))
         gathered = stages.gather(state, receivers, frontier) if "gather" in state.has else None
         frontier = stages.apply(state, receivers, gathered)
         if "scatter" in state.has:

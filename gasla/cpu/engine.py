@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.binding import Binding, number
+from gasla.binding import Binding
 from gasla.cpu import generate, modules, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
@@ -50,8 +50,7 @@ class Bound(Binding):
         self.scalars |= {name: np.float64(0) for name in ("delta", "threshold", "last_threshold")}
         self.scalars["skewed"], self.scalars["narrow"] = self._skewed(), self._narrow()
         self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
-        for name, kind in self.traced.parameter_types.items():
-            self.scalars[f"self_{name}"] = number(f"{type(program).__name__}.{name}", program.values[name], kind)
+        self.scalars |= {f"self_{name}": value for name, value in self.parameters().items()}
         for name, kind in self.traced.aggregate_types.items():
             self.scalars[f"self_{name}"] = kind.type(0)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import semirings
 from gasla.cpu.pieces import INDENT, Pieces, literal_text, load_text, store_text, zero_text
-from semirings import TupleType, VectorType
+from semirings import VectorType
 from semirings.printers import numba as printer
 
 NARROW = 4  # edges gathered without looking how many there are, where no vertex has many
@@ -134,10 +134,6 @@ class Stages(Pieces):
             if len(self.components) == 1 and not self.is_tuple
             else [f"{name}[{i}]" for i in range(len(self.components))]
         )
-
-    @property
-    def is_tuple(self) -> bool:
-        return self.gathers and isinstance(self.traced.gathered_type, TupleType)
 
     def kept(self, at: str) -> list[str]:
         """Take back what `keep` put aside, or pushes brought together."""
