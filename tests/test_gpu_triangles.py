@@ -15,20 +15,14 @@ from gasla.gpu import compile as gpu
 from gasla.gpu import intersect as module
 from tests.test_triangles import edge_lists, scipy_triangles, undirected
 
-WAYS = {"sorted": (10**9, 10**9), "by id": (-1, 10**9), "by degree": (-1, -1)}
+WAYS = {"merged": 10**9, "looked up": -1}
 
 
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of counting, whatever the degrees."""
-    use(monkeypatch, request.param)
+    monkeypatch.setattr(module, "FLAT", WAYS[request.param])
     return request.param
-
-
-def use(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    short, flat = WAYS[way]
-    monkeypatch.setattr(module, "SHORT", short)
-    monkeypatch.setattr(module, "FLAT", flat)
 
 
 def on_gpu(graph: Any) -> Graph:
@@ -83,7 +77,7 @@ def test_simple_lists(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
 def test_random_graphs(way: str, edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
     with pytest.MonkeyPatch.context() as patch:
-        use(patch, way)
+        patch.setattr(module, "FLAT", WAYS[way])
         check(Graph.from_edges(src, dst, n=n).to("gpu"), scipy_triangles(csr_array(dense(n, src, dst))))
 
 
@@ -99,7 +93,7 @@ def test_random_graphs(way: str, edges: tuple[int, np.ndarray, np.ndarray]) -> N
 def test_larger_random_graphs(way: str, seed: int, n: int, degree: int, skewed: bool) -> None:
     matrix = undirected(n, n * degree, seed, skewed)
     with pytest.MonkeyPatch.context() as patch:
-        use(patch, way)
+        patch.setattr(module, "FLAT", WAYS[way])
         check(on_gpu(matrix), scipy_triangles(matrix))
 
 
@@ -193,12 +187,20 @@ def test_int64_ids(offset: type, seed: int) -> None:
     counts = scipy_triangles(matrix)
     total, found = module.intersect_sorted(indptr, indices, True)
     np.testing.assert_array_equal(found.get(), counts)
-    by_degree = module.orient_by_degree(indptr, indices, cupy.diff(indptr))
-    for oriented in (by_degree, module.orient_by_id(indptr, indices)):
-        total, found = module.intersect_oriented(oriented, True)
-        np.testing.assert_array_equal(found.get(), counts)
-        assert module.intersect_oriented(oriented) == (total, None)
+    oriented = module.orient(indptr, indices, cupy.diff(indptr))
+    total, found = module.intersect_oriented(oriented, True)
+    np.testing.assert_array_equal(found.get(), counts)
+    assert module.intersect_oriented(oriented) == (total, None)
     assert module.intersect_sorted(indptr, indices) == (total, None)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("lanes", [1, 4, 32])
+def test_any_number_of_threads_merges(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FLAT", 10**9)
+    monkeypatch.setattr(module, "_lanes", lambda mean_degree: lanes)
+    matrix = undirected(1000, 20_000, 6, True)
+    check(on_gpu(matrix), scipy_triangles(matrix))
 
 
 @pytest.mark.gpu

@@ -24,7 +24,7 @@ class TrianglesResult(NamedTuple):
     """How many triangles there are, and how many each vertex is in."""
 
     total: int
-    per_vertex: np.ndarray[Any, Any]
+    per_vertex: np.ndarray[Any, Any]  # or CuPy's
 
 
 def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesResult:
@@ -32,7 +32,7 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
+    graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected: direction, self loops and parallel edges are ignored.
     per_vertex : bool, default False
         Also count the triangles that each vertex is in.
@@ -40,7 +40,8 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     Returns
     -------
     int, or TrianglesResult
-        The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, the latter int64.
+        The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, the latter int64 and
+        on the device of the graph.
 
     Examples
     --------

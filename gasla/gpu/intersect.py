@@ -1,18 +1,18 @@
 """Stages that intersect neighbour lists on the GPU: what gasla.cpu.intersect does, with kernels/intersect.cuh.
 
 Triangles are found once each, at the edge of their first two corners in an order of the vertices, as a common entry of
-both forward lists (the neighbours that come later). The largest degree decides the order, and who works on a vertex:
+both forward lists (the neighbours that come later). Two ways, chosen by the largest degree:
 
-- up to `SHORT` a thread merges sorted lists as they lie: nothing but the lists is read;
-- up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists; they are looked up in
-  hash tables in shared memory;
-- beyond, it is that of degrees, which leaves hubs few later neighbours; the forward lists are copied out, which takes
-  as much memory again as the ids of the graph.
+- up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists: these are merged as
+  they lie, and nothing but the graph is read;
+- beyond, the order is that of degrees, which leaves hubs few later neighbours. Forward lists are copied out, which
+  takes as much memory again as the ids of the graph, and looked up in hash tables in shared memory.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 Array = Any  # CuPy's
 
-SHORT = 8  # neighbours; a thread's work
-FLAT = 128  # neighbours; no vertex gains from having fewer later ones
-LANES = 0
+FLAT = 128  # neighbours; up to here lists are merged
+
+# As in the kernels:
+LONG = 96  # entries of a forward list; longer ones are a block's work,
+BUSY = 512  # as are vertices with more neighbours than so many,
+PIECE = 2048  # of which so many are one piece of work
 BLOCK_THREADS = 512
-LONG = 96  # entries of a forward list that are a warp's work; a block's beyond. As in the kernels
-PIECE = 1024  # neighbours; vertices with more are cut. As in the kernels
 
 _C_NAMES = {4: "int", 8: "long long"}
 
@@ -40,7 +41,7 @@ _C_NAMES = {4: "int", 8: "long long"}
 class Oriented(NamedTuple):
     """Neighbour lists of a simple undirected graph, and of each the part that comes later in an order.
 
-    Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``; it may be the start of its whole list.
+    Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``.
     """
 
     indptr: Array
@@ -89,10 +90,9 @@ def triangles(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None
         largest = int(degrees.max()) if len(indices) else 0
     if largest == 0:
         return 0, cupy.zeros(graph.n, np.int64) if per_vertex else None
-    if largest <= SHORT:
+    if largest <= FLAT:
         return intersect_sorted(indptr, indices, per_vertex)
-    oriented = orient_by_degree(indptr, indices, degrees) if largest > FLAT else orient_by_id(indptr, indices)
-    return intersect_oriented(oriented, per_vertex)
+    return intersect_oriented(orient(indptr, indices, degrees), per_vertex)
 
 
 def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
@@ -108,30 +108,24 @@ def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[int, Array | None]:
-    """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists, a thread each."""
+    """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists."""
     import cupy
 
     n, total = len(indptr) - 1, cupy.zeros(1, np.uint64)
     counts = cupy.zeros(n, np.int64) if per_vertex else None
-    kernel = _kernel("count_by_threads", 256, indptr, indices, per_vertex)
-    lanes = LANES or 1
+    lanes = _lanes(len(indices) / n)
+    kernel = _kernel("count_merging", 256, indptr, indices, per_vertex)
     blocks = min(-(-n * lanes // 256), 1 << 20)
     kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), total, _address(counts))
     return int(total[0]), counts
 
 
-def orient_by_id(indptr: Array, indices: Array) -> Oriented:
-    """Forward lists are the smaller neighbours, of sorted lists."""
-    import cupy
-
-    n = len(indptr) - 1
-    lengths = cupy.empty(n, np.uint32)
-    kernel = _kernel("find_smaller", 256, indptr, indices)
-    kernel.plain(min(-(-n // 256), 1 << 20), np.uint64(n), indptr, indices, lengths)
-    return Oriented(indptr, indices, indices, lengths)
+def _lanes(mean_degree: float) -> int:
+    """How many threads merge the lists of a vertex: one for four neighbours, a power of two up to a warp."""
+    return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
-def orient_by_degree(indptr: Array, indices: Array, degrees: Array) -> Oriented:
+def orient(indptr: Array, indices: Array, degrees: Array) -> Oriented:
     """Forward lists are the neighbours of higher degree, or of the same degree and a higher id."""
     import cupy
 
@@ -141,7 +135,7 @@ def orient_by_degree(indptr: Array, indices: Array, degrees: Array) -> Oriented:
     control = cupy.zeros(3, np.uint64)
     kernel = _kernel("keep_higher_of_short", 256, indptr, indices)
     kernel.plain(kernel.blocks, np.uint64(n), indptr, degrees, indices, forward, lengths, control[:1])
-    pieces = _list_pieces(indptr, indices, None, 2 * m // PIECE, control[1:2])
+    pieces = _list_pieces(indptr, indices, None, _room(m, BUSY), control[1:2])
     kernel = _kernel("keep_higher_of_pieces", 256, indptr, indices)
     kernel.plain(kernel.blocks, indptr, degrees, indices, forward, lengths, *pieces, control[1:2], control[2:])
     return Oriented(indptr, indices, forward, lengths)
@@ -155,7 +149,7 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
     counts, control = cupy.zeros(n, np.int64) if per_vertex else None, cupy.zeros(4, np.uint64)
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
     graph = _struct(np.uint64(n), *oriented)
-    room = 2 * len(indices) // PIECE + len(indices) // (2 * LONG) + 1
+    room = _room(len(indices), BUSY) + len(indices) // (2 * LONG)
     pieces = _list_pieces(indptr, indices, oriented.lengths, room, count)
     kernel = _kernel("count_by_blocks", BLOCK_THREADS, indptr, indices, per_vertex)
     kernel.plain(kernel.blocks, graph, *pieces, count, tickets, total, _address(counts))
@@ -174,6 +168,11 @@ def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int
     blocks = min(-(-n // 256), 1 << 20)
     kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count)
     return vertices, starts
+
+
+def _room(m: int, busy: int) -> int:
+    """The largest number of pieces that vertices with more neighbours than `busy` can come to."""
+    return m // PIECE + m // busy + 1
 
 
 def _check_ids(ids: Array, n: int) -> None:

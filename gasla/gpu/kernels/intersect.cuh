@@ -4,53 +4,28 @@
 // are also counted at each of their corners.
 //
 // Triangles. Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
-// third is in the forward lists of both, the neighbours that come later in the order. (By ids "later" means smaller, so
-// that a forward list is the start of a sorted list.) Three ways, by how long the lists are:
+// third is in the forward lists of both, the neighbours that come later in the order. Two ways:
 //
-//   count_by_threads   A thread a vertex merges lists as they lie; no other pass.
-//   count_by_warps     A warp puts the forward list of x into a hash table in shared memory and looks up those of all
-//                      neighbours of x with shorter lists: an edge costs the shorter of its lists.
-//   count_by_blocks    The same by a block, for vertices with long lists or many neighbours, these cut into pieces.
-//
-// Forward lists by ids need only their lengths (find_smaller); by degree they are copied out (keep_higher_*), which
-// leaves no list longer than the root of twice the edges.
+//   merged       Where all lists are short the order is that of the ids: a forward list is the start of a sorted list.
+//                A few threads a vertex merge lists as they lie (count_merging); nothing else is read or written.
+//   looked up    Else the order is that of degrees, which leaves no forward list longer than the root of twice the edges.
+//                They are copied out (keep_higher_*). That of x is put into a hash table in shared memory, and those of
+//                all its neighbours that are shorter are looked up there, so that an edge costs the shorter of its two
+//                lists: by a warp (count_by_warps), or by blocks where lists are long or many (count_by_blocks).
 #pragma once
 
 #include "runtime.cuh"
 
 namespace gasla {
 
-#ifndef GASLA_BUCKET
-#define GASLA_BUCKET 1
-#endif
-#ifndef GASLA_SPARSE
-#define GASLA_SPARSE 8
-#endif
-#ifndef GASLA_AHEAD
-#define GASLA_AHEAD 4
-#endif
-#ifndef GASLA_PIECE
-#define GASLA_PIECE 1024
-#endif
-#ifndef GASLA_LONG
-#define GASLA_LONG 96
-#endif
-#ifndef GASLA_THREADS
-#define GASLA_THREADS 512
-#endif
-#ifndef GASLA_WARP_GROUP
-#define GASLA_WARP_GROUP 8
-#define GASLA_WARP_AHEAD 2
-#endif
-
-constexpr u32 WARP_THREADS = 256;                                     // of a block of count_by_warps
-constexpr u32 WARP_SLOTS = 256;                                       // of a warp's table
-constexpr u32 LONG = GASLA_LONG;                                      // entries; longer lists are a block's work
-constexpr u32 BLOCK_THREADS = GASLA_THREADS;                          // of a block of count_by_blocks
+constexpr u32 WARP_THREADS = 256;   // of a block of count_by_warps
+constexpr u32 WARP_SLOTS = 256;     // of a warp's table
+constexpr u32 LONG = 96;            // entries of a forward list; longer ones are a block's work,
+constexpr u32 BUSY = 512;           // as are vertices with more neighbours than so many,
+constexpr u32 PIECE = 2048;         // of which so many are one piece of work
+constexpr u32 BLOCK_THREADS = 512;  // of a block of count_by_blocks; four blocks fill a multiprocessor
 constexpr u32 BLOCK_SLOTS = (per_vertex ? 16384 : 32768) / sizeof(vertex_t);
-constexpr u32 PIECE = GASLA_PIECE;                                    // neighbours; vertices with more are cut
-constexpr u32 SPARSE = GASLA_SPARSE;                                  // slots an entry, if there are as many
-constexpr u32 BUCKET = GASLA_BUCKET;                                  // slots that are read at once
+constexpr u32 SPARSE = 8;  // slots an entry, if there are as many; with 4 counting takes 1.15 times as long
 
 // --- hash tables in shared memory ------------------------------------------------------------------------------------
 
@@ -71,29 +46,20 @@ struct Table {
         shift = WARP - bits;
         mask = (1u << bits) - 1;
     }
-    __device__ __forceinline__ u32 home(vertex_t w) const { return ((u32)w * 2654435769u) >> shift & ~(BUCKET - 1); }
+    __device__ __forceinline__ u32 home(vertex_t w) const { return ((u32)w * 2654435769u) >> shift; }
 
     __device__ __forceinline__ void insert(vertex_t w) {
         u32 slot = home(w);
         while (atomicCAS(reinterpret_cast<bits_t*>(slots + slot), (bits_t)FREE, (bits_t)w) != (bits_t)FREE)
             slot = (slot + 1) & mask;
     }
-    // One step of a search for w, at a bucket: false if it goes on. `place` is where w is, or NOWHERE.
-    __device__ __forceinline__ bool look(u32 slot, vertex_t w, u32& place) const {
-        struct alignas(BUCKET * sizeof(vertex_t)) Bucket {
-            vertex_t ids[BUCKET];
-        };
-        const Bucket bucket = *reinterpret_cast<const Bucket*>(slots + slot);
-        bool ended = false;
-        place = NOWHERE;
-#pragma unroll
-        for (u32 i = 0; i < BUCKET; ++i) {
-            if (bucket.ids[i] == w) place = slot + i;
-            ended |= bucket.ids[i] == w || bucket.ids[i] == FREE;
+    __device__ __forceinline__ u32 find(vertex_t w) const {
+        for (u32 slot = home(w);; slot = (slot + 1) & mask) {
+            const vertex_t held = slots[slot];
+            if (held == w) return slot;
+            if (held == FREE) return NOWHERE;
         }
-        return ended;
     }
-    __device__ __forceinline__ u32 next(u32 slot) const { return (slot + BUCKET) & mask; }
 };
 
 // --- orders ----------------------------------------------------------------------------------------------------------
@@ -119,15 +85,8 @@ __device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_
     return low;
 }
 
-// By ids: how many neighbours of each vertex are smaller. A few of a list's 32-byte sectors are read: under 0.2 ms for
-// 4 M vertices with 134 M edges.
-extern "C" __global__ void find_smaller(u64 n, const offset_t* indptr, const vertex_t* indices, u32* lengths) {
-    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid())
-        lengths[v] = (u32)first_not_less(indices + indptr[v], indptr[v + 1] - indptr[v], (vertex_t)v);
-}
-
-// By degree, then id. A warp copies those entries of v's list at [first, last) that come after v; `reserve` gives the
-// place for so many of them.
+// The order is by degree, then id. A warp copies those entries of v's list at [first, last) that come after v;
+// `reserve` gives the place for so many of them.
 template <class Reserve>
 __device__ __forceinline__ void keep_higher(
     const u32* degrees, const vertex_t* indices, vertex_t* forward, vertex_t v, offset_t first, offset_t last,
@@ -162,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
         const offset_t first = v < n ? indptr[v] : 0;
         const u32 degree = v < n ? degrees[v] : 0;
         u32 length = 0;
-        for (u32 left = __ballot_sync(ALL, degree && degree <= PIECE); left; left &= left - 1) {
+        for (u32 left = __ballot_sync(ALL, degree && degree <= BUSY); left; left &= left - 1) {
             const u32 which = __ffs(left) - 1;
             const offset_t from = shuffle(first, which);
             u32 kept = 0;
@@ -189,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_higher_of_pieces(
     }
 }
 
-__device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > PIECE; }
+__device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > BUSY; }
 
 // Lists the pieces of what takes long: with `lengths` what is a block's work to count, without what is to be oriented.
 extern "C" __global__ void list_pieces(
@@ -216,8 +175,9 @@ __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
 
 // For v, its smaller neighbours u, and its neighbours w smaller than those: is w in u's list? It holds v, which is
 // larger than any w, so no search in it runs over its end. So many threads share a vertex, a power of two up to 32.
-// Rows are read about once from memory: 0.1 ms for a grid of 16 M vertices.
-extern "C" __global__ void __launch_bounds__(256) count_by_threads(
+// A grid's rows are read about once: 0.1 ms for 16 M vertices. Where neighbours are scattered, each of half the edges
+// reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
+extern "C" __global__ void __launch_bounds__(256) count_merging(
     u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* total, u64* counts
 ) {
     u64 found = 0;
@@ -257,28 +217,16 @@ __device__ __forceinline__ u32 look_up(const vertex_t* list, u32 length, const T
     u32 found = 0;
     for (u32 at = lane() % group; at < length; at += group * ahead) {
         vertex_t w[ahead];
-        u32 slot[ahead], place[ahead];
-        bool ended[ahead];
 #pragma unroll
         for (u32 i = 0; i < ahead; ++i)
             if (at + i * group < length) w[i] = list[at + i * group];
 #pragma unroll
         for (u32 i = 0; i < ahead; ++i) {
-            place[i] = NOWHERE;
-            ended[i] = true;
-            if (at + i * group >= length) continue;
-            slot[i] = table.home(w[i]);
-            ended[i] = table.look(slot[i], w[i], place[i]);
-        }
-#pragma unroll
-        for (u32 i = 0; i < ahead; ++i) {
-            while (!ended[i]) {
-                slot[i] = table.next(slot[i]);
-                ended[i] = table.look(slot[i], w[i], place[i]);
-            }
-            found += place[i] != NOWHERE;
+            if (at + i * group >= length) break;
+            const u32 slot = table.find(w[i]);
+            found += slot != NOWHERE;
             if constexpr (per_vertex)
-                if (place[i] != NOWHERE) atomicAdd(tallies + place[i], 1u);
+                if (slot != NOWHERE) atomicAdd(tallies + slot, 1u);
         }
     }
     return found;
@@ -325,13 +273,11 @@ __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* cou
     }
 }
 
-// The floor for 4 M vertices with 134 M random edges: two gathers of lengths and one of offsets an edge at 125 G/s,
-// 1.6 ms, and 67 M reads of two or three 32-byte sectors, 2 ms.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
     Oriented graph, u64* tickets, u64* total, u64* counts
 ) {
     constexpr u32 warps = WARP_THREADS / WARP;
-    alignas(16) __shared__ vertex_t slots[warps][WARP_SLOTS];
+    __shared__ vertex_t slots[warps][WARP_SLOTS];
     __shared__ u32 tallies[per_vertex ? warps : 1][per_vertex ? WARP_SLOTS : 1];
     __shared__ Neighbour wanted[warps][WARP];
     const u32 warp = warp_of_block();
@@ -356,7 +302,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
             __syncwarp();
             u32 here = 0;
             for (offset_t at = first; at < last; at += WARP)
-                here += look_up_neighbours<GASLA_WARP_GROUP, GASLA_WARP_AHEAD>(
+                here += look_up_neighbours<8, 2>(
                     graph, x, length, at, last, table, my_tallies, wanted[warp], counts);
             clear(table, my_tallies, counts, lane(), WARP);
             __syncwarp();
@@ -369,11 +315,11 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
 
 // A list longer than half the slots is looked up in parts. The floor is that of reads from the L2 cache, about 5 TB/s,
 // and of lookups in shared memory, about 1 T/s: 20 ms for the 13 G lookups of R-MAT of scale 22.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) count_by_blocks(
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS) count_by_blocks(
     Oriented graph, const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets,
     u64* total, u64* counts
 ) {
-    alignas(16) __shared__ vertex_t slots[BLOCK_SLOTS];
+    __shared__ vertex_t slots[BLOCK_SLOTS];
     __shared__ u32 tallies[per_vertex ? BLOCK_SLOTS : 1];
     __shared__ Neighbour wanted[BLOCK_THREADS / WARP][WARP];
     __shared__ u64 ticket;
@@ -406,7 +352,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) count_by_blocks(
                 if (lane() == 0) at = atomicAdd(&taken, WARP);
                 at = shuffle(at, 0);
                 if (at >= neighbours) break;
-                here += look_up_neighbours<WARP, GASLA_AHEAD>(
+                here += look_up_neighbours<WARP, 4>(
                     graph, x, length, first + at, first + neighbours, table, tallies, wanted[warp_of_block()], counts);
             }
             __syncthreads();
