@@ -10,7 +10,7 @@ import pytest
 import gasla
 from benchmarks import graphs
 from benchmarks.gpu import __main__ as command
-from benchmarks.gpu import answers, cells
+from benchmarks.gpu import answers, cells, floors
 
 SOURCES = [13, 4, 10]
 
@@ -84,6 +84,19 @@ def test_the_table() -> None:
     assert "WRONG" in said(0.1, 0.25, "no")
     assert cells.bar("grid24", "bfs") == 22
     assert cells.bar("grid10", "bfs") is None
+
+
+def test_floors() -> None:
+    """What counts most is named, and barriers come on top."""
+    scattered, local = floors.Work(1 << 22, 1 << 27, False), floors.Work(1 << 24, 1 << 26, True)
+    assert floors.pagerank(scattered).cause == "random reads"
+    assert floors.pagerank(scattered).milliseconds == pytest.approx(1e3 * (2**27 / 125e9 + 1.1e-6))
+    assert floors.pagerank(local).cause == "bytes"
+    assert floors.bfs(local, 1 << 24, 6000).cause == "barriers"
+    assert floors.bfs(local, 1 << 24, 6000).milliseconds > 6.6
+    faster = local._replace(device="NVIDIA H200")
+    assert floors.pagerank(faster).milliseconds < floors.pagerank(local).milliseconds
+    assert floors.betweenness(local, 1 << 24, 10, 8).milliseconds > 8 * floors.sssp(local, 10).milliseconds / 2
 
 
 def test_known_facts(tmp_path: Path) -> None:

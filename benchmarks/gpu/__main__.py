@@ -22,7 +22,7 @@ from benchmarks.gpu.cells import ALGORITHMS, GRAPHS, Case, Figure
 from benchmarks.provenance import gpu_provenance, provenance
 
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
-HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}"
+HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
 
 def verdict(figure: Figure) -> str:
@@ -38,7 +38,9 @@ def line(figure: Figure) -> str:
     """Return a figure as one line of the table."""
     limit = "-" if figure.bar is None else f"{figure.bar:g}"
     row = f"{figure.graph:<15}{figure.name:<22}{figure.value:>10.3f} {figure.unit:<2}{limit:>8}  {verdict(figure):<6}"
-    return f"{row}{figure.wrong}{'; ' if figure.wrong and figure.note else ''}{figure.note}".rstrip()
+    floor = "" if figure.floor is None else f"{figure.floor.milliseconds:.3f}"
+    cause = "" if figure.floor is None else f"floor of {figure.floor.cause}"
+    return f"{row}{floor:>8}  {'; '.join(filter(None, [figure.wrong, figure.note, cause]))}".rstrip()
 
 
 def known_facts(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:

@@ -18,10 +18,11 @@ import numpy as np
 import gasla
 from benchmarks import products, programs
 from benchmarks.compare import BAR_PRODUCT, BAR_PROGRAM, BAR_SEMIRING
-from benchmarks.gpu import answers
+from benchmarks.gpu import answers, floors
 from benchmarks.gpu.graphs import DeviceGraph, pattern
 from benchmarks.interleave import interleaved
 from benchmarks.peers import PAGERANK_ITERATIONS
+from gasla.gpu import rows
 
 PATIENCE = 0.15  # seconds of calls for one source
 ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives an iteration
@@ -51,6 +52,7 @@ class Figure(NamedTuple):
     wrong: str = ""  # what is wrong with the answer
     note: str = ""
     runs: Any = None  # seconds, by source or by contestant
+    floor: floors.Floor | None = None
 
 
 class Case(NamedTuple):
@@ -60,12 +62,24 @@ class Case(NamedTuple):
     known: dict[str, Any]
     peers: dict[str, Any]
 
-    def figure(self, name: str, runs: list[list[float]], wrong: str = "", note: str = "") -> Figure:
+    @property
+    def work(self) -> floors.Work:
+        """The graph as floors see it."""
+        import cupy
+
+        graph, device = self.graph.graph, cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())["name"]
+        near = rows.plan(graph.out.indptr, graph.out.indices).facts.near
+        return floors.Work(graph.n, graph.m, near >= 0.5, device.decode())
+
+    def figure(
+        self, name: str, runs: list[list[float]], wrong: str = "", note: str = "", floor: floors.Floor | None = None
+    ) -> Figure:
         """The median over the sources of the median over the calls, in milliseconds."""
         medians = sorted(1e3 * median(calls) for calls in runs)
         if len(medians) > 1:
             note = f"worst source {medians[-1]:.3f}{', ' if note else ''}{note}"
-        return Figure(self.graph.name, name, median(medians), "ms", bar(self.graph.name, name), wrong, note, runs)
+        limit = bar(self.graph.name, name)
+        return Figure(self.graph.name, name, median(medians), "ms", limit, wrong, note, runs, floor)
 
     def beside(self, algorithm: str, *arguments: Any) -> str:
         """What peers take for the same, in words."""
@@ -128,7 +142,8 @@ def bfs(case: Case) -> Iterator[Figure]:
             wrong = wrong or "levels differ when parents are asked for"
         runs.append(seconds(lambda source=source: gasla.bfs(graph, source)))
         with_parents.append(seconds(lambda source=source: gasla.bfs(graph, source, parents=True)))
-    levels = case.figure("bfs", runs, wrong, case.beside("bfs", case.graph.sources[0]))
+    floor = floors.bfs(case.work, int(reached.sum()), int(level.max()))
+    levels = case.figure("bfs", runs, wrong, case.beside("bfs", case.graph.sources[0]), floor)
     both = case.figure("bfs with parents", with_parents, wrong)
     yield levels
     yield both
@@ -148,7 +163,9 @@ def sssp(case: Case) -> Iterator[Figure]:
         if known and known[0] != [int(reached.sum()), int(distance[reached].sum(dtype=np.float64))]:
             wrong = f"distances from {source} are not those known"
         runs.append(seconds(lambda source=source: gasla.sssp(graph, source)))
-    yield case.figure("sssp", runs, wrong, case.beside("sssp", case.graph.sources[0]))
+    steps = len(iterations(*shortest_paths(case.graph.sources[0]), graph, case.graph.sources[0]))
+    note = ", ".join([f"{steps} iterations", *filter(None, [case.beside("sssp", case.graph.sources[0])])])
+    yield case.figure("sssp", runs, wrong, note, floors.sssp(case.work, steps))
 
 
 def _pagerank(graph: Any, tol: float, iterations: int = 100) -> Any:
@@ -168,7 +185,8 @@ def pagerank(case: Case) -> Iterator[Figure]:
     each = 1e3 * (median(many) - median(few)) / (ITERATIONS[1] - ITERATIONS[0])
     name, runs = case.graph.name, {"10 iterations": few, "30 iterations": many}
     note = case.beside("spmv")
-    yield Figure(name, "pagerank iteration", each, "ms", bar(name, "pagerank iteration"), wrong, note, runs)
+    limit, floor = bar(name, "pagerank iteration"), floors.pagerank(case.work)
+    yield Figure(name, "pagerank iteration", each, "ms", limit, wrong, note, runs, floor)
     note = f"{_pagerank(graph, 1e-6).iterations} iterations"
     yield case.figure("pagerank", [seconds(lambda: _pagerank(graph, 1e-6), least=3)], wrong, note)
 
@@ -201,34 +219,46 @@ def betweenness(case: Case) -> Iterator[Figure]:
     def call() -> Any:
         return gasla.betweenness_centrality(graph, sources=sources, normalized=False)
 
-    wrong = answers.scores(call(), sources, [gasla.bfs(graph, s) for s in sources])
-    yield case.figure("betweenness", [seconds(call, most=3)], wrong, case.beside("betweenness", sources))
+    depths = [gasla.bfs(graph, s) for s in sources]
+    wrong = answers.scores(call(), sources, depths)
+    reached, depth = int((depths[0] >= 0).sum()), int(np.median([int(level.max()) for level in depths]))
+    floor = floors.betweenness(case.work, reached, depth, len(sources))
+    del depths
+    yield case.figure("betweenness", [seconds(call, most=3)], wrong, case.beside("betweenness", sources), floor)
 
 
 def levels(case: Case) -> Iterator[Figure]:
     """What every iteration of a search and of shortest paths takes, by the GPU's own clock."""
-    from gasla.algorithms.bfs import Levels
-    from gasla.algorithms.sssp import NearFirst
-
     source = case.graph.sources[0]
-    near_first = NearFirst.typed(distance=np.float32, weight=np.float32)
-    for name, program, start in (
-        ("bfs", Levels, {"level": {source: 0}}),
-        ("sssp", near_first, {"distance": {source: 0}}),
-    ):
+    for name, made in (("bfs", search(source)), ("sssp", shortest_paths(source))):
         for _ in range(2):
-            rows = iterations(program(), case.graph.graph, source, start)
+            rows = iterations(*made, case.graph.graph, source)
         took = np.diff(rows[:, 3]) / 1e3
         kept = [[*map(int, row[:3]), round(t, 2)] for row, t in zip(rows[1:], took.tolist())][:64]
         note = f"{len(rows)} iterations, by the GPU's clock; the longest {took.max(initial=0):.1f}"
         value = float(np.median(took)) if len(took) else 0.0
-        yield Figure(case.graph.name, f"{name} level, median", value, "us", None, "", note, kept)
+        yield Figure(case.graph.name, f"{name} iteration", value, "us", None, "", note, kept)
 
 
-def iterations(program: Any, graph: Any, source: int, start: dict[str, Any]) -> np.ndarray:
+def search(source: int) -> tuple[Any, dict[str, Any]]:
+    """The program of `gasla.bfs`, and what it starts with."""
+    from gasla.algorithms.bfs import Levels
+
+    return Levels(), {"level": {source: 0}}
+
+
+def shortest_paths(source: int) -> tuple[Any, dict[str, Any]]:
+    """The program of `gasla.sssp`, and what it starts with."""
+    from gasla.algorithms.sssp import NearFirst
+
+    return NearFirst.typed(distance=np.float32, weight=np.float32)(), {"distance": {source: 0}}
+
+
+def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:
     """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
+    from gasla.frontier import Frontier
     from gasla.gpu.engine import Bound
-    from gasla.runner import NO_LIMIT, Frontier, _advance
+    from gasla.runner import NO_LIMIT, _advance
 
     bound = Bound(program, graph, start)
     try:
