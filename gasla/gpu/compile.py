@@ -105,6 +105,18 @@ def _multiprocessors(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
+def launches_cooperatively() -> bool:
+    """Whether the current device can hold a whole grid at once; a virtual or an old one may not promise it."""
+    return _launches_cooperatively(_device())
+
+
+@functools.cache
+def _launches_cooperatively(device: int) -> bool:
+    import cupy
+
+    return bool(cupy.cuda.Device(device).attributes["CooperativeLaunch"])
+
+
 class Kernel:
     """One function of a source, with the shape of its launches.
 
@@ -126,9 +138,10 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
-        """Launch on the current stream, all blocks at once, so that they may wait for each other."""
-        grid = (min(self.blocks, blocks or self.blocks),)
-        self.function(grid, (self.threads,), _packed(arguments), enable_cooperative_groups=True)
+        """Launch on the current stream, all blocks at once, so that they may wait for each other; or else one block."""
+        together = launches_cooperatively()
+        grid = (min(self.blocks, blocks or self.blocks) if together else 1,)
+        self.function(grid, (self.threads,), _packed(arguments), enable_cooperative_groups=together)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.binding import Binding, number
+from gasla.binding import Binding
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate
+from gasla.gpu.inputs import graph_arrays, offset_type
 from gasla.gpu.plan import Shape
 from gasla.gpu.rows import plan as row_plan
 from gasla.graph import Graph
@@ -62,9 +63,8 @@ class Bound(Binding):
         self._now: Any = np.zeros((), CONTROL)
         self._fresh = True
         self._arrays: dict[str, Any] = {}
-        for name, kind in self.traced.parameter_types.items():
-            where = f"{type(program).__name__}.{name}"
-            self._arguments[f"self_{name}"] = number(where, program.values[name], kind)
+        for name, value in self.parameters().items():
+            self._arguments[f"self_{name}"] = value
         self._set_fields(fields)
         self._levels = 0 if schedule is None else self._set_schedule(schedule)
         self._log: Any = None
@@ -257,30 +257,14 @@ class Space:
         self.arguments["page"], self.arguments["shown"] = self._pinned.ptr, self._pinned.ptr + SHOWN
         for name in sizes:
             self.arguments[name] = self.arrays[name].data.ptr
-        self._take_lists(bound)
+        for name, array in graph_arrays(bound).items():
+            self._hold(name, array)
         if plan.rows:
             self._share_rows(bound)
         self.arguments["self_n"], self.arguments["m"] = graph.n, len(self.arrays["gi"])
         self.arguments["words"] = (graph.n + 31) // 32
         wide = plan.offset_type.itemsize == 8
         self.arguments["shift"] = max(1, graph.n.bit_length()) if wide else 32
-
-    def _take_lists(self, bound: Bound) -> None:
-        """The neighbour lists that the program walks, in the types of its kernel."""
-        plan, offset_type = bound.plan, bound.plan.offset_type
-        gather, send = bound._sides()
-        for side, lists in (("g", gather), ("s", send)):
-            if side == "s" and not plan.sends:
-                continue
-            self._hold(f"{side}p", lists.indptr().astype(offset_type, copy=False))
-            self._hold(f"{side}i", lists.indices().astype(bound.graph.id_dtype, copy=False))
-            if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
-                self._hold(f"{side}e", lists.ids().astype(offset_type, copy=False))
-            for name in plan.edge_values:
-                self._hold(f"{side}v_{name}", lists.values(bound.traced.edge_types[name]))
-        for degree in plan.degrees:
-            own = bound.graph.in_ if degree == "in_degree" else bound.graph.out
-            self._hold(f"{degree[:-6]}p", own.indptr.astype(offset_type, copy=False))
 
     def _hold(self, name: str, array: Any) -> None:
         self.arrays[name] = array
@@ -359,10 +343,11 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     known = _shapes.setdefault(graph, {})
     key = type(program), deterministic, scheduled
     if key not in known:
-        offset_type, lanes = _offset_type(program, graph), 0
+        lanes = 0
         if program.everyone and not scheduled:
             lanes = _row_plan(program, graph).lanes
-        known[key] = Shape(offset_type, deterministic, scheduled, not program.everyone and _is_flat(graph), lanes)
+        thin = not program.everyone and _is_flat(graph)
+        known[key] = Shape(offset_type(program, graph), deterministic, scheduled, thin, lanes)
     return known[key]
 
 
@@ -393,11 +378,3 @@ def _gathered_bytes(plan: Any) -> int:
 
 def _plain(kind: Any) -> Any:
     return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind
-
-
-def _offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
-    """int64 where the lists have more than 2**31 entries, or came with such offsets."""
-    entries = graph.m * (2 if program.direction == "all" else 1)
-    given = graph._rows or graph._columns
-    wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
-    return np.dtype(np.int64 if wide else np.int32)

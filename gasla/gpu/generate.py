@@ -15,6 +15,7 @@ from semirings import Symbol, TupleType, VectorType
 from semirings.printers import cuda
 
 THREADS = 1024
+STAGE_THREADS = 256
 INDENT = "    "
 
 CONTEXT = """\
@@ -59,17 +60,27 @@ typedef {vertex_t} vertex_t;
 typedef {offset_t} offset_t;
 typedef {prefix_t} prefix_t;
 constexpr unsigned int THREADS = {threads};
-#include "loop.cuh"
+#include "{header}.cuh"
 {prelude}
 {functions}
 struct Program {{
 {body}
 }};
+{kernels}"""
 
-extern "C" __global__ void __launch_bounds__(THREADS, {blocks})
-run_loop(const __grid_constant__ Program::Arguments a) {{
+LOOP = """
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_loop(const __grid_constant__ Program::Arguments a) {
     __shared__ gasla::Shared<Program> shared;
     gasla::Loop<Program>(a, shared).run();
+}
+"""
+
+# A name of its own: a kernel that is called just `mask` made NVRTC 12.9 crash.
+STAGE = """
+extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_constant__ Program::Arguments a) {{
+    __shared__ Program::Uniform uniform;
+    gasla::Stages<Program>(a, uniform).{name}();
 }}
 """
 
@@ -96,12 +107,19 @@ class Module(GpuPlan):
             vertex_t=cuda.ctype(t.id_type),
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
-            threads=THREADS,
-            blocks=1,
+            threads=STAGE_THREADS if self.staged else THREADS,
+            header="stages" if self.staged else "loop",
+            kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
             prelude=cuda.PRELUDE,
             functions="\n".join(self._printed()),
             body="\n".join(INDENT + line if line else "" for text in body for line in text.split("\n")),
         )
+
+    @property
+    def stages(self) -> list[str]:
+        """What a program has a kernel for if its loop is written by hand."""
+        own = ("mask", "edge_mask", "gather", "scatter", "post_apply")
+        return ["apply", *filter(self.functions.__contains__, own)]
 
     def _printed(self) -> list[str]:
         """The program's functions and its reductions, as the printer makes them."""
@@ -296,10 +314,10 @@ class Module(GpuPlan):
     def _finish(self) -> str:
         """Apply to a vertex what was gathered, activate and aggregate; returns whether it is active next."""
         written = list(self.functions["apply"].result) if "apply" in self.functions else []
-        activates = "activate" in self.functions and not self.scheduled
+        activates = "activate" in self.functions and self.activates
         observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
-        watched |= set(written) if not activates and not self.scheduled else set()
+        watched |= set(written) if not activates and self.activates else set()
         lines = self._locals("vertex", "v", "apply")
         had = self._fields("vertex", "apply")
         for f in sorted(watched):
@@ -311,7 +329,7 @@ class Module(GpuPlan):
         lines += [f"{self._array(f, 'new')}[v] = after_{f};" for f in written]
         for n in self.traced.aggregates:
             lines.append(f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});")
-        if self.scheduled:
+        if not self.activates:
             lines.append("return 0;")
         else:
             active = self._call("activate") if activates else self._changed(written)

@@ -11,13 +11,33 @@ from gasla.plan import Plan
 from gasla.program import Traced
 from semirings.printers.cuda import ctype
 
+# What kernels take beside the graph, the fields and the parameters: pointers and numbers.
+_LOOP = [
+    *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
+    *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
+    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("queue", "void")],
+    *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
+    *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void"), ("segment_counts", "gasla::u64")],
+]
+_LOOP_NUMBERS = [
+    *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active")],
+    *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
+    ("delta", "double", np.float64),
+    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes")],
+]
+_STAGES = [
+    *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
+    *[("queue", "const void"), ("active", "gasla::u32"), ("flags", "bool")],
+]
+_STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
+
 
 @dataclass(frozen=True)
 class Shape:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin.
+    frontiers may be thin. `staged`: a kernel a stage, for a loop that somebody writes by hand.
     """
 
     offset_type: np.dtype
@@ -25,15 +45,26 @@ class Shape:
     scheduled: bool = False
     thin: bool = False
     row_lanes: int = 0
+    staged: bool = False
 
 
 class GpuPlan(Plan):
     """The decisions for one program on the GPU."""
 
     def __init__(self, traced: Traced, shape: Shape) -> None:
-        super().__init__(traced, shape.deterministic, shape.scheduled)
+        super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
         self.thin = shape.thin and bool(self.absorbs or self.push_at_once) and "scatter" not in self.functions
+
+    @property
+    def activates(self) -> bool:
+        """Whether to apply says who is active next."""
+        return self.staged or not self.scheduled
+
+    @property
+    def walks_out(self) -> bool:
+        """Whether a kernel reads the lists that activity spreads along."""
+        return self.sends or (self.staged and "edge_mask" in self.functions)
 
     @property
     def rows(self) -> bool:
@@ -72,13 +103,7 @@ class GpuPlan(Plan):
     def members(self) -> list[tuple[str, str, Any]]:
         """The struct of arguments: each member's name, its C++ type and its NumPy type."""
         t = self.traced
-        pointers = [("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")]
-        pointers += [("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")]
-        pointers += [("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long")]
-        bitmaps = ["queue", "bits", "claimed", "closed", "far_bits"]
-        pointers += [(name, "void" if name == "queue" else "gasla::u32") for name in bitmaps]
-        pointers += [("far", "gasla::u64"), ("far_lists", "vertex_t")]
-        pointers += [("segments", "void"), ("segment_counts", "gasla::u64")]
+        pointers = list(_STAGES if self.staged else _LOOP)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
         pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
         for side in "gs":
@@ -87,22 +112,19 @@ class GpuPlan(Plan):
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
-        wide = ["self_n", "m", "words", "active_count", "first_active", "log_from", "log_rows", "limit"]
-        result += [(name, "long long", np.int64) for name in wide]
-        result += [("delta", "double", np.float64)]
+        result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))
         for n in self.filled:
             kind = t.vertex_types[n]
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
-        result += [("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else []
-        return result + [(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes")]
+        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
 
     @functools.cached_property
     def filled(self) -> list[str]:
         """Fields that may start with the same number everywhere but for one vertex: the kernel fills those itself."""
-        return [n for n, kind in self.traced.vertex_types.items() if isinstance(kind, np.dtype)]
+        return [] if self.staged else [n for n, kind in self.traced.vertex_types.items() if isinstance(kind, np.dtype)]
 
     @functools.cached_property
     def struct(self) -> np.dtype:

@@ -1,0 +1,82 @@
+// The stages of a program one by one, each a plain kernel over a list, for loops that people write themselves. What is
+// done for a vertex or along an edge is the code that the fused loop runs, too (gather.cuh, push.cuh, and the program).
+#pragma once
+#include "frontier.cuh"
+#include "gather.cuh"
+#include "push.cuh"
+#include "runtime.cuh"
+
+namespace gasla {
+
+template <class P> struct Stages {
+    typename P::Context c;
+
+    __device__ __forceinline__ Stages(const typename P::Arguments& a, typename P::Uniform& uniform) : c(a, uniform) {
+        if (threadIdx.x == 0) {
+            uniform = typename P::Uniform{};
+            uniform.self_iteration = a.iteration;
+            uniform.active = a.active;
+        }
+        __syncthreads();
+    }
+
+    // The listed vertices, a warp's worth at a time, so that the lanes of a warp may work together on one.
+    template <class Visit> __device__ __forceinline__ void over_vertices(Visit visit) {
+        const u64 count = c.a.count;
+        for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
+            const u64 i = base + lane();
+            visit(i < count, i, i < count ? c.a.vertices[i] : 0);
+        }
+    }
+
+    // Every receiver reduces over its in-edges; what comes of it is put aside.
+    __device__ __forceinline__ void gather() {
+        u64 touched = 0;
+        over_vertices([&](bool is, u64, vertex_t v) {
+            const Row<P> row = gather_rows<P, true>(c, is, v, touched);
+            if (is) P::keep(c, v, row.gathered);
+        });
+    }
+
+    // Every receiver applies what was put aside for it; a flag says whether it is active from then on.
+    __device__ __forceinline__ void apply() {
+        over_vertices([&](bool is, u64, vertex_t v) {
+            if (is) c.a.flags[v] = P::finish(c, v, P::kept(c, v)) & ACTIVE;
+        });
+    }
+
+    __device__ __forceinline__ void post_apply() {
+        if constexpr (P::HAS_POST_APPLY)
+            over_vertices([&](bool is, u64, vertex_t v) {
+                if (is) P::post_apply(c, v);
+            });
+    }
+
+    // The listed vertices, with the edges before each, write to their out-edges.
+    __device__ __forceinline__ void scatter() {
+        if constexpr (P::HAS_SCATTER) {
+            Scatter<P> visit{c};
+            const auto load = [&](vertex_t u) { return P::load_scatter_source(c, u); };
+            advance<P::AT_ONCE, false, typename P::ScatterSource>(
+                (const Entry*)c.a.queue, c.a.count, c.a.edges, c.a.sp, load, visit);
+        }
+    }
+
+    // A flag for each listed vertex: whether the mask admits it.
+    __device__ __forceinline__ void mask() {
+        over_vertices([&](bool is, u64 i, vertex_t v) {
+            if (is) c.a.flags[i] = P::admits(c, v);
+        });
+    }
+
+    // The same for edges: `places` in the lists that activity spreads along, and both ends.
+    __device__ __forceinline__ void edge_mask() {
+        for (u64 i = thread_of_grid(); i < (u64)c.a.count; i += threads_of_grid()) {
+            const typename P::Source source = P::load_source(c, c.a.vertices[i]);
+            const typename P::Target target = P::load_target(c, c.a.targets[i]);
+            c.a.flags[i] = P::edge_mask(c, source, target, P::load_edge_out(c, c.a.places[i]));
+        }
+    }
+};
+
+}  // namespace gasla
