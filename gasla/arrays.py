@@ -51,6 +51,12 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def finish(device: Device) -> None:
+    """Wait until the arrays are there that the current stream of a GPU is making."""
+    if device == "gpu":
+        require_gpu().cuda.get_current_stream().synchronize()
+
+
 def require_gpu() -> ModuleType:
     """CuPy, or an error that says what is missing."""
     try:

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, array_module, device_of, moved
+from gasla.arrays import Device, array_module, device_of, finish, moved
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+T = TypeVar("T")
 
 _VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # much sooner compared than names
@@ -44,7 +45,9 @@ class Adjacency:
     @property
     def edge_ids(self) -> Array | None:
         if callable(self._edge_ids):
-            self._edge_ids = self._edge_ids()
+            made = self._edge_ids()
+            finish(self.device)
+            self._edge_ids = made
         return self._edge_ids
 
     @property
@@ -89,6 +92,18 @@ class Adjacency:
         """The arrays held now."""
         ids = None if callable(self._edge_ids) else self._edge_ids
         return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
+
+
+def _kept(make: Callable[[Graph], T]) -> cached_property[T]:
+    """A cached property whose arrays are finished before anyone sees it: another thread may be on another stream."""
+
+    @wraps(make)
+    def made(graph: Graph) -> T:
+        result = make(graph)
+        finish(graph.device)
+        return result
+
+    return cached_property(made)
 
 
 class Graph:
@@ -284,7 +299,7 @@ class Graph:
         """The type that edge numbers need: int32 where m fits, else int64."""
         return np.dtype(np.int32 if self.m < 2**31 else np.int64)
 
-    @cached_property
+    @_kept
     def out(self) -> Adjacency:
         """Out-edges: the rows of the matrix."""
         if self._rows is not None:
@@ -295,7 +310,7 @@ class Graph:
         src, dst = self._ends
         return _group(src, dst, self.n)
 
-    @cached_property
+    @_kept
     def in_(self) -> Adjacency:
         """In-edges: the columns of the matrix. Shares the arrays of `out` where they are the same."""
         if self._columns is not None:
@@ -306,7 +321,7 @@ class Graph:
         src, dst = self._ends
         return _group(dst, src, self.n)
 
-    @cached_property
+    @_kept
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
         ends = array_module(self._edges()[0]).stack(
@@ -333,7 +348,7 @@ class Graph:
         # Edge numbers are left until they are asked for: a search over in-edges never does.
         return Adjacency(indptr, indices, partial(_reversed_ids, given))
 
-    @cached_property
+    @_kept
     def sorted_out(self) -> Adjacency:
         """Out-edges with every row ascending; parallel edges in the order of the input. `out` itself where it is so."""
         return self.out if self.out.is_sorted else _transpose(self.in_)
@@ -367,34 +382,34 @@ class Graph:
         least, largest = (self.values.dtype.type(bound.item()) for bound in (self.values.min(), self.values.max()))
         return least, largest
 
-    @cached_property
+    @_kept
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself where that is the order of the input."""
         return _permuted(self.values, self.out)
 
-    @cached_property
+    @_kept
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` where the two are the same."""
         if self.in_.indices is self.out.indices and self.has_symmetric_values:
             return self.out_values
         return _permuted(self.values, self.in_)
 
-    @cached_property
+    @_kept
     def out_edge_ids(self) -> Array:
         """The edge number of every position of `out`."""
         return _edge_ids(self.out)
 
-    @cached_property
+    @_kept
     def in_edge_ids(self) -> Array:
         """The edge number of every position of `in_`."""
         return _edge_ids(self.in_)
 
-    @cached_property
+    @_kept
     def out_degrees(self) -> Array:
         """Number of out-edges of every vertex."""
         return self._degrees(self._rows, "out", self._columns)
 
-    @cached_property
+    @_kept
     def in_degrees(self) -> Array:
         """Number of in-edges of every vertex."""
         return self._degrees(self._columns, "in_", self._rows)

@@ -127,6 +127,7 @@ def check_ties(g, there):
 def test_a_graph_keeps_its_copy_and_no_copy_its_graph(monkeypatch):
     """What `to` remembers, with copies that stay on the CPU."""
     monkeypatch.setattr("gasla.graph.moved", lambda array, device: array.copy())
+    monkeypatch.setattr("gasla.graph.finish", lambda device: None)
     for A in (datasets.rmat(5), datasets.rmat(5).tocsc(), directed(5), directed(5).tocoo()):
         g = Graph(A)
         assert g.has_symmetric_values or not g.is_symmetric

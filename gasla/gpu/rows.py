@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import finish
 from gasla.gpu.compile import Kernel, multiprocessors
 
 FACTS = np.dtype(
@@ -140,6 +141,7 @@ def plan(indptr: Any, indices: Any) -> Plan:
     if kept is not None and kept[0]() is indptr and kept[1]() is indices:
         return kept[2]
     made = make_plan(indptr, find_facts(indptr, indices))
+    finish("gpu")  # another thread may find it, on another stream
 
     def forget(_: Any) -> None:
         _plans.pop(key, None)
