@@ -4,6 +4,7 @@ CuPy's own RawModule isn't used because it always flushes subnormal float32 numb
 Compiling needs no GPU, so the tests compile everything for several architectures anywhere.
 """
 
+import ctypes
 import functools
 import hashlib
 import os
@@ -16,6 +17,7 @@ import numpy as np
 
 from gasla.cache import cache_directory
 
+MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
 
 
@@ -127,33 +129,40 @@ class Kernel:
         Of a block.
     blocks_per_multiprocessor : int
         At most this many, if so many fit: a cooperative grid must be on the device as a whole.
+    shared : int
+        Bytes of shared memory for a block beside what its variables take.
     """
 
-    def __init__(self, source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> None:
+    def __init__(
+        self, source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1, shared: int = 0
+    ) -> None:
         from cupy.cuda import driver
 
         self.function = module(source, f"{function}.cu").get_function(function)
-        self.threads = threads
-        fit = driver.occupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, 0)
+        self.threads, self.shared = threads, shared
+        if shared:
+            driver.funcSetAttribute(self.function.ptr, MAX_DYNAMIC_SHARED_SIZE, shared)
+        fit = driver.occupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, shared)
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
         """Launch on the current stream, all blocks at once, so that they may wait for each other; or else one block."""
         together = launches_cooperatively()
         grid = (min(self.blocks, blocks or self.blocks) if together else 1,)
-        self.function(grid, (self.threads,), _packed(arguments), enable_cooperative_groups=together)
+        options = {"shared_mem": self.shared, "enable_cooperative_groups": together}
+        self.function(grid, (self.threads,), _packed(arguments), **options)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""
-        self.function((blocks,), (self.threads,), _packed(arguments))
+        self.function((blocks,), (self.threads,), _packed(arguments), shared_mem=self.shared)
 
 
 def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments as CuPy takes them. A structured NumPy scalar array (one struct) goes by value."""
-    return tuple(_struct(a) if isinstance(a, np.ndarray) else a for a in arguments)
+    """Arguments as CuPy takes them. A struct, of ctypes or of NumPy, goes by value."""
+    return tuple(_struct(a) if isinstance(a, np.ndarray | ctypes.Structure) else a for a in arguments)
 
 
-def _struct(array: np.ndarray) -> Any:
+def _struct(struct: Any) -> Any:
     from cupy.cuda.function import CPointer
 
-    return CPointer(array.ctypes.data)
+    return CPointer(struct.ctypes.data if isinstance(struct, np.ndarray) else ctypes.addressof(struct))

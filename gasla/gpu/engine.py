@@ -1,5 +1,6 @@
 """Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
 
+import ctypes
 import threading
 import time
 import weakref
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.binding import Binding
+from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
-from gasla.gpu import compile, generate
+from gasla.gpu import compile, generate, relabel
 from gasla.gpu.inputs import graph_arrays, offset_type
 from gasla.gpu.plan import Shape
+from gasla.gpu.rows import PACKED
 from gasla.gpu.rows import plan as row_plan
 from gasla.graph import Graph
 from gasla.program import VertexProgram
@@ -24,15 +26,23 @@ SEGMENT = 2048  # as in kernels/thin.cuh
 SMALL = 2048  # vertices and edges for a block
 PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
 
-CONTROL = np.dtype(
-    [
-        *((name, np.int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
-        ("threshold", np.float64),
-        ("last_threshold", np.float64),
-        *((name, np.uint32) for name in ("form", "done", "splits", "slot")),
+
+class Control(ctypes.Structure):
+    """Where a run stands between launches: `gasla::Control`."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
+        *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
+        *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot")),
     ]
-)
-PAGE = np.dtype([("control", CONTROL), ("progress", np.int64), ("stop", np.uint32), ("pad", np.uint32)])
+
+
+class Page(ctypes.Structure):
+    """What host and device share while a kernel runs, in the host's memory: `gasla::Page`."""
+
+    _fields_ = [("control", Control), ("progress", ctypes.c_int64), ("stop", ctypes.c_uint32)]
+
+
 SHOWN = 256  # where the page holds what the aggregates came to
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
@@ -57,17 +67,16 @@ class Bound(Binding):
         kind: Any = type(program)
         self.plan = generate.module(kind, graph.id_dtype, _shape(program, graph, deterministic, schedule is not None))
         super().__init__(program, graph)
+        self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
-        self._space = self._take_space()
-        self._arguments = self._space.arguments
-        self._now: Any = np.zeros((), CONTROL)
+        self._now = Control()
         self._fresh = True
-        self._arrays: dict[str, Any] = {}
-        for name, value in self.parameters().items():
-            self._arguments[f"self_{name}"] = value
-        self._set_fields(fields)
-        self._levels = 0 if schedule is None else self._set_schedule(schedule)
         self._log: Any = None
+        if not self._fits(fields, schedule):
+            with _lock:
+                _spaces.clear()  # what is kept for the next run of other programs
+            if not self._fits(fields, schedule):
+                raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
         """Let the next run have the workspace."""
@@ -84,9 +93,36 @@ class Bound(Binding):
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
+    def _make_arrays(self, fields: Mapping[str, Any], schedule: Any) -> None:
+        self._arrays: dict[str, Any] = {}
+        self._space = self._take_space()
+        self._arguments = self._space.arguments
+        for name, value in self.parameters().items():
+            setattr(self._arguments, f"self_{name}", value.item())
+        self._set_fields(fields)
+        self._levels = 0 if schedule is None else self._set_schedule(schedule)
+
+    def _fits(self, fields: Mapping[str, Any], schedule: Any) -> bool:
+        """Make the arrays; whether there was memory enough. CuPy's error is dropped, with the arrays that it holds."""
+        try:
+            self._make_arrays(fields, schedule)
+        except MemoryError:
+            self._arrays.clear()
+            self.__dict__.pop("_space", None)
+            return False
+        return True
+
+    def _too_little_memory(self) -> str:
+        sizes = workspace_sizes(self.plan, self.graph, compile.multiprocessors())
+        need = sum(sizes.values()) + field_bytes(self.plan, self.graph)
+        return (
+            f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory beside the graph, and "
+            f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
+        )
+
     def _set(self, name: str, array: Any) -> None:
         self._arrays[name] = array
-        self._arguments[name] = array.data.ptr
+        setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
         for name in self.traced.vertex_types:
@@ -96,9 +132,10 @@ class Bound(Binding):
             else:
                 shape = (2, self.graph.n) if name in self.plan.doubled else (self.graph.n,)
                 self._set(f"v_{name}", self.xp.empty(shape, self.traced.vertex_types[name]))
-                self._arguments[f"start_{name}"], self._arguments[f"at_{name}"], self._arguments[f"seed_{name}"] = start
+                for part, value in zip(("start", "at", "seed"), start, strict=True):
+                    setattr(self._arguments, f"{part}_{name}", value)
             if name in self.plan.filled:
-                self._arguments[f"fills_{name}"] = start is not None
+                setattr(self._arguments, f"fills_{name}", start is not None)
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
 
@@ -107,11 +144,13 @@ class Bound(Binding):
         kind, where = self.traced.vertex_types[name], f"{type(self.program).__name__}.{name}"
         value = self.program.vertex_fields[name].init if given is None or isinstance(given, Mapping) else given
         seeds = given if isinstance(given, Mapping) else {}
-        if callable(value) or len(seeds) > 1 or not isinstance(value, int | float | np.number | np.bool_):
+        if callable(value) or not isinstance(value, int | float | np.number | np.bool_):
             return None
-        start = np.asarray(value).astype(kind)
+        if len(seeds) > (1 if self.numbering is None else 0):
+            return None
+        start = np.asarray(value).astype(kind).item()
         for v, x in seeds.items():
-            return start, self._vertex(where, v), np.asarray(x).astype(kind)
+            return start, self._vertex(where, v), np.asarray(x).astype(kind).item()
         return start, -1, start
 
     def _set_schedule(self, levels: Any) -> int:
@@ -119,28 +158,37 @@ class Bound(Binding):
         xp = self.xp
         levels = xp.asarray(levels)
         depth = int(levels.max()) + 1 if levels.size else 0
-        order = xp.argsort(levels)  # a stable radix sort
-        counts = xp.bincount(levels + 1, minlength=depth + 1) if levels.size else xp.zeros(1, np.int64)
-        starts = xp.cumsum(counts)
+        keys = (xp.maximum(levels, -1) + 1).astype(np.uint16 if depth < 2**16 - 1 else np.uint32)
+        order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
         self._set("aside", order.astype(self._ids))
-        self._set("starts", starts)
+        self._set("starts", xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype)))
         return depth
+
+    def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        array = super()._vertex_array(name, fields)
+        return array if self.numbering is None else self.numbering.there(array, int(name in self.plan.doubled))
+
+    def _sides(self) -> tuple[Lists, Lists]:
+        gather, send = super()._sides()
+        if self.numbering is not None:
+            gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)
+        return gather, send
 
     # --- running --------------------------------------------------------------------------------------------------
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
-        arguments["way"] = 2 if self.plan.shape.deterministic else way
-        arguments["active_count"] = self._levels if self.plan.scheduled else len(frontier)
-        arguments["active_ids"], arguments["first_active"] = 0, 0
+        arguments.way = 2 if self.plan.shape.deterministic else way
+        arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
+        arguments.active_ids = arguments.first_active = 0
         if not frontier.is_all:
             if len(frontier) == 1:
-                arguments["first_active"] = int(frontier.ids[0])
+                arguments.first_active = int(frontier.ids[0])
             elif len(frontier):
                 self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
         if self.plan.prioritised:
-            arguments["delta"] = self._default_delta() if delta is None else delta
+            arguments.delta = self._default_delta() if delta is None else delta
 
     def _default_delta(self) -> float:
         """The mean edge value times a few over the mean degree; many times that where few edges meet.
@@ -151,55 +199,59 @@ class Bound(Binding):
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             sample = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
             mean = 1.0 if sample is None else float(self.xp.abs(sample).mean(dtype=np.float64))
-            delta = (4 if degree > 8 else 64) * mean / degree
+            delta = (512 / degree if self._is_local() else 4) * mean / degree
             self._space.known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
         return float(self._space.known["delta"])
+
+    def _is_local(self) -> bool:
+        """Whether neighbours are near each other, as in a road network: frontiers will be thin and iterations many."""
+        lists = self.graph.out
+        return self.plan.thin and bool(row_plan(lists.indptr, lists.indices).facts.near >= 0.5)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
         arguments, page = self._arguments, self._space.page
-        arguments["limit"], arguments["fresh"] = until, self._fresh
-        arguments["log_from"] = self.iteration
+        arguments.limit, arguments.fresh, arguments.log_from = until, self._fresh, self.iteration
         if trace and self._log is None:
             self._log = self.xp.empty((self.log_rows, 4), np.int64)
             self._set("log", self._log)
-        arguments["log_rows"] = self.log_rows if trace else 0
-        page["stop"], page["progress"] = 0, self.iteration
-        follow(lambda: (int(page["progress"]), 0), "iterations")
-        self._space.kernel.cooperative(arguments, blocks=self._space.blocks)
-        self._wait(progress)
+        arguments.log_rows = self.log_rows if trace else 0
+        page.stop, page.progress = 0, self.iteration
+        follow(lambda: (int(page.progress), 0), "iterations")
+        try:
+            self._space.kernel.cooperative(arguments, blocks=self._space.blocks)
+            self._wait(progress)
+        except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
+            page.stop = 1
+            self.xp.cuda.get_current_stream().synchronize()
+            raise
         self._fresh = False
-        self._now = page["control"].copy()
+        self._now = Control.from_buffer_copy(page.control)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Until the kernel has ended. Ctrl-C ends it after the iteration at hand."""
+        """Until the kernel has ended."""
         stream, page = self.xp.cuda.get_current_stream(), self._space.page
         began = told = time.perf_counter()
-        try:
-            while not stream.done:
-                now = time.perf_counter()
-                if progress is not None and now - told > 0.1:
-                    told = now
-                    progress(int(page["progress"]))
-                if now - began > PATIENCE:
-                    time.sleep(5e-5)
-        except BaseException:
-            page["stop"] = 1
-            stream.synchronize()
-            raise
+        while not stream.done:
+            now = time.perf_counter()
+            if progress is not None and now - told > 0.1:
+                told = now
+                progress(int(page.progress))
+            if now - began > PATIENCE:
+                time.sleep(5e-5)
 
     @property
     def iteration(self) -> int:
-        return int(self._now["iteration"])
+        return self._now.iteration
 
     @property
     def ended(self) -> bool:
         now = self._now
-        return not self._fresh and bool(now["done"] or now["size"] + now["far"] == 0)
+        return not self._fresh and bool(now.done or now.size + now.far == 0)
 
     @property
     def edges(self) -> int:
-        return int(self._now["total"])
+        return self._now.total
 
     def log(self, rows: int) -> np.ndarray:
         assert self._log is not None
@@ -210,6 +262,8 @@ class Bound(Binding):
         now = {n: self._arrays[f"v_{n}"] for n in self.traced.vertex_types}
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
+        if self.numbering is not None:
+            now = {name: self.numbering.back(array) for name, array in now.items()}
         return {**now, **{n: self._arrays[f"e_{n}"] for n in self.plan.edge_states}}
 
     def aggregates(self) -> dict[str, Any]:
@@ -218,13 +272,13 @@ class Bound(Binding):
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        n, count = self.graph.n, int(self._now["size"])
+        n, count = self.graph.n, self._now.size
         if count == 0:
             return Frontier(n, [])
         if not self.plan.keeps_active:
             return Frontier.all(n)
         side = self.iteration & 1
-        if self._now["form"] == 0:
+        if self._now.form == 0:
             return Frontier(n, self._space.queued(side)[:count].copy())
         bits = self._space.arrays["bits"].reshape(2, -1)[side]
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
@@ -236,45 +290,50 @@ class Space:
     def __init__(self, bound: Bound, key: Any) -> None:
         self.key, self.known = key, {}  # type: ignore[var-annotated]
         plan, graph, cupy = bound.plan, bound.graph, require_gpu()
-        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS)
+        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, relabel.hub_room(plan))
         self.blocks = max(1, min(self.kernel.blocks, (graph.n + graph.m) // SMALL + 1))
-        self.arguments = np.zeros((), plan.struct)
+        self.arguments: Any = plan.struct()
         sizes = workspace_sizes(plan, graph, self.blocks)
-        _require_memory(cupy, f"a run of {plan.traced.program.__name__}", sum(sizes.values()))
         self.arrays = {name: cupy.empty(size, np.uint8) for name, size in sizes.items()}
         self._entry = entry_type(plan)
-        if "segments" in sizes:
-            self.arguments["lanes"] = _lanes(graph.m / graph.n)
+        self.arguments.hubs = relabel.hubs(plan, graph.n)
+        if plan.thin or plan.flat:
+            if graph.m <= 5 * graph.n:  # little to do between barriers, which are shorter the fewer wait
+                self.blocks = max(1, self.blocks // 2)
+            self.arguments.lanes = _lanes(graph.m / graph.n)
         zeroed = cupy.zeros(ZEROED, np.uint8)
         self.arrays["zeroed"] = zeroed
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
-            self.arguments[name] = zeroed.data.ptr + place
+            setattr(self.arguments, name, zeroed.data.ptr + place)
         self._pinned = cupy.cuda.alloc_pinned_memory(4096)
-        self.page = np.frombuffer(self._pinned, PAGE, 1)[0:1].reshape(())
+        self.page = Page.from_address(self._pinned.ptr)
         sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
         if sums.itemsize:
             self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
-        self.arguments["page"], self.arguments["shown"] = self._pinned.ptr, self._pinned.ptr + SHOWN
+        self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
         for name in sizes:
-            self.arguments[name] = self.arrays[name].data.ptr
+            setattr(self.arguments, name, self.arrays[name].data.ptr)
         for name, array in graph_arrays(bound).items():
             self._hold(name, array)
+        if bound.numbering is not None:
+            self._hold("originals", bound.numbering.originals)
         if plan.rows:
             self._share_rows(bound)
-        self.arguments["self_n"], self.arguments["m"] = graph.n, len(self.arrays["gi"])
-        self.arguments["words"] = (graph.n + 31) // 32
+        self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
+        self.arguments.words = (graph.n + 31) // 32
         wide = plan.offset_type.itemsize == 8
-        self.arguments["shift"] = max(1, graph.n.bit_length()) if wide else 32
+        self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
 
     def _hold(self, name: str, array: Any) -> None:
         self.arrays[name] = array
-        self.arguments[name] = array.data.ptr
+        setattr(self.arguments, name, array.data.ptr)
 
     def _share_rows(self, bound: Bound) -> None:
         """How all rows are shared out among threads."""
         plan = row_plan(self.arrays["gp"], self.arrays["gi"])
         self.arrays["partials"] = plan.partials(_gathered_bytes(bound.plan))
-        self.arguments["rows"] = plan.argument(self.arrays["partials"])
+        rows = plan.argument(self.arrays["partials"])
+        self.arguments.rows[:] = rows.reshape(1).view(np.uint64).tolist()
 
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
@@ -315,7 +374,7 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)
-        sizes |= {"segments": 2 * blocks * SEGMENT * 3 * widest, "segment_counts": 2 * blocks * 8}
+        sizes |= {"segments": 2 * blocks * SEGMENT * (16 if widest == 4 else 24), "segment_counts": 2 * blocks * 8}
     if plan.traced.aggregates:
         sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
         sizes["parts"] = 2 * blocks * sums.itemsize
@@ -329,13 +388,17 @@ def _bytes(kind: Any) -> int:
     return int(kind.itemsize)
 
 
-def _require_memory(cupy: Any, what: str, need: int) -> None:
-    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    if need > free:
-        raise MemoryError(
-            f"{what} needs {need:,} bytes of GPU memory beside the graph and its fields, and {free:,} are free; "
-            "free some arrays, or take a smaller graph"
-        )
+def field_bytes(plan: Any, graph: Graph) -> int:
+    """Bytes of the fields of a program that are its own."""
+    vertices = sum(_bytes(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
+    return graph.n * vertices + graph.m * sum(_bytes(plan.traced.edge_types[n]) for n in plan.edge_states)
+
+
+def _free(cupy: Any) -> int:
+    """Bytes that CuPy's pool could still give out."""
+    pool = cupy.get_default_memory_pool()
+    free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+    return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
 
 
 def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Shape:
@@ -343,19 +406,22 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     known = _shapes.setdefault(graph, {})
     key = type(program), deterministic, scheduled
     if key not in known:
-        lanes = 0
+        lanes, relabelled = 0, False
         if program.everyone and not scheduled:
-            lanes = _row_plan(program, graph).lanes
-        thin = not program.everyone and _is_flat(graph)
-        known[key] = Shape(offset_type(program, graph), deterministic, scheduled, thin, lanes)
+            rows = _row_plan(program, graph)
+            lanes, commutes = rows.lanes, program.reduce is None or program.reduce.commutative
+            relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, rows.facts)
+        degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
+        thin = not program.everyone and _is_flat(graph, degrees)
+        offsets = offset_type(program, graph)
+        known[key] = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled)
     return known[key]
 
 
-def _is_flat(graph: Graph) -> bool:
+def _is_flat(graph: Graph, degrees: Any) -> bool:
     """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
     if graph.n == 0:
         return False
-    degrees = graph.out_degrees
     return int(degrees.max()) <= 64 + 4 * graph.m // graph.n
 
 
@@ -365,8 +431,8 @@ def _lanes(degree: float) -> int:
 
 
 def _row_plan(program: VertexProgram, graph: Graph) -> Any:
-    both = graph.both if program.direction == "all" else graph.in_ if program.direction == "in" else graph.out
-    return row_plan(both.indptr, both.indices)
+    lists = Lists(graph, program.direction, ordered=False)
+    return row_plan(lists.indptr(), lists.indices())
 
 
 def _gathered_bytes(plan: Any) -> int:

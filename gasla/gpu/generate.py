@@ -24,10 +24,13 @@ struct Context {
     Uniform& u;  // the same for all threads of a block
     Sums sums;
     __device__ __forceinline__ Context(const Arguments& a, Uniform& u) : a(a), u(u), sums(no_sums()) {}
+    __device__ __forceinline__ gasla::u32* active() const { return a.bits + u.active_at; }
+    __device__ __forceinline__ gasla::u32* next_active() const { return a.bits + u.next_at; }
+    __device__ __forceinline__ gasla::u32* claimed() const { return a.claimed + u.claimed_at; }
 };"""
 
 BODY = """\
-struct Body {{  // of a reduction over all rows (rows.cuh)
+struct Body {{  // of a reduction over rows (rows.cuh)
     typedef Gathered value_t;
     typedef {row_t} row_t;
     static constexpr bool ordered = !COMMUTES, first_only = ANY && !HAS_EDGE_MASK, has_terminal = {has_terminal};
@@ -43,7 +46,10 @@ struct Body {{  // of a reduction over all rows (rows.cuh)
         return false;
     }}
     template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
-        const Source src = load_source(c, c.a.gi[e]);
+        return term(v, e, c.a.gi[e]);
+    }}
+    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e, vertex_t u) {{
+        const Source src = {load}(c, u);
         const Target dst = load_target(c, (vertex_t)v);
         const Edge edge = load_edge_in(c, (offset_t)e);
         if (HAS_EDGE_MASK && !edge_mask(c, src, dst, edge)) return Program::identity();
@@ -99,9 +105,11 @@ class Module(GpuPlan):
         t = self.traced
         body = [self._constants(), self._types(), *self._record_loads(), *self._vertex_functions(), *self._reduction()]
         body += [self._aggregates(), self._starts(), self._edge_functions()]
-        if self.rows:
+        if self.rows or self.lists_rows:
             row_t = "unsigned int" if t.id_type.itemsize == 4 else "unsigned long long"
-            body.append(BODY.format(row_t=row_t, has_terminal="true" if self.terminal else "false"))
+            load = "load_hub_or_source" if self.hub_fields else "load_source"
+            body += self._hubs() if self.hub_fields else []
+            body.append(BODY.format(row_t=row_t, has_terminal="true" if self.terminal else "false", load=load))
         return SOURCE.format(
             name=t.program.__name__,
             vertex_t=cuda.ctype(t.id_type),
@@ -167,6 +175,9 @@ class Module(GpuPlan):
             "HAS_STOP": has("stop"),
             "THIN": self.thin,
             "ROWS": self.rows,
+            "LISTS_ROWS": self.lists_rows,
+            "HAS_HUBS": bool(self.hub_fields),
+            "IS_FLAT": self.flat,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }
         wide = self.traced.id_type.itemsize == 8
@@ -180,10 +191,9 @@ class Module(GpuPlan):
         arguments = _struct("Arguments", [(kind, name) for name, kind, _ in self.members])
         sums = _struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
         uniform = [("long long", "self_iteration"), ("double", "threshold")]
-        uniform += [("gasla::u32*", name) for name in ("active", "next_active", "claimed")]
+        # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
+        uniform += [("gasla::u64", f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
-        for n in sorted(self.doubled):
-            uniform += [(f"{cuda.ctype(t.vertex_types[n])}*", f"{side}_{n}") for side in ("old", "new")]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
         gathered = cuda.ctype(t.gathered_type) if self.gathers else "char"
         return "\n".join([arguments, sums, self._no_sums(), context, f"typedef {gathered} Gathered;"])
@@ -206,15 +216,16 @@ class Module(GpuPlan):
 
     def _load(self, name: str, at: str, side: str = "old") -> str:
         """The value of a field of the vertex in variable `at`."""
+        own = f"c.a.originals[{at}]" if self.relabelled else at
         if name == "id":
-            return at
+            return own
         if name in ("in_degree", "out_degree"):
             p = f"c.a.{name[:-7]}_p"
-            return f"(long long)({p}[{at} + 1] - {p}[{at}])"
+            return f"(long long)({p}[{own} + 1] - {p}[{own}])"
         return f"{self._array(name, side)}[{at}]"
 
     def _array(self, name: str, side: str) -> str:
-        return f"c.u.{side}_{name}" if name in self.doubled else f"c.a.v_{name}"
+        return f"(c.a.v_{name} + c.u.{side}_at)" if name in self.doubled else f"c.a.v_{name}"
 
     def _record(self, struct: str, loader: str, role: str, functions: tuple[str, ...], side: str = "old") -> str:
         """A struct of the fields of one end of an edge, and how it is loaded."""
@@ -226,6 +237,25 @@ class Module(GpuPlan):
                 _function(f"{struct} {loader}(const Context& c, vertex_t v)", body),
             ]
         )
+
+    def _hubs(self) -> list[str]:
+        """Sources of which the first, the hubs, are read from shared memory, and how they get there."""
+        parts, stage, before = [], [], 0
+        load = ["Source r;"]
+        for f in self._fields("src", "gather", "edge_mask"):
+            value = self._load(f, "v")
+            hub = f"v < (vertex_t)c.a.hubs ? hubs_{f}(c)[v] : {value}"
+            load.append(f"r.f_{f} = {hub if f in self.hub_fields else value};")
+        for f in self.hub_fields:
+            kind = cuda.ctype(self._kind(f))
+            lines = ["extern __shared__ double hubs[];", f"return ({kind}*)((char*)hubs + {before} * c.a.hubs);"]
+            parts.append(_function(f"{kind}* hubs_{f}(const Context& c)", lines))
+            stage.append(f"hubs_{f}(c)[v] = {self._load(f, 'v')};")
+            before += self._kind(f).itemsize
+        parts.append(_function("Source load_hub_or_source(const Context& c, vertex_t v)", [*load, "return r;"]))
+        lines = ["#pragma unroll 8", "for (vertex_t v = threadIdx.x; v < (vertex_t)c.a.hubs; v += blockDim.x) {"]
+        lines += [*(INDENT + line for line in stage), "}"]
+        return [*parts, _function("void stage_hubs(const Context& c)", lines)]
 
     def _record_loads(self) -> list[str]:
         parts = [
@@ -294,13 +324,8 @@ class Module(GpuPlan):
         if "mask" in self.functions:
             mask = [*self._locals("vertex", "v", "mask"), f"return {self._call('mask')};"]
         parts.append(_function("bool admits(const Context& c, vertex_t v)", mask))
-        lines = [f"c.u.new_{n}[v] = c.u.old_{n}[v];" for n in sorted(self.doubled)]
+        lines = [f"(c.a.v_{n} + c.u.new_at)[v] = (c.a.v_{n} + c.u.old_at)[v];" for n in sorted(self.doubled)]
         parts.append(_function("void carry_over(const Context& c, vertex_t v)", lines))
-        lines = []
-        for n in sorted(self.doubled):
-            lines.append(f"c.u.old_{n} = c.a.v_{n} + parity * c.a.self_n;")
-            lines.append(f"c.u.new_{n} = c.a.v_{n} + (1 - parity) * c.a.self_n;")
-        parts.append(_function("void set_parity(Context& c, gasla::u32 parity)", lines))
         if "post_apply" in self.functions:
             lines = [*self._locals("vertex", "v", "post_apply", side="new"), *self._results("post_apply")]
             lines += [f"{self._array(f, 'new')}[v] = after_{f};" for f in self.functions["post_apply"].result]
@@ -312,41 +337,43 @@ class Module(GpuPlan):
         return parts
 
     def _finish(self) -> str:
-        """Apply to a vertex what was gathered, activate and aggregate; returns whether it is active next."""
+        """Apply to a vertex what was gathered, activate and aggregate; returns what came of it, as an Outcome."""
         written = list(self.functions["apply"].result) if "apply" in self.functions else []
         activates = "activate" in self.functions and self.activates
         observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
         watched |= set(written) if not activates and self.activates else set()
-        lines = self._locals("vertex", "v", "apply")
         had = self._fields("vertex", "apply")
+        before = []
         for f in sorted(watched):
             value = f"vertex_{f}" if f in had else self._load(f, "v")
-            lines.append(f"const {cuda.ctype(self._kind(f))} before_{f} = {value};")
-        lines += self._results("apply") if "apply" in self.functions else []
+            before.append(f"const {cuda.ctype(self._kind(f))} before_{f} = {value};")
+        stores = [f"{self._array(f, 'new')}[v] = after_{f};" for f in written]
+        lines = [*self._locals("vertex", "v", "apply"), *(self._results("apply") if written else [])]
+        if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
+            lines.append(f"if (!{self._still_open(written)}) {{")
+            lines += [*(INDENT + line for line in stores), f"{INDENT}return gasla::ACTIVE;", "}"]
+        lines += before
         for f in sorted(watched - set(written)):
             lines.append(f"const {cuda.ctype(self._kind(f))} after_{f} = before_{f};")
-        lines += [f"{self._array(f, 'new')}[v] = after_{f};" for f in written]
+        lines += stores
         for n in self.traced.aggregates:
             lines.append(f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});")
-        if not self.activates:
-            lines.append("return 0;")
-        else:
+        active = "false"
+        if self.activates:
             active = self._call("activate") if activates else self._changed(written)
-            lines.append(f"return ({active} ? gasla::ACTIVE : 0u){self._still_open(written)};")
+        lines.append(f"return gasla::OPEN | ({active} ? gasla::ACTIVE : 0u);")
         return _function("gasla::u32 finish(Context& c, vertex_t v, const Gathered& gathered)", lines)
 
     def _still_open(self, written: list[str]) -> str:
         """Whether the mask admits the vertex after apply, from what apply gave."""
-        if not self.closes:
-            return ""
         mask = self.functions["mask"]
         arguments = []
         for s in mask.symbols:
             role, field = mask.sources[s.name]
             known = f"after_{field}" if field in written else self._load(field, "v")
             arguments.append(known if role == "vertex" else f"c.a.self_{field}")
-        return f" | (mask_({', '.join(arguments)}) ? gasla::OPEN : 0u)"
+        return f"mask_({', '.join(arguments)})"
 
     def _changed(self, written: list[str]) -> str:
         """Whether any field that apply wrote is another than before."""
@@ -480,7 +507,7 @@ class Module(GpuPlan):
     def _starts(self) -> str:
         lines = []
         for n in self.filled:
-            arrays = [f"c.u.old_{n}", f"c.u.new_{n}"] if n in self.doubled else [f"c.a.v_{n}"]
+            arrays = [self._array(n, side) for side in (("old", "new") if n in self.doubled else ("old",))]
             kind = cuda.ctype(self.traced.vertex_types[n])
             lines.append(f"if (c.a.fills_{n}) {{")
             lines.append(f"    const {kind} x = v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n};")

@@ -46,6 +46,21 @@ def turned(indptr: Array, indices: Array) -> tuple[Array, Array]:
     return _offsets(packed, n), _lower(packed, indices.dtype)
 
 
+def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:
+    """The lists with vertex v called `places[v]`, neighbours ascending in each."""
+    n = len(indptr) - 1
+    packed = _packed(places[owners(indptr, indices)], places[indices], n)
+    packed.sort()
+    return _offsets(packed, n), _lower(packed, indices.dtype)
+
+
+def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
+    """Where each entry of the `renumbered` lists was."""
+    n = len(indptr) - 1
+    _, rows, positions = group(places[indices], places[owners(indptr, indices)], n)
+    return group(rows, positions, n)[1]
+
+
 def owners(indptr: Array, indices: Array) -> Array:
     """The vertex whose list each position is in."""
     xp = array_module(indptr)

@@ -1,5 +1,6 @@
 """What the GPU engine adds to the plan of a program: its claims, and the struct of arguments that its kernel takes."""
 
+import ctypes
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +24,11 @@ _LOOP_NUMBERS = [
     *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active")],
     *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
     ("delta", "double", np.float64),
-    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes")],
+    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs")],
 ]
 _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
-    *[("queue", "const void"), ("active", "gasla::u32"), ("flags", "bool")],
+    *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
@@ -37,7 +38,8 @@ class Shape:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin. `staged`: a kernel a stage, for a loop that somebody writes by hand.
+    frontiers may be thin. `staged`: a kernel a stage, for a loop that somebody writes by hand. `relabelled`: vertices
+    are numbered by falling degree (see `relabel`).
     """
 
     offset_type: np.dtype
@@ -46,6 +48,7 @@ class Shape:
     thin: bool = False
     row_lanes: int = 0
     staged: bool = False
+    relabelled: bool = False
 
 
 class GpuPlan(Plan):
@@ -71,6 +74,36 @@ class GpuPlan(Plan):
         """Whether iterations are just a reduction over all rows."""
         plain = self.everyone and self.gathers and not self.active_only
         return plain and not self.keeps_active and not self.keeps_receivers
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether iterations are reductions over the rows of a schedule."""
+        return self.scheduled and not self.staged and self.gathers and not (self.any and "edge_mask" in self.functions)
+
+    @property
+    def flat(self) -> bool:
+        """Whether a few lanes may take a row of a schedule."""
+        monoid = self.traced.monoid
+        return self.shape.thin and self.lists_rows and monoid is not None and monoid.commutative and not self.any
+
+    @property
+    def relabelled(self) -> bool:
+        """Whether vertices have other numbers than the user's."""
+        return self.shape.relabelled and self.rows
+
+    @functools.cached_property
+    def hub_fields(self) -> list[str]:
+        """What is gathered of hubs and may wait in shared memory, the widest first."""
+        if not self.relabelled:
+            return []
+        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        kinds = self.traced.vertex_types
+        return sorted((f for f in read if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f))
+
+    @property
+    def hub_bytes(self) -> int:
+        """What they take for a hub."""
+        return sum(int(self.traced.vertex_types[f].itemsize) for f in self.hub_fields)
 
     @functools.cached_property
     def closes(self) -> bool:
@@ -111,6 +144,7 @@ class GpuPlan(Plan):
             pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
+        pointers += [("originals", "const vertex_t")] if self.relabelled else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
@@ -127,6 +161,13 @@ class GpuPlan(Plan):
         return [] if self.staged else [n for n, kind in self.traced.vertex_types.items() if isinstance(kind, np.dtype)]
 
     @functools.cached_property
-    def struct(self) -> np.dtype:
-        """The struct of arguments as NumPy sees it, laid out as in C."""
-        return np.dtype([(name, kind) for name, _, kind in self.members], align=True)
+    def struct(self) -> type[ctypes.Structure]:
+        """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
+        fields = [(name, _as_ctypes(np.dtype(kind))) for name, _, kind in self.members]
+        return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def _as_ctypes(kind: np.dtype) -> Any:
+    if kind.fields is not None:  # a struct of words
+        return ctypes.c_uint64 * (kind.itemsize // 8)
+    return np.ctypeslib.as_ctypes_type(kind)

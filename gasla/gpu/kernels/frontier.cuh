@@ -90,14 +90,46 @@ struct ListSink {
     }
 };
 
-// A warp's way to append to a list. All lanes call every method together.
-template <class Sink> struct Appender {
+// These two stay functions: inlined in every loop that may call them, they would cost registers and compile time.
+template <class Sink> __device__ __noinline__ void flush_warp(const vertex_t* buffer, u32 held, Sink sink) {
+    __syncwarp();
+    typename Sink::Share share;
+    const u64 mine = sink.measure(buffer, held, share);
+    const u64 up_to = scan_inclusive(mine);
+    u64 start = 0;
+    if (lane() == WARP - 1) start = atomicAdd(sink.counter, up_to);
+    start = __shfl_sync(ALL, start, WARP - 1);
+    sink.write(share, start + up_to - mine);
+    __syncwarp();
+}
+template <class Sink> __device__ __noinline__ void flush_warps(const vertex_t* buffer, u32 held, Sink sink, u64* sums) {
+    typename Sink::Share share;
+    const u64 mine = sink.measure(buffer, held, share);
+    const u64 up_to = scan_inclusive(mine);
+    if (lane() == WARP - 1) sums[warp_of_block()] = up_to;
+    __syncthreads();
+    if (warp_of_block() == 0) {
+        const u64 sum = lane() < warps_of_block() ? sums[lane()] : 0;
+        const u64 all = scan_inclusive(sum);
+        u64 start = 0;
+        if (lane() == WARP - 1) start = atomicAdd(sink.counter, all);
+        start = __shfl_sync(ALL, start, WARP - 1);
+        if (lane() < warps_of_block()) sums[lane()] = start + all - sum;
+    }
+    __syncthreads();
+    sink.write(share, sums[warp_of_block()] + up_to - mine);
+    __syncthreads();
+}
+
+// A warp's way to append to a list. All lanes call every method together. `make` gives the sink when it is needed: to
+// hold it would take registers away from the loops around.
+template <class Make> struct Appender {
     vertex_t* buffer;
-    Sink sink;
+    Make make;
     u32 held = 0;
 
-    __device__ __forceinline__ Appender(vertex_t* buffers, Sink sink)
-        : buffer(buffers + warp_of_block() * CAPACITY), sink(sink) {}
+    __device__ __forceinline__ Appender(vertex_t* buffers, Make make)
+        : buffer(buffers + warp_of_block() * CAPACITY), make(make) {}
 
     __device__ __forceinline__ void prepare(bool, vertex_t) {}
 
@@ -120,37 +152,14 @@ template <class Sink> struct Appender {
         }
     }
     __device__ __forceinline__ void flush() {
-        __syncwarp();
-        typename Sink::Share share;
-        const u64 mine = sink.measure(buffer, held, share);
-        const u64 up_to = scan_inclusive(mine);
-        u64 start = 0;
-        if (lane() == WARP - 1) start = atomicAdd(sink.counter, up_to);
-        start = __shfl_sync(ALL, start, WARP - 1);
-        sink.write(share, start + up_to - mine);
+        flush_warp(buffer, held, make());
         held = 0;
-        __syncwarp();
     }
     // What all warps of the block still hold, with one atomic. All threads of the block call it.
     __device__ __forceinline__ void flush_block(u64* sums) {
         if (!__syncthreads_or(held > 0)) return;
-        typename Sink::Share share;
-        const u64 mine = sink.measure(buffer, held, share);
-        const u64 up_to = scan_inclusive(mine);
-        if (lane() == WARP - 1) sums[warp_of_block()] = up_to;
-        __syncthreads();
-        if (warp_of_block() == 0) {
-            const u64 sum = lane() < warps_of_block() ? sums[lane()] : 0;
-            const u64 all = scan_inclusive(sum);
-            u64 start = 0;
-            if (lane() == WARP - 1) start = atomicAdd(sink.counter, all);
-            start = __shfl_sync(ALL, start, WARP - 1);
-            if (lane() < warps_of_block()) sums[lane()] = start + all - sum;
-        }
-        __syncthreads();
-        sink.write(share, sums[warp_of_block()] + up_to - mine);
+        flush_warps(buffer, held, make(), sums);
         held = 0;
-        __syncthreads();
     }
 };
 

@@ -5,7 +5,7 @@
 
 namespace gasla {
 
-constexpr u32 ALONE = 64;  // edges of a list that a lane walks before the warp helps
+constexpr u32 ALONE = 32;  // edges of a list that a lane walks before the warp helps
 
 // The state of one vertex's reduction. P is the program (see `gasla/gpu/generate.py`).
 template <class P> struct Row {
@@ -38,28 +38,49 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
     }
 }
 
-// Edges first, first + stride, ... of a row, some neighbours ahead at a time. Returns how many were looked at.
+// Neighbours that are on their way before it is known whether they will be looked at.
+template <int AHEAD> struct Heads {
+    vertex_t u[AHEAD];
+
+    __device__ __forceinline__ void load(const vertex_t* indices, offset_t first, offset_t last, u32 stride) {
+        if (first >= last) return;
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) {
+            const offset_t e = first + (offset_t)(j * stride);
+            u[j] = indices[e < last ? e : first];
+        }
+    }
+};
+
+// Values that must be there at this point: else the compiler puts a load off until a branch has been decided.
+__device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
+
+// Edges first, first + stride, ... of a row; `heads` are the first of the neighbours. Returns how many were looked at.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                    offset_t first, offset_t last, u32 stride) {
+                                    offset_t first, offset_t last, u32 stride, Heads<AHEAD> heads) {
     u32 touched = 0;
-    const u32* active = c.u.active;
-    for (offset_t e = first; e < last && !row.over; e += AHEAD * stride) {
-        vertex_t u[AHEAD];
-        bool awake[AHEAD];
+    const u32* active = c.active();
+    for (offset_t e = first; e < last && !row.over; e += (offset_t)(AHEAD * stride)) {
+        const Heads<AHEAD> here = heads;
+        heads.load(c.a.gi, e + (offset_t)(AHEAD * stride), last, stride);
+        u32 word[AHEAD];
 #pragma unroll
-        for (int j = 0; j < AHEAD; ++j) u[j] = c.a.gi[e + (offset_t)(j * stride) < last ? e + (offset_t)(j * stride) : e];
+        for (int j = 0; j < AHEAD; ++j) word[j] = TEST ? active[here.u[j] / WARP] : ALL;
+        if constexpr (TEST)
 #pragma unroll
-        for (int j = 0; j < AHEAD; ++j) awake[j] = TEST ? has(active, u[j]) : true;
+            for (int j = 0; j < AHEAD; ++j) settle(word[j]);
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) {
             if (e + (offset_t)(j * stride) >= last || row.over) break;
-            step<P>(c, row, target, e + (offset_t)(j * stride), u[j], awake[j]);
+            step<P>(c, row, target, e + (offset_t)(j * stride), here.u[j], word[j] & bit_of(here.u[j]));
             ++touched;
         }
     }
     return touched;
 }
+
+template <class P> constexpr int ahead_of = P::LEAVES_EARLY ? 2 : 4;
 
 // Whether the activity of neighbours has to be looked up.
 template <class P, bool WOKEN> struct Tests {
@@ -68,19 +89,18 @@ template <class P, bool WOKEN> struct Tests {
 
 // Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. WOKEN: they receive in any case.
 template <class P, bool WOKEN>
-__device__ __forceinline__ Row<P> gather_rows(const typename P::Context& c, bool wanted, vertex_t v, u64& touched) {
+__device__ __forceinline__ Row<P> gather_rows(
+    const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, Heads<ahead_of<P>> heads,
+    u64& touched) {
     constexpr bool test = Tests<P, WOKEN>::value;
-    constexpr int ahead = P::LEAVES_EARLY ? 2 : 4;
+    constexpr int ahead = ahead_of<P>;
     Row<P> row{P::identity(), WOKEN || P::EVERYONE, !wanted};
-    offset_t first = 0, last = 0;
     if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
         typename P::Target target;
         if (wanted) {
-            first = c.a.gp[v];
-            last = c.a.gp[v + 1];
             target = P::load_target(c, v);
             const offset_t alone = last - first > (offset_t)ALONE ? first + (offset_t)ALONE : last;
-            touched += walk<P, test, ahead>(c, row, target, first, alone, 1);
+            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, heads);
             first = alone;
         }
         for (u32 rest = __ballot_sync(ALL, !row.over && first < last); rest; rest &= rest - 1) {
@@ -90,11 +110,13 @@ __device__ __forceinline__ Row<P> gather_rows(const typename P::Context& c, bool
             const typename P::Target its = P::load_target(c, w);
             Row<P> part{P::identity(), false, false};
             if constexpr (P::COMMUTES) {
-                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP);
+                heads.load(c.a.gi, low + lane(), high, WARP);
+                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, heads);
             } else {  // a run of neighbours for each lane
                 const offset_t run = (high - low + WARP - 1) / WARP;
                 const offset_t from = low + run * lane();
-                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1);
+                heads.load(c.a.gi, least(from, high), least(from + run, high), 1);
+                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1, heads);
             }
             const u32 finders = __ballot_sync(ALL, part.found);
             if constexpr (P::GATHERS) {

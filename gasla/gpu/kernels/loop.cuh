@@ -8,6 +8,7 @@
 #include "push.cuh"
 #include "rows.cuh"
 #include "runtime.cuh"
+#include "schedule.cuh"
 #include "thin.cuh"
 
 namespace gasla {
@@ -58,10 +59,14 @@ template <class P> struct Shared {
     typename P::Sums sums[MOST_WARPS];
     u64 receivers;  // how many there are in the list `aside`
     u64 size;       // active vertices before the iteration
-    u64 touched;    // edges that it pushed along
+    u64 touched;    // edges that it pushes along
     u32 way;
+    bool is_thin;
+    bool overflowed;
+    bool ended;  // whether the iteration's accounts are done
     long long next_look;
     ThinShared thin;
+    Stash<P> stash;
 };
 
 template <class P> struct Loop {
@@ -85,7 +90,9 @@ template <class P> struct Loop {
             now = *a.control;
             s.next_look = clock64() + LOOK_EVERY;
             s.receivers = 0;
+            s.ended = s.overflowed = false;
             s.thin.listed = s.thin.edges = 0;
+            s.stash.count = 0;
         }
         __syncthreads();
     }
@@ -104,21 +111,33 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
 
-    __device__ __forceinline__ Appender<QueueSink> to_queue(u32 side, u32 which = NEXT) const {
-        return {s.buffers.next, QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}};
+    __device__ __forceinline__ auto to_queue(u32 side, u32 which = NEXT) const {
+        const auto make = [=] { return QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}; };
+        return Appender<decltype(make)>(s.buffers.next, make);
     }
-    __device__ __forceinline__ Appender<ListSink> to_list(vertex_t* list, u64* counter) const {
-        return {s.buffers.aside, ListSink{list, counter}};
+    template <class Where> __device__ __forceinline__ auto to_list(Where where) const {
+        return Appender<Where>(s.buffers.aside, where);
+    }
+    __device__ __forceinline__ auto to_aside() const {
+        return to_list([this] { return ListSink{c.a.aside, counter(ASIDE)}; });
+    }
+    __device__ __forceinline__ auto to_far(u32 ahead) const {
+        return to_list([=] { return ListSink{far_list(ahead), far_count(ahead)}; });
     }
 
-    // Wait for all; then every thread has the counters as they are now.
-    __device__ __forceinline__ void wait_and_read() {
+    // Wait for all; then every thread has the counters as they are now, and one has done something with them.
+    template <class Then> __device__ __forceinline__ void wait_and_read(Then then) {
         __syncthreads();
         if (threadIdx.x == 0) {
             barrier.arrive_and_wait();
             read_counters();
+            s.ended = false;
+            then();
         }
         __syncthreads();
+    }
+    __device__ __forceinline__ void wait_and_read() {
+        wait_and_read([] {});
     }
     __device__ __forceinline__ void read_counters() {
         u64 values[READS] = {};
@@ -130,6 +149,20 @@ template <class P> struct Loop {
         }
 #pragma unroll
         for (u32 i = 0; i < READS; ++i) read[i] = values[i];
+    }
+
+    // Wait for all while doing something; then one thread does something more. Counters are read if that is due.
+    template <class Do, class Then> __device__ __forceinline__ void wait_while(Do meanwhile, bool due, Then then) {
+        __syncthreads();
+        if (threadIdx.x == 0) barrier.arrive();
+        meanwhile();
+        if (threadIdx.x == 0) {
+            barrier.wait_for_all();
+            if (due) read_counters();
+            s.ended = false;
+            then();
+        }
+        __syncthreads();
     }
 
     // Add what the threads of a block have to a counter, with one atomic.
@@ -151,7 +184,10 @@ template <class P> struct Loop {
             start();
         else
             resume();
-        while (goes_on()) iterate();
+        if constexpr (P::LISTS_ROWS)
+            run_schedule();
+        else
+            while (goes_on()) iterate();
         if constexpr (P::THIN)
             if (now.form == SEGMENTS) {
                 segments_to_queue();
@@ -205,11 +241,15 @@ template <class P> struct Loop {
         alone([&] {
             if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
             turn();
+            begin_iteration(0);
         });
     }
 
     __device__ __forceinline__ void resume() {
-        alone([&] { begin_iteration(now.iteration); });
+        alone([&] {
+            read_counters();
+            begin_iteration(now.iteration);
+        });
         take_sums(1 - parity());
     }
 
@@ -288,13 +328,13 @@ template <class P> struct Loop {
 
     // Set exactly the bits of the listed vertices. Claims are over with that.
     __device__ __forceinline__ void to_bits() {
-        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.u.active[w] = 0;
+        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.active()[w] = 0;
         clear_claims();
         barrier.wait();
         const Entry* entries = queue(parity());
         for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) {
             const vertex_t v = entries[i].vertex;
-            atomicOr(c.u.active + v / WARP, bit_of(v));
+            atomicOr(c.active() + v / WARP, bit_of(v));
         }
         barrier.wait();
     }
@@ -321,16 +361,20 @@ template <class P> struct Loop {
     __device__ __forceinline__ void begin_iteration(long long iteration) {
         c.u.self_iteration = iteration;
         const u32 side = iteration & 1;
-        P::set_parity(c, side);
+        c.u.old_at = side * c.a.self_n;
+        c.u.new_at = (1 - side) * c.a.self_n;
         if constexpr (P::KEEPS_ACTIVE) {
-            c.u.active = c.a.bits + side * c.a.words;
-            c.u.next_active = c.a.bits + (1 - side) * c.a.words;
+            c.u.active_at = side * c.a.words;
+            c.u.next_at = (1 - side) * c.a.words;
         }
-        if constexpr (P::CLAIMS) c.u.claimed = c.a.claimed + (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
+        if constexpr (P::CLAIMS) c.u.claimed_at = (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
         c.u.threshold = now.threshold;
         s.size = now.size;
-        s.touched = 0;
-        if (blockIdx.x == 0) look_at_host();
+        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
+        s.way = dense ? DENSE : SPARSE;
+        s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= (now.form == SEGMENTS ? 4 : 1) * THIN_EDGES;
+        s.touched = P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
+        if (blockIdx.x == 0 && looks_now()) look_at_host();
     }
 
     __device__ __forceinline__ void iterate() {
@@ -343,7 +387,7 @@ template <class P> struct Loop {
                 if (now.form == LIST) to_bits();
             dense();
         } else {
-            choose();
+            change_form();
             if (s.way == DENSE)
                 dense();
             else if (P::PRIORITISED && now.size == 0)
@@ -352,52 +396,54 @@ template <class P> struct Loop {
                 sparse();
         }
         if constexpr (P::HAS_SCATTER) scatter();
-        if constexpr (P::HAS_POST_APPLY) post_apply();
-        end_iteration();
-    }
-
-    // Sparse or dense, and the change of form that goes with it.
-    __device__ __forceinline__ void choose() {
-        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
-        const bool thin = P::THIN && !dense && now.size > 0 &&
-                          now.edges <= (now.form == SEGMENTS ? 4 * THIN_EDGES : THIN_EDGES);
-        if constexpr (P::THIN)
-            if (now.form == SEGMENTS && !thin && now.size > 0) segments_to_queue();
-        if (dense && now.form == LIST) to_bits();
-        if (!dense && now.form == BITS) list_bits(c.u.active, parity());
-        if constexpr (P::THIN)
-            if (thin && now.form != SEGMENTS) queue_to_segments();
-        alone([&] {
-            s.way = dense ? DENSE : SPARSE;
-            if (!dense && now.form == BITS) now.form = LIST;
-            if (!dense && now.size) s.touched = now.edges;
-        });
-    }
-
-    __device__ __forceinline__ void end_iteration() {
+        if constexpr (P::HAS_POST_APPLY)
+            post_apply(c.a.aside + (P::SCHEDULED ? c.a.starts[c.u.self_iteration] : 0));
+        if (s.ended) return;
         take_sums(parity());
-        alone([&] {
-            const long long line = c.u.self_iteration - c.a.log_from;
-            const u64 touched = s.touched + read[TOUCHED];
-            if (blockIdx.x == 0 && line < c.a.log_rows) {
-                long long* entry = c.a.log + 4 * line;
-                entry[0] = s.size;
-                entry[1] = touched;
-                entry[2] = P::SCHEDULED || P::EVERYONE ? DENSE : s.way;
-                entry[3] = nanoseconds();
-            }
-            now.total += touched;
-            if (now.form != SEGMENTS) {
-                now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
-                now.edges = edges_of(read[NEXT]);
-            }
-            if constexpr (P::PRIORITISED) now.far = read[FAR];
-            if constexpr (P::HAS_MASK && !P::EVERYONE)
-                now.remaining = now.remaining > now.edges ? now.remaining - now.edges : 0;
-            if constexpr (P::HAS_STOP) now.done = P::stop(c);
-            turn();
-            begin_iteration(c.u.self_iteration + 1);
-        });
+        alone([&] { account(); });
+    }
+
+    // Whether an iteration is over with its first pass, so that its accounts can be done on the way.
+    static constexpr bool ENDS_AT_ONCE =
+        !P::AGGREGATES && !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::HAS_STOP && !P::TWO_PHASES;
+
+    // Bring the active set into the form that the iteration wants.
+    __device__ __forceinline__ void change_form() {
+        const bool dense = s.way == DENSE;
+        if constexpr (P::THIN)
+            if (now.form == SEGMENTS && !s.is_thin && now.size > 0) segments_to_queue();
+        if (dense && now.form == LIST) to_bits();
+        if (!dense && now.form == BITS) {
+            list_bits(c.active(), parity());
+            alone([&] { now.form = LIST; });
+        }
+        if constexpr (P::THIN)
+            if (s.is_thin && now.form != SEGMENTS) queue_to_segments();
+    }
+
+    // What one thread does for its block at the end of an iteration.
+    __device__ __forceinline__ void account() {
+        const long long line = c.u.self_iteration - c.a.log_from;
+        const u64 touched = s.touched + read[TOUCHED];
+        if (blockIdx.x == 0 && line < c.a.log_rows) {
+            long long* entry = c.a.log + 4 * line;
+            entry[0] = s.size;
+            entry[1] = touched;
+            entry[2] = P::SCHEDULED || P::EVERYONE ? DENSE : s.way;
+            entry[3] = nanoseconds();
+        }
+        now.total += touched;
+        if (now.form != SEGMENTS) {
+            now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
+            now.edges = edges_of(read[NEXT]);
+        }
+        if constexpr (P::PRIORITISED) now.far = read[FAR];
+        if constexpr (P::HAS_MASK && !P::EVERYONE)
+            now.remaining = now.remaining > now.edges ? now.remaining - now.edges : 0;
+        if constexpr (P::HAS_STOP) now.done = P::stop(c);
+        turn();
+        begin_iteration(c.u.self_iteration + 1);
+        s.ended = true;
     }
 
     // A pull looks at few edges for one that a push follows where it may stop at the first hit.
@@ -417,17 +463,41 @@ template <class P> struct Loop {
 
     // --- pulling -------------------------------------------------------------------------------------------------------
 
+    // What a pull reads of 32 vertices before it looks at their neighbours: asked for while it is at the ones before.
+    struct Ahead {
+        u32 closed;
+        offset_t first, last;
+    };
+    __device__ __forceinline__ Ahead look_ahead(u64 w) const {
+        Ahead found{0, 0, 0};
+        if (w >= c.a.words) return found;
+        const u64 v = w * WARP + lane();
+        if constexpr (P::CLOSES) found.closed = c.a.closed[w];
+        if (v < c.a.self_n) {
+            found.first = c.a.gp[v];
+            found.last = c.a.gp[v + 1];
+        }
+        return found;
+    }
+
     // Gather over all vertices that the mask admits, and apply at once or list the receivers.
     __device__ __forceinline__ void dense() {
-        auto listed = to_list(c.a.aside, counter(ASIDE));
+        auto listed = to_aside();
         u64 next = 0, touched = 0;
+        Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
+        Heads<ahead_of<P>> coming_heads;
+        coming_heads.load(c.a.gi, coming.first, coming.last, 1);
         for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
             const u64 v = w * WARP + lane();
-            u32 closed = 0;
-            if constexpr (P::CLOSES) closed = c.a.closed[w];
+            const Ahead here = coming;
+            const Heads<ahead_of<P>> heads = coming_heads;
+            coming = later;
+            if (!(coming.closed >> lane() & 1)) coming_heads.load(c.a.gi, coming.first, coming.last, 1);
+            later = look_ahead(w + 2 * warps_of_grid());
+            const u32 closed = here.closed;
             bool open = v < c.a.self_n && !(closed >> lane() & 1);
             if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
-            const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, touched);
+            const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, heads, touched);
             const bool receives = open && result.found;
             if constexpr (P::TWO_PHASES) {
                 if (receives) P::keep(c, (vertex_t)v, result.gathered);
@@ -439,10 +509,11 @@ template <class P> struct Loop {
                     if (!open && v < c.a.self_n) P::carry_over(c, (vertex_t)v);
                 if constexpr (P::KEEPS_ACTIVE) {
                     const u32 word = __ballot_sync(ALL, active);
-                    if (lane() == 0) c.u.next_active[w] = word;
+                    if (lane() == 0) c.next_active()[w] = word;
                 }
                 if constexpr (P::CLOSES) {
-                    const u32 shut = closed | __ballot_sync(ALL, receives && !(outcome & OPEN));
+                    const bool shuts = receives ? !(outcome & OPEN) : open && here.first == here.last;
+                    const u32 shut = closed | __ballot_sync(ALL, shuts);
                     if (lane() == 0 && shut != closed) c.a.closed[w] = shut;
                 }
                 if (active) next += 1;
@@ -457,10 +528,10 @@ template <class P> struct Loop {
             add_to(NEXT, next);
             publish_sums(parity());
         }
-        wait_and_read();
-        alone([&] {
+        wait_and_read([&] {
             s.receivers = read[ASIDE];
             now.form = P::TWO_PHASES ? LIST : BITS;
+            if constexpr (ENDS_AT_ONCE) account();
         });
         if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
     }
@@ -469,6 +540,10 @@ template <class P> struct Loop {
     __device__ __forceinline__ void reduce_all() {
         if constexpr (P::ROWS) {
             typename P::Body body{c};
+            if constexpr (P::HAS_HUBS) {
+                P::stage_hubs(c);
+                __syncthreads();
+            }
             reduce_rows<P::ROW_LANES, typename P::Body::row_t>(c.a.rows, body);
             if (c.a.rows.cut) {
                 barrier.wait();
@@ -489,14 +564,17 @@ template <class P> struct Loop {
         for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
             const bool is = base + lane() < s.receivers;
             const vertex_t v = is ? list[base + lane()] : 0;
-            const Row<P> result = gather_rows<P, true>(c, is, v, touched);
+            const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
+            Heads<ahead_of<P>> heads;
+            heads.load(c.a.gi, first, last, 1);
+            const Row<P> result = gather_rows<P, true>(c, is, v, first, last, heads, touched);
             bool active = false;
             if (is) {
                 if constexpr (P::TWO_PHASES) {
                     P::keep(c, v, result.gathered);
                 } else {
                     active = P::finish(c, v, result.gathered) & ACTIVE;
-                    if constexpr (P::CLAIMS) c.u.claimed[v / WARP] = 0;
+                    if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
                 }
             }
             if constexpr (lists_next) next.add(active, v);
@@ -519,7 +597,7 @@ template <class P> struct Loop {
                 const Gathered gathered = P::kept(c, v);
                 if constexpr (P::ACCUMULATES) c.a.acc[v] = P::identity();
                 active = P::finish(c, v, gathered) & ACTIVE;
-                if constexpr (P::CLAIMS) c.u.claimed[v / WARP] = 0;
+                if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
             }
             if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
         }
@@ -527,6 +605,62 @@ template <class P> struct Loop {
         publish_sums(parity());
         wait_and_read();
     }
+
+    // The same where receivers are known ahead, and what they read is asked for in time (schedule.cuh).
+    __device__ __forceinline__ void run_schedule() {
+        if constexpr (P::LISTS_ROWS) {
+            constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
+            Schedule<P> schedule;
+            Receiver<P> receiver(c, s.stash);
+            schedule.begin(c, c.u.self_iteration);
+            while (goes_on()) {
+                const u64 count = schedule.count();
+                const vertex_t* list = c.a.aside + schedule.from;
+                if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
+                if (schedule.is_light(c)) {
+                    const Gathered gathered = schedule.reduce(receiver);
+                    const bool is = schedule.is && schedule.lane_of_group(c) == 0;
+                    const vertex_t v = schedule.v;
+                    if constexpr (P::TWO_PHASES) wait_while([&] { schedule.advance(c); }, false, [] {});
+                    if (is) P::finish(c, v, gathered);
+                } else {
+                    receiver.reduce(list, count);
+                    if constexpr (P::TWO_PHASES) {
+                        wait_while([&] { schedule.advance(c); }, false, [] {});
+                        for (u64 i = thread_of_grid(); i < count; i += threads_of_grid())
+                            P::finish(c, list[i], P::kept(c, list[i]));
+                    }
+                }
+                publish_sums(parity());
+                if (c.a.log_rows) {
+                    add_to(TOUCHED, receiver.touched);
+                    receiver.touched = 0;
+                }
+                const auto ahead = [&] {
+                    if constexpr (!P::TWO_PHASES) schedule.advance(c);
+                    schedule.look(c);
+                };
+                wait_while(ahead, c.a.log_rows || looks_now(), [&] {
+                    s.size = count;
+                    if constexpr (ends) account();
+                });
+                if constexpr (!ends) {
+                    if constexpr (P::HAS_POST_APPLY) post_apply(list);
+                    take_sums(parity());
+                    alone([&] { account(); });
+                }
+            }
+            add_to(TOUCHED, receiver.touched);
+            barrier.wait();
+            if (thread_of_grid() == 0) {
+                now.total += fresh(counter(TOUCHED));
+                *counter(TOUCHED) = 0;
+            }
+        }
+    }
+
+    // A schedule is interrupted only now and then.
+    __device__ __forceinline__ bool looks_now() const { return !P::LISTS_ROWS || c.u.self_iteration % 32 == 0; }
 
     // The receivers of a schedule are known ahead.
     __device__ __forceinline__ void scheduled() {
@@ -541,15 +675,15 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ void sparse() {
         if constexpr (P::PRIORITISED) {
-            push(far_list(0), far_count(0));
+            push(to_far(0));
         } else if constexpr (P::ABSORBS) {
-            push(c.a.aside, counter(ASIDE));
+            push(to_aside());
         } else if constexpr (P::PUSHES_AT_ONCE) {
-            push(c.a.aside, counter(ASIDE));
+            push(to_aside());
             if (s.receivers) release();
         } else {
             if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
-            push(c.a.aside, counter(ASIDE));
+            push(to_aside());
             if constexpr (P::PUSHES)
                 apply_list(c.a.aside);
             else
@@ -558,12 +692,11 @@ template <class P> struct Loop {
     }
 
     // Walk the out-edges of the active vertices.
-    __device__ __forceinline__ void push(vertex_t* list, u64* list_counter) {
+    template <class Aside> __device__ __forceinline__ void push(Aside aside) {
         constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
         const Context& context = c;
         const auto load = [&](vertex_t u) { return P::load_source(context, u); };
         auto next = to_queue(1 - parity());
-        auto aside = to_list(list, list_counter);
         bool thin = false;
         double low = infinity();
         if constexpr (P::THIN) thin = now.form == SEGMENTS;
@@ -574,8 +707,8 @@ template <class P> struct Loop {
                     const u32 count = s.thin.before[blockIdx.x + 1] - s.thin.before[blockIdx.x];
                     for (u32 i = threadIdx.x; i < count; i += blockDim.x) forget(own[i].vertex);
                 });
-                ThinAppender listed{segments(1 - parity()), s.thin, c.a.sp, next};
-                Push<P, ThinAppender> visit{c, listed, aside};
+                ThinAppender<decltype(next)> listed{segments(1 - parity()), s.thin, c.a.sp, c.a.si, next};
+                Push<P, ThinAppender<decltype(next)>, Aside> visit{c, listed, aside};
                 advance_thin<typename P::Source>(
                     (const Slot*)c.a.segments + parity() * (u64)gridDim.x * SEGMENT, s.thin, c.a.lanes, load, visit);
                 low = visit.low;
@@ -585,20 +718,26 @@ template <class P> struct Loop {
             forget_claims([&](auto forget) {
                 for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget(entries[i].vertex);
             });
-            Push<P, Appender<QueueSink>> visit{c, next, aside};
+            Push<P, decltype(next), Aside> visit{c, next, aside};
             advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
                 entries, now.size, now.edges, c.a.sp, load, visit);
             low = visit.low;
         }
-        if constexpr (lists_next) next.flush_block(s.buffers.sums);
-        aside.flush_block(s.buffers.sums);
+        if (__syncthreads_or(next.held || aside.held)) {
+            if constexpr (lists_next) next.flush_block(s.buffers.sums);
+            aside.flush_block(s.buffers.sums);
+        }
         if constexpr (P::PRIORITISED) note_low(far_low(0), low);
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
+        const auto then = [&] {
+            s.receivers = read[ASIDE];
+            if constexpr (ENDS_AT_ONCE && lists_next)
+                if (P::ABSORBS || s.receivers == 0) account();
+        };
         if (thin)
-            collect_segments(1 - parity());
+            collect_segments(1 - parity(), then);
         else
-            wait_and_read();
-        alone([&] { s.receivers = read[ASIDE]; });
+            wait_and_read(then);
     }
 
     // Claims of the last iteration: all who made them are active now, or were let go.
@@ -616,7 +755,7 @@ template <class P> struct Loop {
     }
 
     // Publish how many vertices this block has listed, wait for all, and put the counts of all together.
-    __device__ __forceinline__ void collect_segments(u32 side) {
+    template <class Then> __device__ __forceinline__ void collect_segments(u32 side, Then then) {
         if constexpr (P::THIN) {
             u64* counts = c.a.segment_counts + side * gridDim.x;
             __syncthreads();
@@ -645,27 +784,29 @@ template <class P> struct Loop {
                     if (block <= gridDim.x) s.thin.before[block] = (u32)before;
                     before += packed[j];
                 }
-                if (lane() == WARP - 1) {
-                    if (gridDim.x == MOST_BLOCKS) s.thin.before[MOST_BLOCKS] = (u32)up_to;
-                    now.size = (u32)up_to;
-                    now.edges = up_to >> 32;
+                const u64 all = __shfl_sync(ALL, up_to, WARP - 1);
+                if (lane() == 0) {
+                    if (gridDim.x == MOST_BLOCKS) s.thin.before[MOST_BLOCKS] = (u32)all;
+                    now.size = (u32)all;
+                    now.edges = all >> 32;
+                    s.ended = false;
+                    s.overflowed = count_of(read[NEXT]) > 0;
+                    if (!s.overflowed) then();
                 }
             }
             __syncthreads();
-            if (count_of(read[NEXT])) overflow();
+            if (s.overflowed) overflow(side, then);
         }
     }
 
     // Some found no place in their block's segment: all go to the queue.
-    __device__ __forceinline__ void overflow() {
+    template <class Then> __device__ __forceinline__ void overflow(u32 side, Then then) {
         if constexpr (P::THIN) {
-            const u64 size = now.size + count_of(read[NEXT]), edges = now.edges + edges_of(read[NEXT]);
-            list_segments(1 - parity(), NEXT);
-            wait_and_read();
-            alone([&] {
+            list_segments(side, NEXT);
+            wait_and_read([&] {
                 now.form = LIST;
-                now.size = size;
-                now.edges = edges;
+                s.overflowed = false;
+                then();
             });
         }
     }
@@ -702,14 +843,13 @@ template <class P> struct Loop {
                 atomicAdd(&s.thin.listed, 1u);
                 atomicAdd(&s.thin.edges, (u32)(c.a.sp[v + 1] - c.a.sp[v]));
             }
-            collect_segments(parity());
-            alone([&] { now.form = SEGMENTS; });
+            collect_segments(parity(), [&] { now.form = SEGMENTS; });
         }
     }
 
     // Forget that some vertices were taken.
     __device__ __forceinline__ void release() {
-        u32* taken = P::CLOSES ? c.a.closed : c.u.claimed;
+        u32* taken = P::CLOSES ? c.a.closed : c.claimed();
         for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
             atomicAnd(taken + c.a.aside[i] / WARP, ~bit_of(c.a.aside[i]));
         barrier.wait();
@@ -746,7 +886,7 @@ template <class P> struct Loop {
             const vertex_t* from = far_list(0);
             const u64 count = now.far;
             auto next = to_queue(1 - parity());
-            auto kept = to_list(far_list(1), far_count(1));
+            auto kept = to_far(1);
             double low = infinity();
             for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
                 const bool is = base + lane() < count;
@@ -776,7 +916,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void scatter() {
         if constexpr (P::HAS_SCATTER) {
             const u32 side = 1 - parity();
-            if (now.form == BITS) list_bits(c.u.next_active, side);
+            if (now.form == BITS) list_bits(c.next_active(), side);
             if constexpr (!P::EVERYONE) alone([&] { now.form = LIST; });
             Scatter<P> visit{c};
             const Context& context = c;
@@ -787,9 +927,8 @@ template <class P> struct Loop {
         }
     }
 
-    __device__ __forceinline__ void post_apply() {
+    __device__ __forceinline__ void post_apply(const vertex_t* list) {
         if constexpr (P::HAS_POST_APPLY) {
-            const vertex_t* list = c.a.aside + (P::SCHEDULED ? c.a.starts[c.u.self_iteration] : 0);
             for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
             barrier.wait();
         }

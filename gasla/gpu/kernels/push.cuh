@@ -6,14 +6,14 @@
 namespace gasla {
 
 // What active vertices send along their out-edges. `aside` takes receivers, those put off, or those to be let go.
-template <class P, class Next> struct Push {
+template <class P, class Next, class Aside> struct Push {
     typedef typename P::Context Context;
     typedef typename P::Source Source;
     typedef typename P::Target Target;
     typedef typename P::Gathered Gathered;
     Context& c;
     Next& next;  // where the newly active are listed
-    Appender<ListSink>& aside;
+    Aside& aside;
     double low = __longlong_as_double(0x7ff0000000000000ll);  // the least priority put off
 
     template <int N>
@@ -62,7 +62,7 @@ template <class P, class Next> struct Push {
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) low = least(low, priority);
                 }
-                better[j] = !put_off[j] && claim(c.u.claimed, v[j]);
+                better[j] = !put_off[j] && claim(c.claimed(), v[j]);
                 if constexpr (P::PRIORITISED) put_off[j] = put_off[j] && claim(c.a.far_bits, v[j]);
             }
             next.add(better, v);
@@ -74,7 +74,7 @@ template <class P, class Next> struct Push {
     template <int N>
     __device__ __forceinline__ void first_comes(const offset_t (&at)[N], const Source (&source)[N],
                                                 const bool (&valid)[N], const vertex_t (&v)[N]) {
-        u32* taken = P::CLOSES ? c.a.closed : c.u.claimed;
+        u32* taken = P::CLOSES ? c.a.closed : c.claimed();
         bool won[N];
         u32 word[N];
 #pragma unroll
@@ -117,14 +117,14 @@ template <class P, class Next> struct Push {
                 if (P::edge_mask(c, source[j], target, edge)) {
                     if constexpr (P::PUSHES) {
                         if constexpr (P::ANY) {
-                            first[j] = claim(c.u.claimed, v[j]);
+                            first[j] = claim(c.claimed(), v[j]);
                             if (first[j]) c.a.acc[v[j]] = P::gather(c, source[j], target, edge);
                         } else {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
-                            first[j] = claim(c.u.claimed, v[j]);
+                            first[j] = claim(c.claimed(), v[j]);
                         }
                     } else {  // only wake
-                        first[j] = claim(c.u.claimed, v[j]);
+                        first[j] = claim(c.claimed(), v[j]);
                     }
                 }
             }

@@ -182,10 +182,11 @@ __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
     return place;
 }
 
-// Each lane holds a row of `length` entries from `begin` on; the terms of all of them are combined into `total`. Entry by
+// Each lane holds a row (any, if `listed`, else one after the other) of `length` entries from `begin` on; the terms of all
+// of them are combined into `total`. Entry by
 // entry side by side, 32 make a chunk; a bit of `heads` says that a row starts there. The first chunk starts before the
 // first entry, such that a chunk of neighbouring rows is a line of the cache and not parts of two.
-template <class row_t, class position_t, class Body, class value_t>
+template <bool listed, class row_t, class position_t, class Body, class value_t>
 __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
     constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
     const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // of the nth row that isn't empty
@@ -204,7 +205,8 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
             const u32 nth = most(started + __popc(heads[k] & lanes_to_here), 1u) - 1;
             started += __popc(heads[k]);
             const u32 owner = __shfl_sync(ALL, holder, nth), rank = least(most(start + lane(), gap), all - 1);
-            terms[k] = body.term((row_t)(row - lane() + owner), (position_t)(rank + shuffle(shift, nth)));
+            const row_t its = listed ? shuffle(row, owner) : (row_t)(row - lane() + owner);
+            terms[k] = body.term(its, (position_t)(rank + shuffle(shift, nth)));
         }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
@@ -241,11 +243,11 @@ __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& 
     typename Body::value_t total = body.identity();
     if constexpr (Body::has_terminal) {
         const u32 some = least(left, FIRST_LOOK);
-        add_packed(body, row, begin, some, total);
+        add_packed<false>(body, row, begin, some, total);
         begin += some;
         left = body.is_terminal(total) ? 0 : left - some;
     }
-    add_packed(body, row, begin, left, total);
+    add_packed<false>(body, row, begin, left, total);
     if (wanted) body.finish(row, total);
 }
 

@@ -68,11 +68,17 @@ struct Barrier {
 
     __device__ __forceinline__ explicit Barrier(u32* counter) : counter(counter) {}
 
-    __device__ __forceinline__ void arrive_and_wait() {  // one thread of each block
+    __device__ __forceinline__ void arrive() {  // one thread of each block
         target += gridDim.x;
         add_release(counter, 1);
+    }
+    __device__ __forceinline__ void wait_for_all() {  // the same
         while ((int)(load_acquire(counter) - target) < 0) {
         }
+    }
+    __device__ __forceinline__ void arrive_and_wait() {
+        arrive();
+        wait_for_all();
     }
     __device__ __forceinline__ void wait() {
         __syncthreads();

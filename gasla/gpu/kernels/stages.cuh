@@ -15,7 +15,6 @@ template <class P> struct Stages {
         if (threadIdx.x == 0) {
             uniform = typename P::Uniform{};
             uniform.self_iteration = a.iteration;
-            uniform.active = a.active;
         }
         __syncthreads();
     }
@@ -33,7 +32,10 @@ template <class P> struct Stages {
     __device__ __forceinline__ void gather() {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
-            const Row<P> row = gather_rows<P, true>(c, is, v, touched);
+            const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
+            Heads<ahead_of<P>> heads;
+            heads.load(c.a.gi, first, last, 1);
+            const Row<P> row = gather_rows<P, true>(c, is, v, first, last, heads, touched);
             if (is) P::keep(c, v, row.gathered);
         });
     }

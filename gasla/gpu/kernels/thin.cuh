@@ -13,7 +13,7 @@ namespace gasla {
 constexpr u32 SEGMENT = 2048;  // vertices a block may list; what does not fit goes to the queue, and the frontier is wide
 constexpr u32 MOST_BLOCKS = 256;
 
-struct Slot {
+struct alignas(sizeof(offset_t) == 4 && sizeof(vertex_t) == 4 ? 16 : 8) Slot {
     offset_t begin, end;
     vertex_t vertex;
 };
@@ -25,11 +25,12 @@ struct ThinShared {
 };
 
 // A warp's way to append to the segment of its block.
-struct ThinAppender {
+template <class Overflow> struct ThinAppender {
     Slot* segment;
     ThinShared& s;
     const offset_t* offsets;
-    Appender<QueueSink>& overflow;
+    const vertex_t* indices;
+    Overflow& overflow;
     offset_t begin = 0, end = 0;
 
     // Where the edges of a vertex lie is read while it is not yet known whether it will be listed.
@@ -47,6 +48,7 @@ struct ThinAppender {
         const bool fits = place < SEGMENT;
         if (wanted[0] && fits) {
             segment[place] = Slot{begin, end, v[0]};
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(indices + begin));
             atomicAdd(&s.edges, (u32)(end - begin));
         }
         overflow.add(wanted[0] && !fits, v[0]);

@@ -1,0 +1,123 @@
+"""Vertices numbered anew by falling degree, so that hubs, which most edges come from, share lines of the cache.
+
+Made once for a graph and the lists that a program gathers over, and seen by nobody: fields are put in this order on
+their way in, and back on their way out; ids and degrees are looked up under the user's numbers.
+"""
+
+import threading
+import weakref
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import module_of
+from gasla.binding import Lists
+from gasla.gpu import lists
+from gasla.gpu.rows import Facts
+from gasla.graph import Graph
+
+LEAST_EDGES = 1 << 22  # with fewer, what is gathered lies near anyway
+SKEW = 16  # the longest list over the mean
+HUBS = 128 << 10  # bytes of shared memory for hubs; what is left is cache
+OTHER_SHARED = 48 << 10  # bytes that a block needs for other things
+ROOM = 40  # bytes of memory that must be free, an edge
+
+_known: "weakref.WeakKeyDictionary[Graph, dict[str, Numbering]]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class Numbering:
+    """The order of vertices by falling length of their lists.
+
+    Attributes
+    ----------
+    originals : array
+        The user's number of each vertex.
+    places : array
+        The number here of each of the user's vertices.
+    """
+
+    def __init__(self, base: Lists) -> None:
+        xp: Any = module_of(base.graph.device)
+        indptr, indices = base.indptr(), base.indices()
+        order = xp.argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
+        self.originals = order.astype(base.graph.id_dtype)
+        self.places = xp.empty_like(self.originals)
+        self.places[order] = xp.arange(len(order), dtype=self.originals.dtype)
+        self.indptr, self.indices = lists.renumbered(indptr, indices, self.places)
+        self._base = weakref.ref(base.graph), base.side
+
+    @cached_property
+    def positions(self) -> Any:
+        """Where each entry of these lists is in the graph's own."""
+        graph, side = self._base[0](), self._base[1]
+        assert graph is not None
+        base = Lists(graph, side, ordered=False)
+        return lists.renumbered_positions(base.indptr(), base.indices(), self.places)
+
+    def there(self, array: Any, axis: int) -> Any:
+        """A field in this order."""
+        return array.take(self.originals, axis)
+
+    def back(self, array: Any) -> Any:
+        """A field in the user's order."""
+        return array[self.places]
+
+
+class RenumberedLists(Lists):
+    """The lists under a numbering."""
+
+    has_ids = True
+
+    def __init__(self, graph: Graph, side: str, numbering: Numbering) -> None:
+        super().__init__(graph, side, ordered=False)
+        self._base, self._numbering = Lists(graph, side, ordered=False), numbering
+
+    def indptr(self) -> Any:
+        return self._numbering.indptr
+
+    def indices(self) -> Any:
+        return self._numbering.indices
+
+    def ids(self) -> Any:
+        return self._base.ids()[self._numbering.positions]
+
+    def values(self, kind: np.dtype) -> Any:
+        return self._base.values(kind)[self._numbering.positions]
+
+
+def numbering(graph: Graph, side: str) -> Numbering:
+    """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
+    with _lock:
+        known = _known.setdefault(graph, {})
+        if side not in known:
+            known[side] = Numbering(Lists(graph, side, ordered=False))
+        return known[side]
+
+
+def pays(graph: Graph, side: str, facts: Facts) -> bool:
+    """Whether a reduction over all lists gains by it, and there is room."""
+    import cupy
+
+    if side in _known.get(graph, {}):
+        return True
+    mean = facts.entries / max(1, facts.rows)
+    if facts.entries < LEAST_EDGES or facts.longest < SKEW * mean:
+        return False
+    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+    return bool(free >= ROOM * facts.entries)
+
+
+def hub_room(plan: Any) -> int:
+    """Bytes of shared memory for what is gathered of hubs."""
+    import cupy
+
+    if not plan.hub_fields:
+        return 0
+    return min(HUBS, int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - OTHER_SHARED)
+
+
+def hubs(plan: Any, n: int) -> int:
+    """How many of the first vertices have a place there."""
+    return min(n, hub_room(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0
