@@ -240,22 +240,22 @@ class Module(GpuPlan):
 
     def _hubs(self) -> list[str]:
         """Sources of which the first, the hubs, are read from shared memory, and how they get there."""
-        parts, stage, before = [], [], 0
+        parts, before = [], 0
+        stage: list[str] = []
         load = ["Source r;"]
         for f in self._fields("src", "gather", "edge_mask"):
             value = self._load(f, "v")
-            hub = f"v < (vertex_t)c.a.hubs ? hubs_{f}(c)[v] : {value}"
+            hub = f"gasla::from_either(v < (vertex_t)c.a.hubs, hubs_{f}(c) + v, &{value})"
             load.append(f"r.f_{f} = {hub if f in self.hub_fields else value};")
         for f in self.hub_fields:
             kind = cuda.ctype(self._kind(f))
             lines = ["extern __shared__ double hubs[];", f"return ({kind}*)((char*)hubs + {before} * c.a.hubs);"]
             parts.append(_function(f"{kind}* hubs_{f}(const Context& c)", lines))
-            stage.append(f"hubs_{f}(c)[v] = {self._load(f, 'v')};")
+            values = f"[&](vertex_t v) {{ return {self._load(f, 'v')}; }}"
+            stage.append(f"gasla::stage(hubs_{f}(c), c.a.hubs, {values});")
             before += self._kind(f).itemsize
         parts.append(_function("Source load_hub_or_source(const Context& c, vertex_t v)", [*load, "return r;"]))
-        lines = ["#pragma unroll 8", "for (vertex_t v = threadIdx.x; v < (vertex_t)c.a.hubs; v += blockDim.x) {"]
-        lines += [*(INDENT + line for line in stage), "}"]
-        return [*parts, _function("void stage_hubs(const Context& c)", lines)]
+        return [*parts, _function("void stage_hubs(const Context& c)", stage)]
 
     def _record_loads(self) -> list[str]:
         parts = [

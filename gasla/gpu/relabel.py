@@ -115,7 +115,7 @@ def hub_room(plan: Any) -> int:
 
     if not plan.hub_fields:
         return 0
-    return min(HUBS, int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - OTHER_SHARED)
+    return max(0, min(HUBS, int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - OTHER_SHARED))
 
 
 def hubs(plan: Any, n: int) -> int:

@@ -50,6 +50,19 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
+// Fill an array in shared memory, with several values under way at once.
+template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
+    constexpr u32 AT_ONCE = 8;
+    for (u32 base = threadIdx.x; base < count; base += AT_ONCE * blockDim.x) {
+        T x[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) x[k] = value(least(base + k * blockDim.x, count - 1));
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (base + k * blockDim.x < count) to[base + k * blockDim.x] = x[k];
+    }
+}
+
 // What the threads of a block share.
 template <class P> struct Shared {
     Buffers buffers;

@@ -49,6 +49,25 @@ template <class T> __device__ __forceinline__ T fresh(const T* address) {
     }
 }
 
+// A value from shared memory if it is near, else from global memory: without a branch, so that many are under way at once.
+template <class T> __device__ __forceinline__ T from_either(bool near, const T* shared, const T* global) {
+    if constexpr (sizeof(T) == 4) {
+        u32 bits;
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.b32 %0, [%2]; @!p ld.global.b32 %0, [%3]; }"
+            : "=r"(bits) : "r"((u32)near), "r"((u32)__cvta_generic_to_shared(shared)), "l"(global));
+        return *reinterpret_cast<T*>(&bits);
+    } else if constexpr (sizeof(T) == 8) {
+        u64 bits;
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.b64 %0, [%2]; @!p ld.global.b64 %0, [%3]; }"
+            : "=l"(bits) : "r"((u32)near), "r"((u32)__cvta_generic_to_shared(shared)), "l"(global));
+        return *reinterpret_cast<T*>(&bits);
+    } else {
+        return near ? *shared : *global;
+    }
+}
+
 // --- the barrier of a cooperative grid -------------------------------------------------------------------------------
 
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
