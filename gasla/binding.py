@@ -50,7 +50,16 @@ class Binding:
         return Lists(self.graph, names[0], ordered), Lists(self.graph, names[1], False)
 
     def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        """A field's array as the run starts: a new one, or the caller's own where it is only read."""
+        """A field's array as the run starts; where it has two copies, a pair."""
+        array = self._start_array(name, fields)
+        if name not in self.plan.doubled:
+            return array
+        pair = self.xp.empty((2, *array.shape), array.dtype)
+        pair[:] = array
+        return pair
+
+    def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        """What a field starts with: a new array, or the caller's own where it is only read."""
         kind, n = self.traced.vertex_types[name], self.graph.n
         where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
         if given is None or isinstance(given, Mapping):
@@ -61,11 +70,7 @@ class Binding:
             return given  # only read
         else:
             array = self._filled(where, given, kind, n, "vertices")
-        if name not in self.plan.doubled:
-            return array
-        pair = self.xp.empty((2, *array.shape), array.dtype)
-        pair[:] = array
-        return pair
+        return array
 
     def _vertex(self, where: str, v: int) -> int:
         if not 0 <= v < self.graph.n:

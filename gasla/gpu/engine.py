@@ -164,9 +164,9 @@ class Bound(Binding):
         self._set("starts", xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype)))
         return depth
 
-    def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        array = super()._vertex_array(name, fields)
-        return array if self.numbering is None else self.numbering.there(array, int(name in self.plan.doubled))
+    def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        array = super()._start_array(name, fields)
+        return array if self.numbering is None else self.numbering.there(array)
 
     def _sides(self) -> tuple[Lists, Lists]:
         gather, send = super()._sides()
@@ -257,14 +257,13 @@ class Bound(Binding):
         assert self._log is not None
         return np.asarray(self._log[:rows].get())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
         now = {n: self._arrays[f"v_{n}"] for n in self.traced.vertex_types}
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
-        if self.numbering is not None:
-            now = {name: self.numbering.back(array) for name, array in now.items()}
-        return {**now, **{n: self._arrays[f"e_{n}"] for n in self.plan.edge_states}}
+        edges = {n: self._arrays[f"e_{n}"] for n in self.plan.edge_states}
+        return {**now, **edges} if self.numbering is None else relabel.InOwnOrder(self.numbering, now, edges)
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
