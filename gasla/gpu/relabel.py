@@ -21,7 +21,7 @@ from gasla.graph import Graph
 LEAST_EDGES = 1 << 22  # with fewer, what is gathered lies near anyway
 SKEW = 16  # the longest list over the mean
 HUBS = 128 << 10  # bytes of shared memory for hubs; what is left is cache
-OTHER_SHARED = 48 << 10  # bytes that a block needs for other things
+OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
 ROOM = 40  # bytes of memory that must be free, an edge
 
 _known: "weakref.WeakKeyDictionary[Graph, dict[str, Numbering]]" = weakref.WeakKeyDictionary()

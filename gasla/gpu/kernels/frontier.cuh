@@ -19,7 +19,10 @@ constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp puts a
 constexpr u32 EACH = CAPACITY / WARP;
 constexpr u32 MOST_WARPS = THREADS / WARP;
 
-struct Buffers {  // in shared memory
+struct NoBuffers {  // in shared memory, of programs that list nothing
+    u64 sums[MOST_WARPS];
+};
+struct Buffers {  // of others
     vertex_t next[MOST_WARPS * CAPACITY];
     vertex_t aside[MOST_WARPS * CAPACITY];
     u64 sums[MOST_WARPS];

@@ -65,7 +65,7 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
 
 // What the threads of a block share.
 template <class P> struct Shared {
-    Buffers buffers;
+    typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
     u64 read[READS];  // what one thread read for the block after the last barrier
     Control now;
     typename P::Uniform uniform;
