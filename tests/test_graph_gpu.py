@@ -106,6 +106,13 @@ def test_importing_gasla_leaves_cupy_alone():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_algorithms_do_not_wait_for_numba():
+    """Whoever computes on the GPU alone never imports what compiles for the CPU."""
+    names = "bfs, gasla.sssp, gasla.pagerank, gasla.connected_components, gasla.triangle_count, gasla.mxv, gasla.run"
+    code = f"import sys, gasla; gasla.{names}, gasla.betweenness_centrality; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_device_of_arrays_on_the_cpu():
     g = Graph(datasets.grid(4))
     assert array_module(np.zeros(2)) is array_module([1]) is array_module(sp.eye_array(2)) is np

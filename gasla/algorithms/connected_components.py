@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph import as_graph
-from gasla.link import compress, hook, likely_largest, link, number
 
 
 class ComponentsResult(NamedTuple):
@@ -52,6 +51,8 @@ def connected_components(graph: Any) -> ComponentsResult:
         from gasla.gpu.link import connected_components as in_one_launch
 
         return ComponentsResult(*in_one_launch(graph))
+    from gasla.cpu.link import compress, hook, likely_largest, link, number  # Numba takes its time to import
+
     parents = hook(graph)
     if graph.n:
         link(graph, parents, first=1, last=2)

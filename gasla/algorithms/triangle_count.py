@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.cpu.intersect import intersect_oriented, intersect_sorted, orient
 from gasla.graph import Graph, as_graph
 
 SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
@@ -58,6 +57,8 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
 
         total, counts = triangles(graph, per_vertex)
         return total if counts is None else TrianglesResult(total, counts)
+    from gasla.cpu.intersect import intersect_oriented, intersect_sorted, orient  # Numba takes its time to import
+
     graph = _simple(graph)
     if graph.out_degrees.max(initial=0) <= SHORT:
         total, counts = intersect_sorted(graph, per_vertex)
