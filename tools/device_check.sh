@@ -3,7 +3,7 @@
 #
 #     bash tools/device_check.sh [--only tests,slow,memcheck,racecheck,synccheck,benchmark] [options of benchmarks.gpu]
 #
-# Without --only all but the slow tests runs, in under nine minutes on an H100. Needs python3 with NumPy, CuPy, pytest
+# Without --only all but the slow tests runs, in nine minutes at most. Needs python3 with NumPy, CuPy, pytest, pytest-xdist
 # and hypothesis (PYTHON=... picks another). Prints a short table last; fails if a row fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -29,25 +29,27 @@ not_found() { rows+=("$(printf '%-24s %-12s' "$1" "not found")") failed=1; }
 
 # Only the files that have such tests are collected: the others may need packages that the machine lacks.
 marked() { grep -lE "pytest\.mark\.$1\b" tests/test_*.py; }
-pytest() { echo "$python" -m pytest -q -p no:cacheprovider -o faulthandler_timeout=100; }
+# Most of their time goes into compiling, on the CPU: with pytest-xdist they share it out (which pytest-benchmark minds).
+pytest() { echo "$python" -m pytest -q -p no:cacheprovider -p no:benchmark -o faulthandler_timeout=100; }
+workers=$("$python" -c 'import xdist' 2>/dev/null && nproc | awk '{print "-n", ($1 < 12 ? $1 : 12)}')
 
 "$python" -c 'import cupy
 assert cupy.cuda.is_available(), "no GPU"
 print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 
-if wanted tests; then check "tests" 240 $(pytest) -m "gpu and not slow" $(marked gpu); fi
+if wanted tests; then check "tests" 180 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
 if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
 for tool in memcheck racecheck synccheck; do
     wanted $tool || continue
     if command -v compute-sanitizer >/dev/null; then
-        check "sanitizer $tool" 150 compute-sanitizer --tool $tool --error-exitcode 99 \
+        check "sanitizer $tool" 80 compute-sanitizer --tool $tool --error-exitcode 99 \
             $(pytest) -m "gpu and sanitize" $(marked sanitize)
     else
         not_found "compute-sanitizer $tool"
     fi
 done
 if wanted benchmark; then
-    check "benchmark" 240 bash -o pipefail -c '"$@" | tee "$0"' "$table" "$python" -m benchmarks.gpu "$@"
+    check "benchmark" 120 bash -o pipefail -c '"$@" | tee "$0"' "$table" "$python" -m benchmarks.gpu "$@"
 fi
 
 echo
