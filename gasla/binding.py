@@ -65,7 +65,7 @@ class Binding:
         if given is None or isinstance(given, Mapping):
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
-                array[self._vertex(where, v)] = value
+                array[self._vertex(where, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
         elif name not in self.traced.writes("apply", "post_apply") and self._is_ready(given, kind, n):
             return given  # only read
         else:

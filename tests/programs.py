@@ -228,3 +228,29 @@ class Counter(gasla.VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"woken": vertex.woken + 1}
+
+
+class Alarm(gasla.VertexProgram):
+    """A reduction with a terminal value, over all in-edges: who is woken late in a list must not be missed."""
+
+    heard = gasla.vertex(np.int32)
+    reduce = semirings.lor
+
+    def gather(self, src, dst, edge):
+        return src.id % 2 == 0
+
+    def apply(self, vertex, gathered):
+        return {"heard": vertex.heard + semirings.where(gathered, 2, 1)}
+
+
+class Ring(gasla.VertexProgram):
+    """The same with `any`."""
+
+    heard = gasla.vertex(np.int32)
+    reduce = semirings.any
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"heard": vertex.heard + semirings.where(gathered, 2, 1)}

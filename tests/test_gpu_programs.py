@@ -70,8 +70,10 @@ def same(result: Any, reference: Reference) -> None:
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 def test_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
     rng = np.random.default_rng(len(program.__name__))
-    n, m = 700, 3000
-    graph = Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
+    n, m = 700, 3000  # of many out- and many in-edges
+    graph = Graph.from_edges(
+        rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m) ** 4 // n**3, rng.integers(0, 9, m), n=n
+    )
     source = int(np.flatnonzero(graph.out_degrees)[0])
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)

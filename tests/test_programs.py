@@ -28,6 +28,8 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Settling, lambda s: {}, False, 9),
     (programs.Waking, lambda s: {}, True, 6),
     (programs.Counter, lambda s: {}, True, 4),
+    (programs.Alarm, lambda s: {}, True, 4),
+    (programs.Ring, lambda s: {}, True, 4),
 ]
 NAMES = [program.__name__ for program, *_ in CASES]
 
@@ -78,8 +80,10 @@ def test_equals_the_independent_engine(
 @pytest.mark.usefixtures("two_threads")
 def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
     rng = np.random.default_rng(len(program.__name__))
-    n, m = 700, 3000
-    graph = Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
+    n, m = 700, 3000  # of many out- and many in-edges
+    graph = Graph.from_edges(
+        rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m) ** 4 // n**3, rng.integers(0, 9, m), n=n
+    )
     source = int(np.flatnonzero(graph.out_degrees)[0])
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)

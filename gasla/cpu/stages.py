@@ -35,7 +35,8 @@ class Stages(Pieces):
         elif not woken and not self.everyone:
             inner.append("found = True")
         leaving = self.leave_early()
-        inner += leaving
+        # A result that nothing can change any more ends the search only for one who is sure to receive it.
+        inner += ["if found:", *(INDENT + x for x in leaving)] if leaving and needs_wake else leaving
         body = ["u = np.uint64(gi[e])"] + (["touched += 1"] if leaving else [])
         core = [*loads, *self.edge_condition(inner)]
         if test_active:

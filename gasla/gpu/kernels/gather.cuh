@@ -131,7 +131,7 @@ __device__ __forceinline__ Row<P> gather_rows(
                     }
                     part.gathered = shuffle(part.gathered, 0);
                 }
-                if (lane() == owner && finders)
+                if (lane() == owner && (finders || !P::ANY))
                     row.gathered = P::ANY ? part.gathered : P::combine(row.gathered, part.gathered);
             }
             if (lane() == owner) row.found |= finders != 0;
