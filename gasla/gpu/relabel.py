@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import module_of
+from gasla.arrays import finish, module_of
 from gasla.binding import Lists
 from gasla.gpu import lists
 from gasla.gpu.rows import Facts
@@ -55,7 +55,9 @@ class Numbering:
         graph, side = self._base[0](), self._base[1]
         assert graph is not None
         base = Lists(graph, side, ordered=False)
-        return lists.renumbered_positions(base.indptr(), base.indices(), self.places)
+        positions = lists.renumbered_positions(base.indptr(), base.indices(), self.places)
+        finish(graph.device)
+        return positions
 
     def there(self, array: Any) -> Any:
         """A field in this order."""
@@ -111,7 +113,9 @@ def numbering(graph: Graph, side: str) -> Numbering:
     with _lock:
         known = _known.setdefault(graph, {})
         if side not in known:
-            known[side] = Numbering(Lists(graph, side, ordered=False))
+            made = Numbering(Lists(graph, side, ordered=False))
+            finish(graph.device)  # another thread may find it, on another stream
+            known[side] = made
         return known[side]
 
 
