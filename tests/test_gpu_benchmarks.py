@@ -88,7 +88,7 @@ def test_the_table() -> None:
 
 def test_floors() -> None:
     """What counts most is named, and barriers come on top."""
-    scattered, local = floors.Work(1 << 22, 1 << 27, False), floors.Work(1 << 24, 1 << 26, True)
+    scattered, local = floors.Work(1 << 22, 1 << 27, True), floors.Work(1 << 24, 1 << 26, False)
     assert floors.pagerank(scattered).cause == "random reads"
     assert floors.pagerank(scattered).milliseconds == pytest.approx(1e3 * (2**27 / 125e9 + 1.1e-6))
     assert floors.pagerank(local).cause == "bytes"

@@ -68,8 +68,9 @@ class Case(NamedTuple):
         import cupy
 
         graph, device = self.graph.graph, cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())["name"]
-        near = rows.plan(graph.out.indptr, graph.out.indices).facts.near
-        return floors.Work(graph.n, graph.m, near >= 0.5, device.decode())
+        facts = rows.plan(graph.out.indptr, graph.out.indices).facts
+        is_scattered = facts.near < 0.5 and facts.longest < 16 * graph.m / max(1, graph.n)
+        return floors.Work(graph.n, graph.m, is_scattered, device.decode())
 
     def figure(
         self, name: str, runs: list[list[float]], wrong: str = "", note: str = "", floor: floors.Floor | None = None
