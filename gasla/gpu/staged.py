@@ -34,7 +34,7 @@ class Staged(Binding):
         self._arguments = self.plan.struct()
         self._arguments.self_n = graph.n
         for name, array in self.arrays.items():
-            setattr(self._arguments, name, array.data.ptr)
+            setattr(self._arguments, name, _address(array))
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
 
@@ -103,12 +103,12 @@ class Staged(Binding):
             return
         arguments = self._arguments
         arguments.count, arguments.iteration = count, iteration
-        kernel = _kernel(self.plan, stage, self.xp.cuda.runtime.getDevice())
+        kernel = _kernel(self.plan, stage)
         kernel.plain(min(kernel.blocks, -(-items // kernel.threads)), arguments)
 
     def _set(self, name: str, array: Any) -> Any:
         self.arrays[name] = array
-        setattr(self._arguments, name, array.data.ptr)
+        setattr(self._arguments, name, _address(array))
         return array
 
     def _bits(self, mask: Any) -> Any:
@@ -124,6 +124,16 @@ class Staged(Binding):
         return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
 
 
+def _address(array: Any) -> int:
+    return int(array.data.ptr)
+
+
+def _kernel(plan: generate.Module, stage: str) -> Kernel:
+    import cupy
+
+    return _kernel_on(plan, stage, cupy.cuda.runtime.getDevice())
+
+
 @functools.cache
-def _kernel(plan: generate.Module, stage: str, device: int) -> Kernel:
+def _kernel_on(plan: generate.Module, stage: str, device: int) -> Kernel:
     return Kernel(plan.source, f"stage_{stage}", generate.STAGE_THREADS, MOST_BLOCKS)

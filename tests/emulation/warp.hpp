@@ -1,4 +1,5 @@
-// One warp of a GPU on the CPU: 32 threads that meet at every shuffle. Enough of CUDA to run kernels/rows.cuh.
+// One warp of a GPU on the CPU: 32 threads that meet at every shuffle. Enough of CUDA to run
+// kernels/rows.cuh and kernels/stages.cuh.
 #pragma once
 
 #include <barrier>
@@ -39,6 +40,10 @@ inline unsigned __shfl_sync(unsigned, unsigned word, unsigned from, unsigned wid
     const unsigned first = threadIdx.x & ~(width - 1);
     return warp::exchange(word, [&] { return warp::slots[first + (from & (width - 1))]; });
 }
+inline unsigned long long __shfl_sync(unsigned, unsigned long long word, unsigned from) {
+    const unsigned low = __shfl_sync(0u, (unsigned)word, from), high = __shfl_sync(0u, (unsigned)(word >> 32), from);
+    return (unsigned long long)high << 32 | low;
+}
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned step) {
     const unsigned me = threadIdx.x;
     return warp::exchange(word, [&] { return warp::slots[me < step ? me : me - step]; });
@@ -50,8 +55,13 @@ inline unsigned __reduce_or_sync(unsigned, unsigned word) {
         return all;
     });
 }
+inline unsigned long long __shfl_up_sync(unsigned, unsigned long long word, unsigned step) {
+    const unsigned low = __shfl_up_sync(0u, (unsigned)word, step), high = __shfl_up_sync(0u, (unsigned)(word >> 32), step);
+    return (unsigned long long)high << 32 | low;
+}
 inline unsigned __ballot_sync(unsigned mask, bool yes) { return __reduce_or_sync(mask, yes ? 1u << threadIdx.x : 0); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 inline void __syncthreads() { warp::meeting.arrive_and_wait(); }
 template <class T> T atomicAdd(T* address, T value) { return __atomic_fetch_add(address, value, __ATOMIC_SEQ_CST); }
@@ -59,9 +69,10 @@ template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }
 
 // Named in the headers and not used here.
-inline unsigned long long __shfl_up_sync(unsigned, unsigned long long, unsigned) { abort(); }
 inline unsigned long long __shfl_xor_sync(unsigned, unsigned long long, unsigned) { abort(); }
 inline void __threadfence() { abort(); }
+inline void __syncwarp() { abort(); }
+inline int __syncthreads_or(int) { abort(); }
 inline unsigned atomicOr(unsigned*, unsigned) { abort(); }
 template <class T> T atomicCAS(T*, T, T) { abort(); }
 template <class T> T atomicMin(T*, T) { abort(); }
