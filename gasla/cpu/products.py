@@ -23,6 +23,7 @@ from semirings.printers import numba as printer
 SMALL = 1 << 15  # rows and entries below which the calling thread does all
 GRAIN = 4096  # entries that a thread takes at once
 
+OFTEN = 8  # entries a row from which a pass over x beforehand pays
 LONG = 8  # entries from which a row is reduced as two halves, so that one addition need not wait for the last
 AHEAD = 32  # how many entries ahead a long row asks for the elements of x
 INDENT = "    "
@@ -60,7 +61,7 @@ def multiply({arguments}):
 def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
     rows, stored = len(lists.indptr) - 1, len(lists.indices)
-    if reads_truth_alone(terms):
+    if stored > OFTEN * rows and reads_truth_alone(terms):
         x = x != 0  # once for each element and not for each entry, and a quarter of the bytes or less to look up
     crew = 1 if rows + stored < SMALL else threads.num_threads()
     chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew))) if crew > 1 else rows
