@@ -39,6 +39,14 @@ def test_what_the_readme_computes_is_right(ran: dict[str, Any]) -> None:
     np.testing.assert_allclose(ran["one_flight_later"], direct)
 
 
+@pytest.mark.gpu
+def test_what_runs_on_the_gpu(ran: dict[str, Any]) -> None:
+    names = dict(ran)
+    exec("\n".join(blocks("py")), names)
+    np.testing.assert_array_equal(names["levels"].get(), ran["levels"])
+    np.testing.assert_allclose(names["hours"].get(), ran["hours"])
+
+
 @pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines()])
 def test_every_command_parses(line: str) -> None:
     words = line.removeprefix("$ gasla ").split()
