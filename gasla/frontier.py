@@ -129,7 +129,7 @@ def _checked_ids(n: int, ids: Any) -> np.ndarray:
         return xp.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
-    for bad in (array.min(), array.max()):
+    for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):
         if not 0 <= int(bad) < n:
             raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
     if array.size > 1 and len(xp.unique(array)) != len(array):

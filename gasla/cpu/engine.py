@@ -1,5 +1,6 @@
 """Binds a program to a graph on the CPU: makes the arrays that its generated module works on, and calls it."""
 
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gasla.binding import Binding
-from gasla.cpu import generate, modules, runtime, threads
+from gasla.cpu import generate, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
@@ -57,7 +58,8 @@ class Bound(Binding):
     @property
     def module(self) -> ModuleType:
         """The generated module, compiled on first use."""
-        return modules.load(self.plan.source_text, self.traced.program.__name__)
+        loaded: ModuleType = self.plan.loaded
+        return loaded
 
     def close(self) -> None:
         self._space.give_back()
@@ -182,7 +184,8 @@ class Bound(Binding):
         if self.plan.keeps_active:
             ids = frontier.ids
             control[runtime.ACTIVE] = len(ids)
-            for t, part in enumerate(np.array_split(ids, self.threads)):
+            bounds = [len(ids) * t // self.threads for t in range(self.threads + 1)]
+            for t, part in enumerate(ids[a:b] for a, b in itertools.pairwise(bounds)):
                 self.arrays["queues"][0, t, : len(part)] = part
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
             if self.plan.sends and len(ids) < self.graph.n:

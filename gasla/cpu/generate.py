@@ -6,11 +6,12 @@ the program stops.
 """
 
 import functools
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gasla.cpu import loop
+from gasla.cpu import loop, modules
 from gasla.cpu.stages import Stages
 from gasla.program import Function, Traced
 from semirings import Symbol
@@ -41,8 +42,12 @@ class Module(Stages):
     def source_text(self) -> str:
         return self.source()
 
-    def source(self) -> str:
+    @functools.cached_property
+    def loaded(self) -> ModuleType:
+        """The module itself, compiled when its functions are first called."""
+        return modules.load(self.source_text, self.traced.program.__name__)
 
+    def source(self) -> str:
         parts = [HEADER.format(name=self.traced.program.__name__), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
         parts += self._reductions()
