@@ -329,9 +329,10 @@ class Space:
 
     def _share_rows(self, bound: Bound) -> None:
         """How all rows are shared out among threads."""
-        plan = row_plan(self.arrays["gp"], self.arrays["gi"])
-        self.arrays["partials"] = plan.partials(_gathered_bytes(bound.plan))
-        rows = plan.argument(self.arrays["partials"])
+        lists = self.arrays["gp"], self.arrays["gi"]
+        self._rows = row_plan(*lists) if bound.numbering is None else relabel.row_plan(*lists)
+        self.arrays["partials"] = self._rows.partials(_gathered_bytes(bound.plan))
+        rows = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = rows.reshape(1).view(np.uint64).tolist()
 
     def queued(self, side: int) -> Any:

@@ -14,13 +14,13 @@ import numpy as np
 
 from gasla.arrays import finish, module_of
 from gasla.binding import Lists
-from gasla.gpu import lists
-from gasla.gpu.rows import Facts
+from gasla.gpu import lists, rows
 from gasla.graph import Graph
 
 LEAST_EDGES = 1 << 22  # with fewer, what is gathered lies near anyway
 SKEW = 16  # the longest list over the mean
-HUBS = 128 << 10  # bytes of shared memory for hubs; what is left is cache
+WHOLE = 64  # entries of the longest list that stays whole: shorter than elsewhere, as warps find lists of like length
+HUBS = 60 << 10  # bytes of shared memory for hubs; the cache has what is left of it
 OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
 ROOM = 40  # bytes of memory that must be free, an edge
 
@@ -119,7 +119,7 @@ def numbering(graph: Graph, side: str) -> Numbering:
         return known[side]
 
 
-def pays(graph: Graph, side: str, facts: Facts) -> bool:
+def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     """Whether a reduction over all lists gains by it, and there is room."""
     import cupy
 
@@ -130,6 +130,11 @@ def pays(graph: Graph, side: str, facts: Facts) -> bool:
         return False
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
     return bool(free >= ROOM * facts.entries)
+
+
+def row_plan(indptr: Any, indices: Any) -> rows.Plan:
+    """How lists under a numbering are shared out among threads."""
+    return rows.make_plan(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
 
 
 def hub_room(plan: Any) -> int:
