@@ -1,5 +1,5 @@
-// One warp of a GPU on the CPU: 32 threads that meet at every shuffle. Enough of CUDA to run
-// kernels/rows.cuh and kernels/stages.cuh.
+// A block of a GPU on the CPU, one warp unless BLOCK says more threads: those of a warp meet at every shuffle. Enough of
+// CUDA to run kernels/rows.cuh, kernels/stages.cuh, and of kernels/loop.cuh the scheduled runs.
 #pragma once
 
 #include <barrier>
@@ -8,6 +8,10 @@
 #include <thread>
 #include <vector>
 
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+
 #define __device__
 #define __forceinline__ inline
 
@@ -15,43 +19,50 @@ struct Index {
     unsigned x;
 };
 static thread_local Index threadIdx;
-static const Index blockIdx{0}, blockDim{32}, gridDim{1};
+static const Index blockIdx{0}, blockDim{BLOCK}, gridDim{1};
 
 namespace warp {
-static std::barrier<> meeting(32);
-static unsigned slots[32];
+struct Warp {
+    std::barrier<> meeting{32};
+    unsigned slots[32];
+};
+static Warp warps[BLOCK / 32];
+static std::barrier<> all(BLOCK);
+
+inline unsigned me() { return threadIdx.x % 32; }
+inline Warp& mine() { return warps[threadIdx.x / 32]; }
 
 // Everybody puts a word down; then each reads what it wants of them.
 template <class Read> unsigned exchange(unsigned word, Read read) {
-    slots[threadIdx.x] = word;
-    meeting.arrive_and_wait();
-    const unsigned found = read();
-    meeting.arrive_and_wait();
+    mine().slots[me()] = word;
+    mine().meeting.arrive_and_wait();
+    const unsigned found = read(mine().slots);
+    mine().meeting.arrive_and_wait();
     return found;
 }
 inline void run(const std::function<void()>& kernel) {
     std::vector<std::thread> lanes;
-    for (unsigned i = 0; i < 32; ++i) lanes.emplace_back([&, i] { threadIdx.x = i, kernel(); });
+    for (unsigned i = 0; i < BLOCK; ++i) lanes.emplace_back([&, i] { threadIdx.x = i, kernel(); });
     for (std::thread& lane : lanes) lane.join();
 }
 }  // namespace warp
 
 inline unsigned __shfl_sync(unsigned, unsigned word, unsigned from, unsigned width = 32) {
-    const unsigned first = threadIdx.x & ~(width - 1);
-    return warp::exchange(word, [&] { return warp::slots[first + (from & (width - 1))]; });
+    const unsigned first = warp::me() & ~(width - 1);
+    return warp::exchange(word, [&](const unsigned* slots) { return slots[first + (from & (width - 1))]; });
 }
 inline unsigned long long __shfl_sync(unsigned, unsigned long long word, unsigned from) {
     const unsigned low = __shfl_sync(0u, (unsigned)word, from), high = __shfl_sync(0u, (unsigned)(word >> 32), from);
     return (unsigned long long)high << 32 | low;
 }
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned step) {
-    const unsigned me = threadIdx.x;
-    return warp::exchange(word, [&] { return warp::slots[me < step ? me : me - step]; });
+    const unsigned me = warp::me();
+    return warp::exchange(word, [&](const unsigned* slots) { return slots[me < step ? me : me - step]; });
 }
 inline unsigned __reduce_or_sync(unsigned, unsigned word) {
-    return warp::exchange(word, [] {
+    return warp::exchange(word, [](const unsigned* slots) {
         unsigned all = 0;
-        for (unsigned slot : warp::slots) all |= slot;
+        for (unsigned i = 0; i < 32; ++i) all |= slots[i];
         return all;
     });
 }
@@ -59,18 +70,22 @@ inline unsigned long long __shfl_up_sync(unsigned, unsigned long long word, unsi
     const unsigned low = __shfl_up_sync(0u, (unsigned)word, step), high = __shfl_up_sync(0u, (unsigned)(word >> 32), step);
     return (unsigned long long)high << 32 | low;
 }
-inline unsigned __ballot_sync(unsigned mask, bool yes) { return __reduce_or_sync(mask, yes ? 1u << threadIdx.x : 0); }
+inline unsigned __ballot_sync(unsigned mask, bool yes) { return __reduce_or_sync(mask, yes ? 1u << warp::me() : 0); }
+inline unsigned long long __shfl_xor_sync(unsigned mask, unsigned long long word, unsigned bits) {
+    return __shfl_sync(mask, word, warp::me() ^ bits);
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
-inline void __syncthreads() { warp::meeting.arrive_and_wait(); }
-template <class T> T atomicAdd(T* address, T value) { return __atomic_fetch_add(address, value, __ATOMIC_SEQ_CST); }
+inline void __syncthreads() { warp::all.arrive_and_wait(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+template <class T, class Value> T atomicAdd(T* address, Value value) {
+    return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+}
 template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }
 
 // Named in the headers and not used here.
-inline unsigned long long __shfl_xor_sync(unsigned, unsigned long long, unsigned) { abort(); }
-inline void __threadfence() { abort(); }
 inline void __syncwarp() { abort(); }
 inline int __syncthreads_or(int) { abort(); }
 inline unsigned atomicOr(unsigned*, unsigned) { abort(); }

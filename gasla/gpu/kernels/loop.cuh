@@ -35,11 +35,13 @@ struct Page {
     u32 stop;
 };
 
+#ifndef GASLA_EMULATED
 __device__ __forceinline__ u64 nanoseconds() {
     u64 now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
 }
+#endif
 
 // Doubles in an order that unsigned integers have too.
 __device__ __forceinline__ u64 ordered(double x) {

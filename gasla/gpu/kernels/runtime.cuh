@@ -70,6 +70,7 @@ template <class T> __device__ __forceinline__ T from_either(bool near, const T* 
 
 // --- the barrier of a cooperative grid -------------------------------------------------------------------------------
 
+#ifndef GASLA_EMULATED  // else by tests/emulation, as are other lines of PTX so marked
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
     u32 value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
@@ -78,6 +79,7 @@ __device__ __forceinline__ u32 load_acquire(const u32* address) {
 __device__ __forceinline__ void add_release(u32* address, u32 value) {
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
+#endif
 
 // All threads of all blocks wait for each other: 1.1 us on an H100. The counter is left at 0 by `leave`, which every
 // thread must reach, so that the next launch finds it as this one did.
