@@ -16,7 +16,11 @@ HOPELESS = 3.0  # a contestant this many times slower than the fastest is timed 
 
 
 def interleaved(
-    contestants: Mapping[str, Callable[[int], object]], rounds: int, budget: float, keep: frozenset[str] = frozenset()
+    contestants: Mapping[str, Callable[[int], object]],
+    rounds: int,
+    budget: float,
+    keep: frozenset[str] = frozenset(),
+    pause: float = PAUSE,
 ) -> dict[str, list[float]]:
     """Return the seconds of every contestant's calls.
 
@@ -30,6 +34,8 @@ def interleaved(
         Seconds after which no new round begins.
     keep
         Who is timed in every round, however slow.
+    pause
+        Seconds between two calls.
     """
     names = list(contestants)
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -40,7 +46,7 @@ def interleaved(
     try:
         for number in range(rounds):
             for name in names:
-                time.sleep(PAUSE)
+                time.sleep(pause)
                 seconds[name].append(_time(contestants[name], number))
             last = {name: seconds[name][-1] for name in names if name not in keep}
             limit = HOPELESS * min(last.values(), default=0)

@@ -317,7 +317,7 @@ def _waiting(call: Callable[..., Any], sources: list[int] | None = None) -> Call
 def _in_turns(calls: dict[str, Callable[[int], Any]]) -> dict[str, list[float]]:
     for call in calls.values():
         call(0)
-    return interleaved(calls, ROUNDS, budget=2.0, keep=frozenset(calls))
+    return interleaved(calls, ROUNDS, budget=2.0, keep=frozenset(calls), pause=0)  # in a pause the clock goes down
 
 
 def _ratio(
