@@ -468,9 +468,7 @@ class _Tracer:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
         stand_in = object.__new__(self.program)
         stand_in.__dict__.update({n: self._symbol("self", n, t) for n, t in self.parameter_types.items()})
-        stand_in.__dict__.update(
-            {n: self._symbol("self", n, t) for n, t in self.aggregate_types.items()}
-        )
+        stand_in.__dict__.update({n: self._symbol("self", n, t) for n, t in self.aggregate_types.items()})
         for name in ("iteration", "n"):
             stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
         return stand_in
