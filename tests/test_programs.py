@@ -288,15 +288,32 @@ def test_source_can_be_read() -> None:
         programs.Hops.source("fortran")
 
 
-def test_many_runs_from_several_python_threads() -> None:
+# What a run keeps by thread: lists of the active, aggregates, pieces of a run that somebody looks into, a schedule.
+SHARED: dict[str, Any] = {
+    "from one vertex": lambda graph: gasla.run(programs.Hops, graph, active=[0], hops={0: 0}).hops,
+    "from many": lambda graph: (
+        gasla.run(
+            programs.Hops, graph, active=range(0, graph.n, 7), hops=np.where(np.arange(graph.n) % 7, 10**6, 0)
+        ).hops
+    ),
+    "in pieces": lambda graph: (
+        gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, callback=lambda result: False).hops
+    ),
+    "aggregates": lambda graph: gasla.run(programs.Settling, graph).value,
+    "a schedule": lambda graph: gasla.betweenness_centrality(graph, sources=[1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_many_runs_from_several_python_threads(name: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(3)
     graph = Graph.from_edges(rng.integers(0, 9000, 40000), rng.integers(0, 9000, 40000), n=9000)
-    expected = gasla.run(programs.Hops, graph, active=[0], hops={0: 0}).hops
+    expected = SHARED[name](graph)
     with ThreadPoolExecutor(4) as pool:
-        for hops in pool.map(lambda _: gasla.run(programs.Hops, graph, active=[0], hops={0: 0}).hops, range(40)):
-            np.testing.assert_array_equal(hops, expected)
+        for answer in pool.map(lambda _: SHARED[name](graph), range(40)):
+            np.testing.assert_allclose(answer, expected, rtol=1e-12)
 
 
 def test_thread_count_follows_numba() -> None:

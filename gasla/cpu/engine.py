@@ -4,6 +4,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,7 @@ class Bound(Binding):
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
         self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
+        self._team, self._held = ExitStack(), False
         self.check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
@@ -62,6 +64,7 @@ class Bound(Binding):
         return loaded
 
     def close(self) -> None:
+        self._team.close()
         self._space.give_back()
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -110,13 +113,16 @@ class Bound(Binding):
 
     def _sorted(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vertices by level, and where each level starts among them."""
-        depth, crew = int(levels.max(initial=-1)) + 1, self.threads
-        places, order = np.zeros((crew, depth), np.int64), self._space.take("receivers", (self.graph.n,), self._ids)
-        threads.run_parallel(runtime.count_levels, self.control, (levels, places, order), crew)
-        counts = places.copy()
-        starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
-        places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
-        threads.run_parallel(runtime.sort_by_level, self.control, (levels, places, order), crew)
+        depth = int(levels.max(initial=-1)) + 1
+        order = self._space.take("receivers", (self.graph.n,), self._ids)
+        with threads.team(self.threads) as crew:
+            places, held = np.zeros((crew, depth), np.int64), crew > 1
+            arrays = levels, places, order
+            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, held=held)
+            counts = places.copy()
+            starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+            places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
+            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held)
         return order, starts
 
     @property
@@ -168,13 +174,15 @@ class Bound(Binding):
             *(self.scalars[n] for n in self.plan.scalars),
         )
 
-    def call(self, stage: str, threads_wanted: int | None = None) -> None:
+    def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel = getattr(self.module, stage)
-        threads.run_parallel(kernel, self.control, self.arguments(), threads_wanted or self.threads)
+        threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held)
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
-        """Set the loop at its start."""
+        """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
+        self.threads = self._team.enter_context(threads.team(self.threads))
+        self._held = self.threads > 1
         control = self.control
         control[runtime.WAY], control[runtime.REMAINING] = way, self.graph.m
         control[runtime.ACTIVE], control[runtime.FORM] = self.graph.n, runtime.LIST
@@ -237,7 +245,7 @@ class Bound(Binding):
         control = self.control
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
-        threads.run_parallel(self.module.run_loop, control, self.arguments(), self.threads, watch)
+        threads.run_parallel(self.module.run_loop, control, self.arguments(), self.threads, watch, self._held)
 
     @property
     def iteration(self) -> int:

@@ -7,7 +7,8 @@ threads that truly run together, which `numba.prange` does not promise.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -101,33 +102,57 @@ class _Worker:
             raise self._error
 
 
+@contextmanager
+def team(wanted: int) -> Iterator[int]:
+    """Hold the threads, so that several kernels run on the same number of them: as many as wanted, or 1 if not free."""
+    held = wanted > 1 and _busy.acquire(blocking=False)
+    try:
+        yield wanted if held else 1
+    finally:
+        if held:
+            _busy.release()
+
+
 def run_parallel(
     kernel: Callable[..., Any],
     control: np.ndarray,
     args: tuple[Any, ...],
     threads: int,
     watch: Callable[[], None] | None = None,
+    held: bool = False,
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
     `kernel` is a Numba function compiled with `nogil=True`. With one thread and nobody watching, or while another
-    run holds the threads, it is called here with `threads=1`. `watch()` is called ten times a second meanwhile.
-    Ctrl-C sets the stop flag, waits for the kernel to leave, and is then raised.
+    run holds the threads, it is called here with `threads=1`; `held` says that the caller does (`team`).
+    `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is
+    then raised.
     """
-    if (threads <= 1 and watch is None) or not _busy.acquire(blocking=False):
+    if (threads <= 1 and watch is None) or not (held or _busy.acquire(blocking=False)):
         kernel(0, 1, control, *args)
         return
     try:
-        while len(_workers) < threads:
-            _workers.append(_Worker())
-        crew = _workers[:threads]
-        for i, worker in enumerate(crew):
-            worker.start(kernel, i, threads, control, *args)
-        _wait(crew, control, watch)
-        for worker in crew:
-            worker.check()
+        _run(kernel, control, args, threads, watch)
     finally:
-        _busy.release()
+        if not held:
+            _busy.release()
+
+
+def _run(
+    kernel: Callable[..., Any],
+    control: np.ndarray,
+    args: tuple[Any, ...],
+    threads: int,
+    watch: Callable[[], None] | None,
+) -> None:
+    while len(_workers) < threads:
+        _workers.append(_Worker())
+    crew = _workers[:threads]
+    for i, worker in enumerate(crew):
+        worker.start(kernel, i, threads, control, *args)
+    _wait(crew, control, watch)
+    for worker in crew:
+        worker.check()
 
 
 def _wait(crew: list[_Worker], control: np.ndarray, watch: Callable[[], None] | None) -> None:
