@@ -39,14 +39,26 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     ]
 
 
+def compiled(program: type[VertexProgram], mode: dict[str, Any], architecture: str) -> bytes:
+    kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
+    return compile_source(Module(program.traced(kind), Shape(kind, **mode)).source, architecture, program.__name__)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_every_kernel_compiles(program: type[VertexProgram]) -> None:
+    """Each in one of its ways, for one architecture and one width of ids; the next test takes all of them."""
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    place, ways = PROGRAMS.index(program), modes(program)
+    assert compiled(program, ways[place % len(ways)], ("sm_80", "sm_90")[place // len(ways) % 2])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_every_kernel_compiles(program: type[VertexProgram], architecture: str) -> None:
+def test_every_kernel_compiles_for_every_architecture(program: type[VertexProgram], architecture: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
     for mode in modes(program):
-        module = Module(program.traced(kind), Shape(kind, **mode))
-        assert compile_source(module.source, architecture, program.__name__)
+        assert compiled(program, mode, architecture)
 
 
 def test_the_struct_of_arguments_has_the_size_that_cuda_gives_it() -> None:
