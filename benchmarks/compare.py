@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import graphs, peers, products, programs
+from benchmarks import peers, products, programs
 from benchmarks.answers import agree, comparable
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.interleave import interleaved
 from benchmarks.provenance import provenance
+from gasla.bench import graphs
+from gasla.bench.graphs import BenchmarkGraph
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
 CELLS = (*peers.ALGORITHMS, "mxv", "programs")

@@ -29,7 +29,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 import gasla
-from benchmarks import graphs
+from gasla.bench import graphs
 from scipy.sparse import triu
 
 def status(key):

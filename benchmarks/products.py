@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 import semirings
-from benchmarks.graphs import BenchmarkGraph
+from gasla.bench.graphs import BenchmarkGraph
 
 WIDEST = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest), name="user's own")
 SEMIRINGS = {

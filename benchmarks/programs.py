@@ -8,10 +8,10 @@ import numpy as np
 
 import gasla
 import semirings
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
 from benchmarks.peers.gasla_peer import Gasla
 from gasla.arrays import array_module
+from gasla.bench.graphs import BenchmarkGraph
 
 
 class Tree(gasla.VertexProgram):

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import answers, compare, footprint, graphs, interleave, peers
+from benchmarks import answers, compare, footprint, interleave, peers
+from gasla.bench import graphs
 
 
 @pytest.fixture(autouse=True)

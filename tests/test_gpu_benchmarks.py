@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gasla
-from benchmarks import graphs
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import answers, cells, floors
+from gasla.bench import graphs
 
 SOURCES = [13, 4, 10]
 

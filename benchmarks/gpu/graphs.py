@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gasla
-from benchmarks import graphs
+from gasla.bench import graphs
 from gasla.generators import first_of_largest
 
 

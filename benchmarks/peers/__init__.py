@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from benchmarks.graphs import BenchmarkGraph
+from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
 PEERS = {  # name: module, class; gasla stands first, being compared with all others

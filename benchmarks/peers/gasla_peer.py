@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import gasla
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
+from gasla.bench.graphs import BenchmarkGraph
 
 
 class Gasla:

@@ -11,8 +11,8 @@ from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring
 from graphblas.dtypes import FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
+from gasla.bench.graphs import BenchmarkGraph
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
 MIN_PLUS = semiring.min_plus[FP32]

@@ -9,7 +9,7 @@ import igraph
 import numpy as np
 from scipy.sparse import triu
 
-from benchmarks.graphs import BenchmarkGraph
+from gasla.bench.graphs import BenchmarkGraph
 
 
 class Igraph:

@@ -9,8 +9,8 @@ import networkit as nk
 import numpy as np
 from scipy.sparse import triu
 
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
+from gasla.bench.graphs import BenchmarkGraph
 
 
 class NetworKit:

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
-from benchmarks.graphs import BenchmarkGraph
 from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
+from gasla.bench.graphs import BenchmarkGraph
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 

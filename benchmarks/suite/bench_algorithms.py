@@ -10,7 +10,9 @@ import numpy as np
 
 from . import GRAPHS, QUICK  # first: it makes `benchmarks` known
 
-from benchmarks import graphs, peers  # isort: skip
+from benchmarks import peers  # isort: skip
+from gasla.bench import graphs
+
 from benchmarks.compare import bind  # isort: skip
 from benchmarks.peers.gasla_peer import Gasla  # isort: skip
 
