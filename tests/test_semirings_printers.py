@@ -153,6 +153,20 @@ def test_cuda_literals() -> None:
     check_literals(run_cuda, LITERALS)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_cuda_widens_the_magnitude_of_the_lowest_value(dtype: str) -> None:
+    """It stays negative, as in NumPy; a compiler that knows magnitudes to be positive may widen it as if it were."""
+    a, b = Symbol("a", np.dtype(dtype)), Symbol("b", np.dtype(np.uint32))
+    values = awkward(np.dtype(dtype))
+    columns = [values, np.full(len(values), 7, np.uint32)]
+    product = np.absolute(a).astype(np.int64) * b.astype(np.int64)
+    ((answer,),) = run_cuda([Program([a, b], (product,))], [columns])
+    with np.errstate(over="ignore"):
+        right = np.absolute(values).astype(np.int64) * 7
+    assert_same(answer, right, dtype)
+
+
 def test_literals_of_vectors_and_tuples() -> None:
     kind = as_type(("f4", "i8"))
     assert numba.literal((np.inf, 3), kind) == "(np.float32(np.inf), 3)"

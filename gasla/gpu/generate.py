@@ -55,8 +55,10 @@ struct Body {{  // of a reduction over rows (rows.cuh)
         if (HAS_EDGE_MASK && !edge_mask(c, src, dst, edge)) return Program::identity();
         return Program::gather(c, src, dst, edge);
     }}
-    __device__ __forceinline__ void finish(row_t v, const value_t& value) {{
-        if (Program::finish(c, (vertex_t)v, value) & gasla::ACTIVE) ++active;
+    typedef Had had_t;
+    __device__ __forceinline__ had_t load(row_t v) {{ return load_had(c, (vertex_t)v); }}
+    __device__ __forceinline__ void finish(row_t v, const value_t& value, const had_t& had) {{
+        if (Program::finish(c, (vertex_t)v, value, had) & gasla::ACTIVE) ++active;
     }}
 }};"""
 
@@ -343,19 +345,18 @@ class Module(GpuPlan):
         observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
         watched |= set(written) if not activates and self.activates else set()
-        had = self._fields("vertex", "apply")
-        before = []
-        for f in sorted(watched):
-            value = f"vertex_{f}" if f in had else self._load(f, "v")
-            before.append(f"const {cuda.ctype(self._kind(f))} before_{f} = {value};")
+        applied = self._fields("vertex", "apply")
+        had = applied if self.closes else sorted({*applied, *watched})
+        kinds = {f: cuda.ctype(self._kind(f)) for f in {*had, *watched}}
+        before = {f: f"had.f_{f}" if f in had else self._load(f, "v") for f in sorted(watched)}
         stores = [f"{self._array(f, 'new')}[v] = after_{f};" for f in written]
-        lines = [*self._locals("vertex", "v", "apply"), *(self._results("apply") if written else [])]
+        lines = [f"const {kinds[f]} vertex_{f} = had.f_{f};" for f in applied]
+        lines += self._results("apply") if written else []
         if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
             lines.append(f"if (!{self._still_open(written)}) {{")
             lines += [*(INDENT + line for line in stores), f"{INDENT}return gasla::ACTIVE;", "}"]
-        lines += before
-        for f in sorted(watched - set(written)):
-            lines.append(f"const {cuda.ctype(self._kind(f))} after_{f} = before_{f};")
+        lines += [f"const {kinds[f]} before_{f} = {value};" for f, value in before.items()]
+        lines += [f"const {kinds[f]} after_{f} = before_{f};" for f in before if f not in written]
         lines += stores
         for n in self.traced.aggregates:
             lines.append(f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});")
@@ -363,7 +364,16 @@ class Module(GpuPlan):
         if self.activates:
             active = self._call("activate") if activates else self._changed(written)
         lines.append(f"return gasla::OPEN | ({active} ? gasla::ACTIVE : 0u);")
-        return _function("gasla::u32 finish(Context& c, vertex_t v, const Gathered& gathered)", lines)
+        arguments = "Context& c, vertex_t v, const Gathered& gathered"
+        loads = [f"r.f_{f} = {self._load(f, 'v')};" for f in had]
+        return "\n".join(
+            [
+                _struct("Had", [(kinds[f], f"f_{f}") for f in had]),
+                _function("Had load_had(const Context& c, vertex_t v)", ["Had r;", *loads, "return r;"]),
+                _function(f"gasla::u32 finish({arguments}, const Had& had)", lines),
+                _function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
+            ]
+        )
 
     def _still_open(self, written: list[str]) -> str:
         """Whether the mask admits the vertex after apply, from what apply gave."""

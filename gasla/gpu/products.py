@@ -33,6 +33,7 @@ typedef Position<offset_t>::type position_t;
 
 struct Product {{
     typedef {value} value_t;
+    typedef {had} had_t;
     static constexpr bool ordered = {ordered}, first_only = {first_only}, has_terminal = {has_terminal};
 {members}
 
@@ -43,7 +44,8 @@ struct Product {{
     __device__ __forceinline__ value_t term(row_t row, position_t at) const {{
 {term}
     }}
-    __device__ __forceinline__ void finish(row_t row, const value_t& total) const {{
+    __device__ __forceinline__ had_t load(row_t row) const {{ return {old}; }}
+    __device__ __forceinline__ void finish(row_t row, const value_t& total, const had_t& old) const {{
 {finish}
     }}
 }};
@@ -125,7 +127,9 @@ def source(terms: Terms, shape: Shape) -> str:
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
         identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
         is_terminal="false" if terminal is None else f"x == {printer.literal(terminal, terms.type)}",
-        wanted="read_only(mask + row) != complement" if shape.masked else "true",
+        wanted="mask[row] != complement" if shape.masked else "true",
+        had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
+        old=_old(terms) if terms.merged is not None else "false",
         term="\n".join(f"        {line}" for line in _term(terms, shape)),
         finish="\n".join(f"        {line}" for line in _finish(terms)),
         threads=rows.THREADS,
@@ -174,25 +178,27 @@ def _functions(terms: Terms) -> list[str]:
 
 def _term(terms: Terms, shape: Shape) -> list[str]:
     """The product of the entry at a position."""
-    read = "read_once" if shape.lanes == rows.PACKED else "read_only"  # else the threads beside read around it
+    once = "read_once({} + at)" if shape.lanes == rows.PACKED else "{}[at]"  # else the threads beside read around it
     lines = []
     if terms.reads("x") or terms.reads("other"):
-        lines.append(f"const vertex_t other = {read}(indices + at);")
-    found = {"value": f"{read}(values + at)", "x": "read_only(x + other)"}
+        lines.append(f"const vertex_t other = {once.format('indices')};")
+    found = {"value": once.format("values"), "x": "x[other]"}
     found |= {"row": "(long long)row", "other": "(long long)other"}
     return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
 
 
+def _old(terms: Terms) -> str:
+    """The value that the result is merged with."""
+    names = [f"y{p}[row]" for p, _ in _outputs(terms)]
+    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.type, TupleType) else names[0]
+
+
 def _finish(terms: Terms) -> list[str]:
     """Write a row's total, or what it comes to with the value there."""
-    names = [f"y{p}[row]" for p, _ in _outputs(terms)]
-    is_tuple = isinstance(terms.type, TupleType)
-    items = [f"result.item{p}" for p in range(len(names))] if is_tuple else ["result"]
-    stores = [f"{name} = {item};" for name, item in zip(names, items)]
-    if terms.merged is None:
-        return ["const value_t& result = total;", *stores]
-    old = f"{printer.ctype(terms.out_type)}{{{', '.join(names)}}}" if is_tuple else names[0]
-    return [f"const auto result = merge_({old}, total);", *stores]
+    outputs = [p for p, _ in _outputs(terms)]
+    items = [f"result.item{p}" for p in outputs] if isinstance(terms.type, TupleType) else ["result"]
+    result = "total" if terms.merged is None else "merge_(old, total)"
+    return [f"const auto result = {result};", *(f"y{p}[row] = {item};" for p, item in zip(outputs, items))]
 
 
 def _flag(value: bool) -> str:

@@ -30,7 +30,11 @@ template <class T> __device__ __forceinline__ T add(T a, T b) { return T(word(a)
 template <class T> __device__ __forceinline__ T subtract(T a, T b) { return T(word(a) - word(b)); }
 template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T(word(a) * word(b)); }
 template <class T> __device__ __forceinline__ T negative(T a) { return T(word(0) - word(a)); }
-template <class T> __device__ __forceinline__ T absolute(T a) { return a < T(0) ? negative(a) : a; }
+template <class T> __device__ __forceinline__ T absolute(T a) {
+    word b = a < T(0) ? word(0) - word(a) : word(a);
+    asm("" : "+l"(b));  // hides that this is abs: CUDA 13.0 takes abs.s16 to be 0 or more, which it isn't for the lowest
+    return T(b);
+}
 
 // Integer division rounds down; the answer is 0 where b is 0.
 template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
