@@ -20,7 +20,7 @@ from gasla.graph import Graph
 LEAST_EDGES = 1 << 22  # with fewer, what is gathered lies near anyway
 SKEW = 16  # the longest list over the mean
 WHOLE = 64  # entries of the longest list that stays whole: shorter than elsewhere, as warps find lists of like length
-HUBS = 60 << 10  # bytes of shared memory for hubs; the cache has what is left of it
+HUBS = 180 << 10  # bytes of shared memory for hubs; the cache has what is left of it
 OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
 ROOM = 40  # bytes of memory that must be free, an edge
 

@@ -146,20 +146,29 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
         reinterpret_cast<typename Body::value_t*>(rows.partials)[piece] = total;
 }
 
-// A group of rows, one for each `lanes` threads of a warp.
-template <u32 lanes, class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, u64 group) {
+// A thread's row in a group of rows, one for each `lanes` threads of a warp, and where its entries are.
+template <class offset_t> struct Extent {
     typedef typename Position<offset_t>::type position_t;
-    const row_t row = (row_t)(group * (WARP / lanes) + lane() / lanes);
-    bool wanted = row < rows.count;
-    position_t first = 0, last = 0;
-    if (wanted) {
-        first = rows.offsets[row];
-        last = rows.offsets[row + 1];
-        if constexpr (!Body::first_only) wanted = last - first <= rows.limit;
-        wanted = wanted && body.wanted(row);
+    u64 row;
+    position_t first, last;
+
+    template <u32 lanes> __device__ __forceinline__ static Extent find(const Rows<offset_t>& rows, u64 group) {
+        const u64 row = group * (WARP / lanes) + lane() / lanes;
+        return row < rows.count ? Extent{row, (position_t)rows.offsets[row], (position_t)rows.offsets[row + 1]}
+                                : Extent{row, 0, 0};
     }
-    if (!wanted) last = first;
+};
+
+// A group of rows.
+template <u32 lanes, class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
+    typedef typename Position<offset_t>::type position_t;
+    const row_t row = (row_t)extent.row;
+    const position_t first = extent.first;
+    bool wanted = extent.row < rows.count;
+    if constexpr (!Body::first_only) wanted = wanted && extent.last - first <= rows.limit;
+    wanted = wanted && body.wanted(row);
+    const position_t last = wanted ? extent.last : first;
     const bool finishes = wanted && (lane() & (lanes - 1)) == 0;
     typename Body::had_t had;
     if (finishes) had = body.load(row);
@@ -227,16 +236,11 @@ constexpr u32 FIRST_LOOK = 8;  // entries of a row, after which it may be done
 
 // 32 rows, side by side.
 template <class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& body, u64 group) {
-    typedef typename Position<offset_t>::type position_t;
-    const row_t row = (row_t)(group * WARP + lane());
-    bool wanted = row < rows.count;
-    position_t begin = 0, length = 0;
-    if (wanted) {
-        begin = rows.offsets[row];
-        length = rows.offsets[row + 1] - begin;
-        wanted = length <= rows.limit && body.wanted(row);
-    }
+__device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
+    const row_t row = (row_t)extent.row;
+    auto begin = extent.first;
+    const auto length = extent.last - begin;
+    const bool wanted = extent.row < rows.count && length <= rows.limit && body.wanted(row);
     typename Body::had_t had;
     if (wanted) had = body.load(row);
     u32 left = wanted ? (u32)length : 0;
@@ -253,16 +257,20 @@ __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& 
 
 template <u32 lanes, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& body) {
-    constexpr u32 AT_ONCE = lanes == PACKED ? WARP : WARP / (lanes + (lanes == PACKED));  // rows of a warp
+    constexpr u32 width = lanes == PACKED ? 1 : lanes;
     const u32 pieces = Body::first_only ? 0 : rows.pieces;
-    const u64 count = pieces + (rows.count + AT_ONCE - 1) / AT_ONCE;
-    for (u64 item = warp_of_grid(); item < count; item += warps_of_grid()) {
-        if (item < pieces)
-            reduce_piece<row_t>(rows, body, (u32)item);
-        else if constexpr (lanes == PACKED && !Body::first_only)
-            reduce_packed<row_t>(rows, body, item - pieces);
+    u64 item = warp_of_grid();
+    for (; item < pieces; item += warps_of_grid()) reduce_piece<row_t>(rows, body, (u32)item);
+    const u64 groups = (rows.count * width + WARP - 1) / WARP;
+    u64 group = item - pieces;
+    auto coming = Extent<offset_t>::template find<width>(rows, group);
+    for (; group < groups; group += warps_of_grid()) {
+        const auto extent = coming;
+        coming = Extent<offset_t>::template find<width>(rows, group + warps_of_grid());  // while this one is under way
+        if constexpr (lanes == PACKED && !Body::first_only)
+            reduce_packed<row_t>(rows, body, extent);
         else
-            reduce_group<lanes == PACKED ? 1 : lanes, row_t>(rows, body, item - pieces);
+            reduce_group<width, row_t>(rows, body, extent);
     }
 }
 
