@@ -8,7 +8,7 @@ threads that truly run together, which `numba.prange` does not promise.
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -56,23 +56,30 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
             _give_way()
 
 
-def _to_own_core(place: int) -> None:
-    """Move this thread to a core of its own, from where it may wander.
+def _to_own_core(place: int) -> set[int]:
+    """Move this thread to a core of its own; returns the cores that it had."""
+    if not hasattr(os, "sched_setaffinity"):
+        return set()
+    cores = os.sched_getaffinity(0)
+    _stay_on({sorted(cores)[place % len(cores)]})
+    return cores
 
-    The system may wake two threads on one core, and take milliseconds to notice, while one waits for the other.
-    """
-    if hasattr(os, "sched_setaffinity"):
-        cores = os.sched_getaffinity(0)
-        try:
-            os.sched_setaffinity(0, {sorted(cores)[place % len(cores)]})
-        finally:
+
+def _stay_on(cores: set[int]) -> None:
+    if cores:
+        with suppress(OSError):  # the system may have taken cores away meanwhile
             os.sched_setaffinity(0, cores)
 
 
 class _Worker:
-    """One parked thread. Two bare locks wake it in about 15 microseconds, a third of an executor's time."""
+    """One parked thread. Two bare locks wake it in about 15 microseconds, a third of an executor's time.
 
-    def __init__(self) -> None:
+    It parks on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
+    and then, and take milliseconds to notice, while one waits for the other.
+    """
+
+    def __init__(self, place: int) -> None:
+        self._place = place
         self._start, self._done = threading.Lock(), threading.Lock()
         self._start.acquire()
         self._done.acquire()
@@ -81,9 +88,10 @@ class _Worker:
 
     def _loop(self) -> None:
         while True:
+            cores = _to_own_core(self._place)
             self._start.acquire()
+            _stay_on(cores)
             try:
-                _to_own_core(self._args[0])
                 self._kernel(*self._args)
             except BaseException as error:  # handed to the thread that waits
                 self._error = error
@@ -146,7 +154,7 @@ def _run(
     watch: Callable[[], None] | None,
 ) -> None:
     while len(_workers) < threads:
-        _workers.append(_Worker())
+        _workers.append(_Worker(len(_workers)))
     crew = _workers[:threads]
     for i, worker in enumerate(crew):
         worker.start(kernel, i, threads, control, *args)
