@@ -59,7 +59,7 @@ class Emulated(Binding):
         kernels = self.folder / "kernels"
         shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
         text = (kernels / "schedule.cuh").read_text()
-        for name, given, small in (("ROW_OF_WARP", 256, 40), ("ROW_OF_BLOCK", 8192, 100), ("STASH", 64, 3)):
+        for name, given, small in (("ROW_OF_WARP", 256, 40), ("ROW_OF_BLOCK", 2048, 100), ("STASH", 64, 3)):
             assert f"{name} = {given};" in text
             text = text.replace(f"{name} = {given};", f"{name} = {small};")
         (kernels / "schedule.cuh").write_text(text)

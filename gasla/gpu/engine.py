@@ -158,7 +158,7 @@ class Bound(Binding):
         xp = self.xp
         levels = xp.asarray(levels)
         depth = int(levels.max()) + 1 if levels.size else 0
-        keys = (xp.maximum(levels, -1) + 1).astype(np.uint16 if depth < 2**16 - 1 else np.uint32)
+        keys = (xp.maximum(levels, -1) + 1).astype(np.min_scalar_type(depth + 1))
         order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
         self._set("aside", order.astype(self._ids))
         self._set("starts", xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype)))

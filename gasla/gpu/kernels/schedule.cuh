@@ -11,7 +11,8 @@
 namespace gasla {
 
 constexpr u32 ROW_OF_WARP = 256;    // entries of a row from which on a warp takes it alone,
-constexpr u32 ROW_OF_BLOCK = 8192;  // or a block
+constexpr u32 ROW_OF_BLOCK = 2048;  // or a block
+constexpr u32 TOGETHER = 4;         // receivers next to each other in the list that a warp takes
 constexpr u32 STASH = 64;           // rows that a block puts off
 
 // What the threads of a block share.
@@ -40,11 +41,14 @@ template <class P> struct Receiver : P::Body {
             P::finish(c, (vertex_t)v, value);
     }
 
-    // All listed vertices. All threads of the block call it.
+    // All listed vertices. All threads of the block call it. Where some rows are far longer than others, they are dealt
+    // out a few to each warp in turn: a warp that had 32 of a short list of hubs kept the others waiting.
     __device__ __forceinline__ void reduce(const vertex_t* list, u64 count) {
-        for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
-            const bool is = base + lane() < count;
-            const row_t row = is ? list[base + lane()] : 0;
+        constexpr u32 together = P::IS_FLAT ? WARP : TOGETHER;
+        const u64 mine = (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
+        for (u64 base = 0; base < count; base += threads_of_grid()) {
+            const bool is = base + mine < count;
+            const row_t row = is ? list[base + mine] : 0;
             const position_t begin = is ? c.a.gp[row] : 0, length = is ? c.a.gp[row + 1] - begin : 0;
             touched += P::Body::first_only ? length > 0 : length;
             if constexpr (P::Body::first_only) {
