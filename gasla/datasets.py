@@ -81,7 +81,7 @@ def openflights() -> OpenFlights:
     name, city, country, iata, latitude, longitude = (np.array(column) for column in zip(*lines))
     airports = Airports(name, city, country, iata, latitude.astype(np.float64), longitude.astype(np.float64))
     routes = _text("openflights_routes.csv.xz").splitlines()[1:]
-    src, dst = np.loadtxt(routes, dtype=np.int32, delimiter=",", unpack=True)
+    src, dst = np.ascontiguousarray(np.loadtxt(routes, dtype=np.int32, delimiter=",").T)
     place = airports.latitude, airports.longitude
     kilometres = great_circle(*(x[src] for x in place), *(x[dst] for x in place))
     indptr = np.searchsorted(src, np.arange(len(lines) + 1)).astype(np.int32)

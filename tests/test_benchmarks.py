@@ -99,16 +99,3 @@ def test_footprint() -> None:
     assert 0 < float(footprint.output(footprint.IMPORT)) < 10
     if Path("/proc/self/clear_refs").exists():
         assert footprint.memory("grid10", "bfs", directed=True)["allowed"] > footprint.PER_VERTEX
-
-
-def test_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GASLA_BENCH_QUICK", "1")
-    from benchmarks.suite import bench_algorithms, bench_products
-
-    algorithms = bench_algorithms.Algorithms()
-    algorithms.setup("grid8", "bfs")
-    algorithms.time_call("grid8", "bfs")
-    assert algorithms.track_gteps("grid8", "bfs") > 0
-    products = bench_products.Products()
-    products.setup("grid8", "min_plus")
-    products.time_mxv("grid8", "min_plus")

@@ -1,66 +1,90 @@
-"""The six algorithms: time, and billions of edges traversed a second."""
+"""The six algorithms: time, billions of edges a second, memory; and what wider types cost."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-import numpy as np
+import gasla
 
-from . import GRAPHS, QUICK  # first: it makes `benchmarks` known
-
-from benchmarks import peers  # isort: skip
-from gasla.bench import graphs
-
-from benchmarks.compare import bind  # isort: skip
-from benchmarks.peers.gasla_peer import Gasla  # isort: skip
+from . import ALGORITHMS, BETWEENNESS_SOURCES, ENGINES, GRAPHS, SKEWED_AND_FLAT, Calls, graph_on, load, pagerank
 
 
-class Algorithms:
-    """gasla's functions on graphs that are built and with code that is compiled."""
+class _OnGraphs(Calls):
+    param_names = ("algorithm", "graph", "engine")
 
-    params = (GRAPHS, list(peers.ALGORITHMS))
-    param_names = ("graph", "algorithm")
-    timeout = 600
-    warmup_time = 0
-    number = 1
-    repeat = (1, 3, 2.0) if QUICK else (3, 20, 20.0)
+    def prepare(self, algorithm: str, graph: str, engine: str) -> Callable[[], Any]:
+        self.graph, self.sources = graph_on(engine, graph)
+        return lambda: ALGORITHMS[algorithm](self.graph, self.sources)
 
-    def setup(self, graph: str, algorithm: str) -> None:
-        """Build the graph, choose one source, and compile."""
-        if not QUICK and graph in ("urand20", "rgg20") and algorithm in ("triangles", "betweenness"):
-            raise NotImplementedError("no figure of interest: few triangles, or as on the grid")
-        self.benchmark = graphs.load(graph)
-        self.peer = Gasla(self.benchmark)
-        call = bind(self.peer, algorithm, self.benchmark.sources[:1])
-        assert call is not None
-        self.call: Any = lambda: call(0)
-        self.answer = self.call()
 
-    def time_call(self, graph: str, algorithm: str) -> None:
+class Algorithms(_OnGraphs):
+    """The public functions on a `gasla.Graph`."""
+
+    params = (list(ALGORITHMS), GRAPHS, ENGINES)
+
+    def time_call(self, algorithm: str, graph: str, engine: str) -> None:
         """The time of one call."""
         self.call()
 
-    def track_gteps(self, graph: str, algorithm: str) -> float:
-        """Stored directed edges whose source was reached, over the time of the call, graph built and code compiled.
+    def track_gteps(self, algorithm: str, graph: str, engine: str) -> float:
+        """Stored directed edges whose source was reached over the time of the call, graph built and code compiled.
 
-        The median of three calls. Algorithms that start nowhere in particular reach every vertex; the 20 iterations of
-        PageRank count as one call.
+        In billions a second; the median of three calls. PageRank, components and triangles start nowhere in particular,
+        and reach all. The 20 iterations of PageRank count as one call, as do betweenness's searches from 4 sources.
         """
-        seconds = []
-        for _ in range(3):
-            start = time.perf_counter()
-            self.call()
-            seconds.append(time.perf_counter() - start)
-        return self._edges(algorithm) / median(seconds) / 1e9
+        return self._edges(algorithm) / median(self._seconds() for _ in range(3)) / 1e9
+
+    def peakmem_call(self, algorithm: str, graph: str, engine: str) -> None:
+        """The highest memory of the whole process, building the graph included; on the GPU only the host's part."""
+        self.call()
 
     track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]
 
+    def _seconds(self) -> float:
+        start = time.perf_counter()
+        self.call()
+        return time.perf_counter() - start
+
     def _edges(self, algorithm: str) -> int:
-        degrees = np.diff(self.benchmark.matrix.indptr)
-        if algorithm == "bfs":
-            return int(degrees[self.answer >= 0].sum())
-        if algorithm == "sssp":
-            return int(degrees[np.isfinite(self.answer)].sum())
-        return int(degrees.sum())
+        starts = {"bfs": 1, "sssp": 1, "betweenness": BETWEENNESS_SOURCES}
+        if algorithm not in starts:
+            return self.graph.m
+        reached = sum(gasla.bfs(self.graph, s) >= 0 for s in self.sources[: starts[algorithm]]) > 0
+        return int(self.graph.out_degrees[reached].sum())
+
+
+class DeviceMemory(_OnGraphs):
+    """What the GPU holds."""
+
+    params = (list(ALGORITHMS), GRAPHS, ["gpu"])
+
+    def track_bytes(self, algorithm: str, graph: str, engine: str) -> int:
+        """Bytes of GPU memory that CuPy's pool took for the graph and a call."""
+        import cupy
+
+        return int(cupy.get_default_memory_pool().total_bytes())
+
+    track_bytes.unit = "bytes"  # type: ignore[attr-defined]
+
+
+class Types(Calls):
+    """64-bit ids and offsets (on a GPU: offsets alone) and float64 weights, each beside what is usual."""
+
+    params = (["sssp", "pagerank"], SKEWED_AND_FLAT, ["int32 float32", "int64 float32", "int32 float64"], ENGINES)
+    param_names = ("algorithm", "graph", "types", "engine")
+
+    def prepare(self, algorithm: str, graph: str, types: str, engine: str) -> Callable[[], Any]:
+        matrix, sources = load(graph)
+        ids, weights = types.split()
+        lists = matrix.indptr.astype(ids), matrix.indices.astype(ids)
+        typed = gasla.Graph.from_csr(*lists, matrix.data.astype(weights)).to(engine)  # type: ignore[arg-type]
+        if algorithm == "pagerank":
+            return lambda: pagerank(typed, weighted=True)
+        return lambda: ALGORITHMS[algorithm](typed, sources)
+
+    def time_call(self, algorithm: str, graph: str, types: str, engine: str) -> None:
+        """The time of one call."""
+        self.call()

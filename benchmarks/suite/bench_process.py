@@ -1,16 +1,60 @@
-"""A fresh process: how long until gasla is imported, and until there is a first result."""
+"""A fresh process: how long until gasla is imported, and until a first call has returned."""
 
-from benchmarks import footprint
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from . import ENGINES, require
+
+CALLS = {
+    "bfs": "bfs(graph, 0)",
+    "sssp": "sssp(graph, 0)",
+    "pagerank": "pagerank(graph)",
+    "components": "connected_components(graph)",
+    "triangles": "triangle_count(graph)",
+    "betweenness": "betweenness_centrality(graph, k=1, seed=1)",
+    "mxv": "mxv(graph, graph.values[:graph.n])",
+}
+ON_GPU = """
+import cupy
+cupy.ones(8).sum().item()  # the driver has started
+"""
+PREPARATION = """
+import os, tempfile
+for name in {unset}:
+    os.environ[name] = tempfile.mkdtemp()
+import gasla
+{engine}
+graph = gasla.Graph(gasla.datasets.rmat(8)).to({device!r})
+graph.in_, graph.in_values
+"""
 
 
-def track_import() -> float:
-    """`import gasla`, the interpreter's own start left out; the median of five."""
-    return footprint.import_seconds()
+class FirstCall:
+    """A process's first call, of a graph that is built: with an empty cache of compiled code and with a full one."""
+
+    params = (list(CALLS), ["empty", "full"], ENGINES)
+    param_names = ("algorithm", "cache", "engine")
+    timeout = 300
+    number = 1
+    rounds = 1
+    repeat = 3
+
+    def setup(self, algorithm: str, cache: str, engine: str) -> None:
+        """Fill the cache."""
+        require(engine)
+        if cache == "full":
+            call, preparation = self.timeraw_call(algorithm, cache, engine)
+            subprocess.run([sys.executable, "-c", preparation + call], check=True)
+
+    def timeraw_call(self, algorithm: str, cache: str, engine: str) -> tuple[str, str]:
+        """The time of the call, import and graph left out."""
+        unset = ("GASLA_CACHE_DIR", "NUMBA_CACHE_DIR") if cache == "empty" else ()
+        preparation = PREPARATION.format(unset=unset, engine=ON_GPU if engine == "gpu" else "", device=engine)
+        return f"gasla.{CALLS[algorithm]}", preparation
 
 
-def track_first_result() -> float:
-    """A whole process that searches a small graph, compiled code found in the cache; the median of five."""
-    return footprint.first_result_seconds()
-
-
-track_import.unit = track_first_result.unit = "s"  # type: ignore[attr-defined]
+def timeraw_import() -> str:
+    """`import gasla`, the interpreter's own start left out."""
+    return "import gasla"

@@ -1,0 +1,123 @@
+"""The stages one by one, on all vertices and edges; and whole programs: pushed, pulled, by choice, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gasla
+import semirings
+from gasla import stages
+from gasla.algorithms.bfs import Levels
+from gasla.algorithms.sssp import AnyOrder
+
+from . import ENGINES, SKEWED_AND_FLAT, Calls, graph_on
+
+ITERATIONS = 10  # of programs that don't end by themselves
+Paths = AnyOrder.typed(distance=np.float32, weight=np.float32)
+
+
+class Spread(gasla.VertexProgram):
+    """What a vertex has = the sum of what its in-neighbours had: PageRank's iteration, without its sums over all."""
+
+    load = gasla.vertex(np.float32, init=1)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.load
+
+    def apply(self, vertex, gathered):
+        return {"load": np.float32(0.01) * gathered}
+
+    def activate(self, before, after):
+        return True
+
+
+class Flow(Spread):
+    """The same through state on edges: a vertex scatters what it has, and the next iteration gathers that."""
+
+    sent = gasla.edge(np.float32, init=1)
+
+    def gather(self, src, dst, edge):
+        return edge.sent
+
+    def scatter(self, src, dst, edge):
+        return {"sent": src.load}
+
+
+def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
+    """Return each stage as a call over the whole graph."""
+    everyone = gasla.Frontier.all(graph.n, graph.device)
+    spread, flow = stages.start(Spread, graph), stages.start(Flow, graph)
+    edges, gathered, forest = stages.expand(graph, everyone), stages.gather(spread, everyone), stages.hook(graph)
+    few = edges[slice(0, 1 << 18)]  # edges with hubs at their ends have long lists to intersect
+    return {
+        "expand": lambda: stages.expand(graph, everyone),
+        "contract": lambda: stages.contract(graph, edges),
+        "gather": lambda: stages.gather(spread, everyone),
+        "apply": lambda: stages.apply(spread, everyone, gathered),
+        "scatter": lambda: stages.scatter(flow, everyone),
+        "intersect": lambda: stages.intersect(graph, few),
+        "hook": lambda: stages.hook(graph),
+        "link": lambda: stages.link(graph, forest.copy()),
+        "compress": lambda: stages.compress(forest.copy()),
+        "number": lambda: stages.number(forest.copy()),
+    }
+
+
+class Stages(Calls):
+    """One stage over all vertices or edges (`intersect`: over 262,144 edges at most)."""
+
+    params = (
+        ["expand", "contract", "gather", "apply", "scatter", "intersect", "hook", "link", "compress", "number"],
+        SKEWED_AND_FLAT,
+        ENGINES,
+    )
+    param_names = ("stage", "graph", "engine")
+
+    def prepare(self, stage: str, graph: str, engine: str) -> Callable[[], Any]:
+        return on_all(graph_on(engine, graph)[0])[stage]
+
+    def time_stage(self, stage: str, graph: str, engine: str) -> None:
+        """The time of one stage."""
+        self.call()
+
+
+def by_stages(program: Any, graph: gasla.Graph, active: Any, iterations: int, **fields: Any) -> stages.State:
+    """Run a program stage by stage: the loop that `gasla.run` fuses."""
+    state = stages.start(program, graph, **fields)
+    frontier = gasla.Frontier.all(graph.n, graph.device) if active is None else gasla.Frontier(graph.n, active)
+    while frontier and state.iteration < iterations:
+        receivers = stages.contract(state, None if program.everyone else stages.expand(state, frontier))
+        frontier = stages.apply(state, receivers, stages.gather(state, receivers, frontier))
+        if "scatter" in state.has:
+            stages.scatter(state, frontier)
+        state.iteration += 1
+    return state
+
+
+class Programs(Calls):
+    """`gasla.run`, its direction chosen or given, beside the same program stage by stage."""
+
+    params = (["search", "paths", "spread", "flow"], SKEWED_AND_FLAT, ["auto", "push", "pull", "stages"], ENGINES)
+    param_names = ("program", "graph", "way", "engine")
+
+    def prepare(self, program: str, graph: str, way: str, engine: str) -> Callable[[], Any]:
+        on, sources = graph_on(engine, graph)
+        source = sources[0]
+        kind, active, iterations, fields = {
+            "search": (Levels, [source], on.n, {"level": {source: 0}}),
+            "paths": (Paths, [source], on.n, {"distance": {source: 0}}),
+            "spread": (Spread, None, ITERATIONS, {}),
+            "flow": (Flow, None, ITERATIONS, {}),
+        }[program]
+        if way == "stages":
+            return lambda: by_stages(kind, on, active, iterations, **fields)
+        return lambda: gasla.run(kind, on, active=active, max_iterations=iterations, direction=way, **fields)
+
+    def time_run(self, program: str, graph: str, way: str, engine: str) -> None:
+        """The time of a whole run."""
+        self.call()

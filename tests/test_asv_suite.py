@@ -1,0 +1,90 @@
+"""The asv suite runs from a fresh clone, offline and in the environment at hand: every benchmark, on small graphs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import suite
+from benchmarks.suite import bench_algorithms
+
+ROOT = Path(__file__).resolve().parents[1]
+# Of the cold starts, which take longest, one algorithm's.
+BENCHMARKS = r"^bench_(?!process)|timeraw_import|FirstCall.*bfs.*cpu"
+
+pytest.importorskip("asv")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository of its own that holds what a clone would of the suite."""
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
+    folder = tmp_path / "gasla"
+    shutil.copytree(ROOT / "benchmarks" / "suite", folder / "benchmarks" / "suite")
+    shutil.copy(ROOT / "asv.conf.json", folder)
+    for command in ("init -q -b main", "add .", "-c user.name=a -c user.email=a@b commit -qm suite"):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True)
+    return folder
+
+
+def asv(folder: Path, *arguments: str) -> str:
+    """What asv prints; an assertion fails unless it succeeds."""
+    environment = {**os.environ, "GASLA_BENCH_SCALES": "10", "HOME": str(folder.parent)}
+    environment.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    command = [sys.executable, "-m", "asv", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def values(folder: Path) -> dict[str, list[Any]]:
+    """What was measured, a list of numbers for each benchmark; None where it failed, NaN where it was skipped."""
+    (file,) = (
+        f
+        for f in (folder / ".asv" / "results").rglob("*.json")
+        if f.stem.split("-")[0] not in ("machine", "benchmarks")
+    )
+    kept = json.loads(file.read_text())
+    return {name: row[kept["result_columns"].index("result")] for name, row in kept["results"].items()}
+
+
+def test_quick_profile(clone: Path) -> None:
+    asv(clone, "machine", "--yes")
+    assert "No problems found" in asv(clone, "check")
+    asv(clone, "run", "--quick", "--set-commit-hash", "HEAD", "--bench", BENCHMARKS)
+    found = values(clone)
+    assert len(found) == 10
+    for name, numbers in found.items():
+        assert None not in numbers, f"{name} failed: {numbers}"
+        assert "Device" in name or any(isinstance(x, float | int) and x > 0 for x in numbers), f"{name} was skipped"
+    half = found["bench_algorithms.Algorithms.track_gteps"][::2]  # every other one is a GPU's
+    assert len(half) == 6 * 7 and not any(map(math.isnan, half))
+    asv(clone, "publish")
+    assert (clone / ".asv" / "html" / "index.html").exists()
+
+
+def test_table_is_whole() -> None:
+    """All families and the real graphs; every algorithm beside both engines."""
+    assert {name.rstrip("0123456789") for name in suite.GRAPHS} == {
+        *("rmat", "kron", "urand", "rgg", "grid"),
+        *("openflights", "ny"),
+    }
+    assert bench_algorithms.Algorithms.params == (list(suite.ALGORITHMS), suite.GRAPHS, ["cpu", "gpu"])
+
+
+def test_without_a_gpu_a_case_says_why_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise RuntimeError("CuPy found no NVIDIA GPU")
+
+    monkeypatch.setattr(suite, "require_gpu", missing)
+    with pytest.raises(NotImplementedError, match="CuPy found no NVIDIA GPU"):
+        bench_algorithms.Algorithms().setup("bfs", "ny", "gpu")
