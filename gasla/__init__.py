@@ -29,6 +29,7 @@ _HOMES = {
     "run": "runner",
     "Result": "runner",
     "Frontier": "frontier",
+    "Schedule": "schedule",
     "EdgeFrontier": "frontier",
 }
 _MODULES = ("datasets", "io", "progress", "stages", "verify")

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import array_module
 from gasla.frontier import Frontier, as_frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
+from gasla.schedule import Schedule, as_schedule
 
 __all__ = ["ConvergenceWarning", "Result", "run"]
 
@@ -103,7 +103,7 @@ def run(
         are arrays of that device.
     delta : float, optional
         Width of a bucket for programs with a priority; by default estimated.
-    schedule : (n,) array of integers, optional
+    schedule : (n,) array of integers, or Schedule, optional
         In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of one
         iteration see each other as they were before it. For work in a known order, as along a directed acyclic graph.
     **fields
@@ -166,13 +166,11 @@ def _engine(graph: Graph) -> Any:
     return Bound
 
 
-def _schedule(program: VertexProgram, n: int, active: Any, schedule: Any) -> Any:
-    levels = array_module(schedule).ascontiguousarray(schedule)
-    if levels.shape != (n,) or levels.dtype.kind != "i":
-        raise ValueError(f"schedule is {levels.dtype}{levels.shape}; expected integers of shape ({n},), one a vertex")
+def _schedule(program: VertexProgram, n: int, active: Any, given: Any) -> Schedule:
+    schedule = as_schedule(n, given)
     if active is not None or hasattr(program, "scatter") or hasattr(program, "mask"):
         raise ValueError("a scheduled run takes no active set, and its program no mask and no scatter; remove them")
-    return levels
+    return schedule
 
 
 def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) -> list[np.ndarray]:

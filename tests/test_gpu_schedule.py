@@ -114,8 +114,9 @@ def test_equals_the_cpu(program: Any, start: dict[str, Any], shape: Any, wide: b
         def note(result: Any, seen: list[int] = seen) -> None:
             seen.append(result.iterations)
 
-        for options in ({}, {"trace": True, "callback": note}):
-            result = gasla.run(program, graph, schedule=levels, device="gpu", **options, **start)
+        schedule = gasla.Schedule(levels)
+        for options in ({"schedule": schedule}, {"schedule": levels, "trace": True, "callback": note}):
+            result = gasla.run(program, graph, device="gpu", **options, **start)
             for name, values in expected.state.items():
                 np.testing.assert_array_equal(result.state[name].get(), values, err_msg=name)
             assert (result.iterations, result.converged) == (expected.iterations, expected.converged)
@@ -123,3 +124,6 @@ def test_equals_the_cpu(program: Any, start: dict[str, Any], shape: Any, wide: b
         assert seen == list(range(1, result.iterations + 1))
         np.testing.assert_array_equal(result.trace["active"], expected.trace["active"])
         assert result.trace["edges"].sum() == result.edges
+        back = [gasla.run(program, graph, schedule=schedule.reversed(), device=d, **start) for d in ("cpu", "gpu")]
+        for name, values in back[0].state.items():
+            np.testing.assert_array_equal(back[1].state[name].get(), values, err_msg=name)

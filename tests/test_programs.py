@@ -189,6 +189,27 @@ def test_schedule_takes_vertices_in_the_order_given() -> None:
     assert result.converged
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_a_schedule_serves_several_runs_and_backwards(kind: Any) -> None:
+    rng = np.random.default_rng(7)
+    graph = Graph.from_edges(*rng.integers(0, 500, (2, 4000)), n=500)
+    levels = rng.integers(-1, 9, 500).astype(kind)
+    schedule = gasla.Schedule(levels)
+    backwards = np.where(levels < 0, -1, levels.max() - levels)
+    back = schedule.reversed()
+    for chosen, alike in ((schedule, levels), (back, backwards), (back.reversed(), levels)):
+        result = gasla.run(programs.Counter, graph, schedule=chosen, trace=True)
+        expected = gasla.run(programs.Counter, graph, schedule=alike, trace=True)
+        for name, values in expected.state.items():
+            np.testing.assert_array_equal(result.state[name], values, err_msg=name)
+        np.testing.assert_array_equal(result.trace["active"], expected.trace["active"])
+
+
+def test_a_schedule_must_fit_the_graph() -> None:
+    with pytest.raises(ValueError, match="schedule has 3 levels; expected one for each of the 4 vertices"):
+        gasla.run(programs.Counter, ring(4), schedule=np.array([0, 1, 2]))
+
+
 def test_the_start_of_a_run_may_be_given_as_a_frontier_a_mask_or_ids() -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3])
     mask = np.array([True, False, True, False])

@@ -23,6 +23,7 @@ from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram, edge, vertex
 from gasla.progress import track
 from gasla.runner import run
+from gasla.schedule import Schedule
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
@@ -215,9 +216,9 @@ def betweenness_centrality(
         last = int(levels.max())
         # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
         wide = wide or last * branching > 2000
-        delta = None if wide else _accumulate(graph, source, levels, last, weighted, False, fields)
+        delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
         if delta is None:
-            wide, delta = True, _accumulate(graph, source, levels, last, weighted, True, fields)
+            wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
             assert delta is not None
         if endpoints:
             reached = levels > 0
@@ -246,7 +247,7 @@ def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, A
 
 
 def _accumulate(
-    graph: Graph, source: int, levels: Any, last: int, weighted: bool, wide: bool, fields: dict[str, Any]
+    graph: Graph, source: int, levels: Any, weighted: bool, wide: bool, fields: dict[str, Any]
 ) -> Any:
     """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
     count: type[VertexProgram]
@@ -257,11 +258,11 @@ def _accumulate(
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
     order = levels.copy()
     order[source] = -1
-    paths = run(count, graph, schedule=order, paths={source: (1, 0) if wide else 1}, **fields).paths
+    schedule = Schedule(order)
+    paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
     if not wide and not np.isfinite(float(paths.max())):
         return None
-    back = array_module(levels).where(levels > 0, last - levels, -1)
-    return run(depend, graph, schedule=back, paths=paths, **fields).delta
+    return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).delta
 
 
 def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:

@@ -5,17 +5,19 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gasla.binding import Binding
+from gasla.binding import Binding, Lists
 from gasla.cpu import generate, runtime, threads
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
+from gasla.schedule import Schedule
 from semirings import TupleType, VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
@@ -35,7 +37,7 @@ class Bound(Binding):
         graph: Graph,
         fields: Mapping[str, Any],
         deterministic: bool = False,
-        schedule: np.ndarray | None = None,
+        schedule: Schedule | None = None,
         staged: bool = False,
     ) -> None:
         scheduled = schedule is not None
@@ -47,7 +49,7 @@ class Bound(Binding):
         self.check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
-        self._schedule = None if schedule is None else self._sorted(schedule)
+        self._schedule = None if schedule is None else schedule.sorted(("cpu", self._ids), self._by_level)
         self.arrays = self._make_arrays(fields)
         self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
         self.scalars |= {name: np.float64(0) for name in ("delta", "threshold", "last_threshold")}
@@ -98,23 +100,22 @@ class Bound(Binding):
         if not self.plan.sends or self.graph.n == 0:
             return False
         graph = self.graph
-        degrees = graph.out_degrees if self.program.direction == "in" else graph.in_degrees
         if self.program.direction == "all":
             return True
-        return int(degrees.max()) > 4 * (graph.m // graph.n + 1)
+        largest = graph.max_out_degree if self.program.direction == "in" else graph.max_in_degree
+        return largest > 4 * (graph.m // graph.n + 1)
 
     def _narrow(self) -> bool:
         """Whether all vertices gather over few edges."""
         graph = self.graph
         if not self.plan.gathers or graph.m == 0 or self.program.direction == "all" or graph.m > 6 * graph.n:
             return False
-        degrees = graph.in_degrees if self.program.direction == "in" else graph.out_degrees
-        return int(degrees.max()) <= 16
+        return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
 
-    def _sorted(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _by_level(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vertices by level, and where each level starts among them."""
         depth = int(levels.max(initial=-1)) + 1
-        order = self._space.take("receivers", (self.graph.n,), self._ids)
+        order = np.empty(self.graph.n, self._ids)
         with threads.team(self.threads) as crew:
             places, held = np.zeros((crew, depth), np.int64), crew > 1
             arrays = levels, places, order
@@ -123,7 +124,7 @@ class Bound(Binding):
             starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
             places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
             threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held)
-        return order, starts
+        return order[: starts[-1]], starts
 
     @property
     def _words(self) -> int:
@@ -145,11 +146,15 @@ class Bound(Binding):
     def _graph_array(self, name: str, prefix: str, rest: str) -> np.ndarray:
         if name in ("in_p", "out_p"):
             return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
-        gather, send = self._sides()
+        gather, send = self._lists
         lists = gather if prefix[0] == "g" else send
         if prefix[1] == "v":
             return lists.values(self.traced.edge_types[rest])
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[prefix[1]]()
+
+    @cached_property
+    def _lists(self) -> tuple[Lists, Lists]:
+        return self._sides()
 
     def _accumulator(self, name: str) -> np.ndarray:
         index = [c for c, _ in self.plan.components].index(name)

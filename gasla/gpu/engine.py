@@ -20,6 +20,7 @@ from gasla.gpu.rows import plan as row_plan
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
+from gasla.schedule import Schedule
 from semirings import TupleType, VectorType
 
 SEGMENT = 2048  # as in kernels/thin.cuh
@@ -62,7 +63,7 @@ class Bound(Binding):
         graph: Graph,
         fields: Mapping[str, Any],
         deterministic: bool = False,
-        schedule: Any = None,
+        schedule: Schedule | None = None,
     ) -> None:
         kind: Any = type(program)
         self.plan = generate.module(kind, graph.id_dtype, _shape(program, graph, deterministic, schedule is not None))
@@ -93,7 +94,7 @@ class Bound(Binding):
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
-    def _make_arrays(self, fields: Mapping[str, Any], schedule: Any) -> None:
+    def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
         self._arrays: dict[str, Any] = {}
         self._space = self._take_space()
         self._arguments = self._space.arguments
@@ -102,7 +103,7 @@ class Bound(Binding):
         self._set_fields(fields)
         self._levels = 0 if schedule is None else self._set_schedule(schedule)
 
-    def _fits(self, fields: Mapping[str, Any], schedule: Any) -> bool:
+    def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
         """Make the arrays; whether there was memory enough. CuPy's error is dropped, with the arrays that it holds."""
         try:
             self._make_arrays(fields, schedule)
@@ -153,16 +154,21 @@ class Bound(Binding):
             return start, self._vertex(where, v), np.asarray(x).astype(kind).item()
         return start, -1, start
 
-    def _set_schedule(self, levels: Any) -> int:
+    def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
+        order, starts = schedule.sorted(("gpu", self.xp.cuda.runtime.getDevice(), self._ids), self._by_level)
+        self._set("aside", order)
+        self._set("starts", starts)
+        return len(starts) - 1
+
+    def _by_level(self, levels: Any) -> tuple[Any, Any]:
         xp = self.xp
         levels = xp.asarray(levels)
         depth = int(levels.max()) + 1 if levels.size else 0
         keys = (xp.maximum(levels, -1) + 1).astype(np.min_scalar_type(depth + 1))
         order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
-        self._set("aside", order.astype(self._ids))
-        self._set("starts", xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype)))
-        return depth
+        starts = xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype))
+        return order.astype(self._ids), starts
 
     def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         array = super()._start_array(name, fields)
