@@ -67,7 +67,7 @@ def test_as_a_program_of_its_own() -> None:
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     outcome = command("--help")
     assert outcome.code == 0
-    for name in [*ALGORITHMS, "info", "generate", "convert", "demo"]:
+    for name in [*ALGORITHMS, "info", "generate", "convert", "demo", "bench"]:
         assert name in outcome.out
         assert command(name, "--help").code == 0
 

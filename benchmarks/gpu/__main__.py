@@ -1,4 +1,4 @@
-"""Measure the GPU engine, compare each figure with its bar, and check the answers.
+"""Measure the GPU engine, compare each figure with its bar, and check the answers: `gasla bench` for who works on it.
 
     python -m benchmarks.gpu [--graphs rmat22,grid24] [--algorithms bfs,sssp] [--json FILE]
 
@@ -9,6 +9,7 @@ once; `--graphs-module FILE` names a Python file whose `make(cupy, name)` makes 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import time
 import traceback
@@ -17,11 +18,27 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.gpu import graphs, peers, starting
-from benchmarks.gpu.cells import ALGORITHMS, GRAPHS, Case, Figure
-from benchmarks.provenance import gpu_provenance, provenance
+from benchmarks.gpu import figures, starting
+from benchmarks.gpu.bars import GRAPHS
+from benchmarks.gpu.figures import Figure
+from gasla.bench import ceilings, cells, graphs, peers, table
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.provenance import provenance
+from gasla.bench.report import Report
 
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
+CELLS = {  # the groups of cells that make the figures
+    "bfs": ["levels", "bfs"],
+    "sssp": ["sssp"],
+    "components": ["components"],
+    "triangles": ["triangles"],
+    "betweenness": ["betweenness"],
+    "mxv": ["mxv"],
+    "own": ["programs"],
+}
+FIGURES = {"pagerank": figures.pagerank, "levels": figures.levels}  # what is no cell
+ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv", "own", "levels")
+SETTINGS = {"rounds": 56, "budget": 1.2, "betweenness_sources": 8}
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
 
@@ -38,7 +55,7 @@ def line(figure: Figure) -> str:
     """Return a figure as one line of the table."""
     limit = "-" if figure.bar is None else f"{figure.bar:g}"
     row = f"{figure.graph:<15}{figure.name:<22}{figure.value:>10.3f} {figure.unit:<2}{limit:>8}  {verdict(figure):<6}"
-    floor = "" if figure.floor is None else f"{figure.floor.milliseconds:.3f}"
+    floor = "" if figure.floor is None else f"{1e3 * figure.floor.seconds:.3f}"
     cause = "" if figure.floor is None else f"floor of {figure.floor.cause}"
     return f"{row}{floor:>8}  {'; '.join(filter(None, [figure.wrong, figure.note, cause]))}".rstrip()
 
@@ -54,45 +71,76 @@ def known_facts(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     return known
 
 
-def measure(
-    graph_names: list[str],
-    algorithms: list[str],
-    known: dict[str, dict[str, Any]],
-    generator: ModuleType | None,
-    show: Callable[[Figure], Any],
-) -> list[Figure]:
-    """All figures, shown as they come. What fails is shown as wrong, and the rest goes on."""
+def module_at(path: Path | None) -> ModuleType | None:
+    """Import a module by the path of its file."""
+    if path is None:
+        return None
+    found = importlib.util.spec_from_file_location(path.stem, path)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def load(name: str, generator: ModuleType | None, known: dict[str, Any]) -> BenchmarkGraph:
+    """A graph on the GPU; `generator.make(cupy, name)` gives n, rows, offsets, columns, weights and a fingerprint."""
+    if generator is None:
+        made = graphs.load(name)
+        made.known.update(known)
+        return made.on("gpu")
     import cupy
+    from cupyx.scipy.sparse import csr_matrix
 
-    figures: list[Figure] = []
+    n, _, indptr, indices, weights, *more = generator.make(cupy, name)
+    known = {**known, **({"fingerprint": f"{more[0]:016x}"} if more else {})}
+    return BenchmarkGraph(name, csr_matrix((weights, indices, indptr), shape=(n, n)), None, known)
 
-    def take(graph: str, name: str, make: Callable[..., Iterable[Figure]], *arguments: Any) -> None:
+
+class Run:
+    """All figures of a run, shown as they come. What fails is shown as wrong, and the rest goes on."""
+
+    def __init__(self, report: Report, show: Callable[[Figure], Any]) -> None:
+        self.report, self.show, self.figures = report, show, []
+        self.settings = cells.Settings(ceilings=report.ceilings, **SETTINGS)
+
+    def take(self, graph: str, name: str, make: Callable[..., Iterable[Figure]], *arguments: Any) -> None:
+        """The figures of one function."""
+        import cupy
+
         try:
             for figure in make(*arguments):
-                figures.append(figure)
-                show(figure)
+                self._add(figure)
         except Exception as error:
             traceback.print_exc()
-            figures.append(Figure(graph, name, float("nan"), "", wrong=f"failed: {type(error).__name__}: {error}"))
-            show(figures[-1])
+            self._add(Figure(graph, name, float("nan"), "", wrong=f"failed: {type(error).__name__}: {error}"))
         cupy.get_default_memory_pool().free_all_blocks()
 
-    for name in APART:
-        if name in algorithms:
-            take("", name, APART[name])
-    for graph_name in graph_names:
+    def _add(self, figure: Figure) -> None:
+        self.figures.append(figure)
+        self.show(figure)
+
+    def of_cells(self, graph: BenchmarkGraph, groups: list[str]) -> Iterable[Figure]:
+        """The figures of groups of cells."""
+        found = []
+        for cell in self.report.measure(graph, groups, self.rivals(), self.settings):
+            found.append(figures.of_cell(cell))
+            yield found[-1]
+        yield from figures.parents_over_levels(found)
+
+    def rivals(self) -> list[str]:
+        """Who else computes on this GPU and is installed, but for cuSPARSE, whose product PageRank is compared with."""
+        return [name for name in peers.installed("gpu") if name != "cusparse"]
+
+    def measure(self, graph: BenchmarkGraph, algorithms: list[str]) -> None:
+        """Everything that is asked for, of one graph."""
         began = time.perf_counter()
-        graph = graphs.load(graph_name, generator)
-        facts = known.get(graph_name, {})
-        case = Case(graph, facts, peers.found(graph))
         for name in algorithms:
-            if name in ALGORITHMS:
-                take(graph_name, name, ALGORITHMS[name], case)
+            if name in CELLS:
+                self.take(graph.name, name, self.of_cells, graph, CELLS[name])
+            elif name in FIGURES:
+                self.take(graph.name, name, FIGURES[name], graph, self.report.ceilings)
         took = time.perf_counter() - began
-        show(Figure(graph_name, "all of it", took, "s", note=f"n={graph.graph.n:,} m={graph.graph.m:,}"))
-        del graph, case
-        cupy.get_default_memory_pool().free_all_blocks()
-    return figures
+        self.show(Figure(graph.name, "all of it", took, "s", note=f"n={graph.graph.n:,} m={graph.graph.m:,}"))
 
 
 def _names(text: str) -> list[str]:
@@ -110,20 +158,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
     options = parser.parse_args(arguments)
-    found = {**provenance(), **gpu_provenance()}
-    found["commit"] = found["commit"] or options.commit
-    print(f"{found['gpu']}, CUDA {found['cuda_runtime']}, driver {found['cuda_driver']}\n{HEADER}", flush=True)
-
-    def show(figure: Figure) -> None:
-        print(line(figure), flush=True)
-
-    generator = graphs.generator_at(options.graphs_module)
-    figures = measure(options.graphs, options.algorithms, known_facts(options.reference), generator, show)
+    report = Report(provenance("gpu", options.commit), {}, [], ceilings.measure("gpu"))
+    print(*table.introduction(report), "", HEADER, sep="\n", flush=True)
+    run = Run(report, lambda figure: print(line(figure), flush=True))
+    for name in APART:
+        if name in options.algorithms:
+            run.take("", name, APART[name])
+    known, generator = known_facts(options.reference), module_at(options.graphs_module)
+    for name in options.graphs if set(options.algorithms) - set(APART) else ():
+        graph = load(name, generator, known.get(name, {}))
+        run.measure(graph, options.algorithms)
+        del graph
     if options.json:
-        kept = [{**figure._asdict(), "verdict": verdict(figure)} for figure in figures]
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"provenance": found, "figures": kept}, indent=1) + "\n")
-    counted = {word: sum(verdict(f) == word for f in figures) for word in ("ok", "OVER", "WRONG")}
+        report.write(options.json, figures=[{**f._asdict(), "verdict": verdict(f)} for f in run.figures])
+    counted = {word: sum(verdict(f) == word for f in run.figures) for word in ("ok", "OVER", "WRONG")}
     print(", ".join(f"{count} {word}" for word, count in counted.items()))
     return 1 if counted["WRONG"] else 0
 

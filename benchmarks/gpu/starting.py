@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 import gasla
-from benchmarks.gpu.cells import Figure, seconds
+from benchmarks.gpu.figures import Figure, seconds
 
 CALLS = 200
 

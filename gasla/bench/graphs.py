@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+import gasla
 from gasla import datasets
+from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
+from gasla.generators import first_of_largest
+from gasla.graph import Graph
+
+SOURCES = 8
+SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
 
 FAMILIES = {
     "rmat": datasets.rmat,
@@ -25,18 +33,101 @@ FAMILIES = {
 }
 
 
-class BenchmarkGraph(NamedTuple):
-    """An undirected graph with whole-number float32 weights, and the vertices that searches start from."""
+class Reach(NamedTuple):
+    """What can be reached from a source."""
 
-    name: str
-    matrix: csr_array
-    sources: list[int]
+    vertices: int
+    edges: int  # stored directed edges whose source was reached: what TEPS counts
+    depth: int
+
+
+class BenchmarkGraph:
+    """An undirected graph with whole-number float32 weights, and the vertices that searches start from.
+
+    Parameters
+    ----------
+    name : str
+    matrix : csr_array or cupyx.scipy.sparse.csr_matrix
+        It says on which device the graph is.
+    sources : list of int, optional
+        Found where they aren't given: eight vertices of the largest component, the same on every machine.
+    known : dict, optional
+        Right answers from elsewhere, which gasla's are compared with.
+    """
+
+    def __init__(
+        self, name: str, matrix: Any, sources: list[int] | None = None, known: dict[str, Any] | None = None
+    ) -> None:
+        self.name, self.matrix, self.known = name, matrix, known or {}
+        self._sources = sources
+        self._reach: dict[int, Reach] = {}
+        self._twin: BenchmarkGraph | None = None
 
     @property
-    def pattern(self) -> csr_array:
+    def device(self) -> Device:
+        """Where the matrix is."""
+        return device_of(self.matrix)
+
+    @property
+    def pattern(self) -> Any:
         """The same edges, all of weight one, for the algorithms that ignore weights."""
         matrix = self.matrix
-        return csr_array((np.ones_like(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+        ones = array_module(matrix).ones_like(matrix.data)
+        return type(matrix)((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The matrix as gasla takes it."""
+        return Graph(self.matrix)
+
+    @cached_property
+    def sources(self) -> list[int]:
+        """Where searches start."""
+        if self._sources is None:
+            labels = gasla.connected_components(self.graph).labels
+            self._sources = first_of_largest(moved(labels, "cpu"), SOURCES)
+        return self._sources
+
+    def reach(self, source: int) -> Reach:
+        """What a search from there finds."""
+        if source not in self._reach:
+            level = gasla.bfs(self.graph, source)
+            reached = level >= 0
+            edges = int(self.graph.out_degrees[reached].sum(dtype=np.int64))
+            self._reach[source] = Reach(int(reached.sum()), edges, int(level.max()))
+        return self._reach[source]
+
+    @cached_property
+    def is_scattered(self) -> bool:
+        """Whether neighbours are anywhere, and none is read so often that a cache could keep it."""
+        n, m = self.graph.n, self.graph.m
+        if m == 0 or int(self.graph.out_degrees.max()) >= 16 * m / n:
+            return False
+        places = array_module(self.matrix).asarray(np.linspace(0, m - 1, SAMPLES).astype(np.int64))
+        rows = array_module(self.matrix).searchsorted(self.matrix.indptr, places, side="right") - 1
+        return bool((abs(self.matrix.indices[places] - rows) > n // 32).mean() > 0.5)
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """That of `gasla.datasets.fingerprint`; on the GPU what is known of it."""
+        return datasets.fingerprint(self.matrix) if self.device == "cpu" else self.known.get("fingerprint")
+
+    def on(self, device: Device) -> BenchmarkGraph:
+        """Itself if it is there already, else a copy on that device, made once."""
+        if device == self.device:
+            return self
+        if self._twin is None:
+            if device == "gpu":
+                require_gpu()
+                from cupyx.scipy.sparse import csr_matrix
+
+                matrix = csr_matrix(self.matrix)
+            else:
+                matrix = csr_array(self.matrix.get())
+            self._twin = BenchmarkGraph(
+                self.name, matrix, self.sources, {**self.known, "fingerprint": self.fingerprint}
+            )
+        return self._twin
 
 
 def load(name: str) -> BenchmarkGraph:

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from gasla.cli import compute, tools
+from gasla.cli import bench, compute, tools
 from gasla.runner import ConvergenceWarning
 from gasla.verify import VerificationError
 
@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compute.add_commands(commands)
     tools.add_commands(commands)
+    bench.add_commands(commands)
     return top
 
 

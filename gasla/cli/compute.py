@@ -116,21 +116,12 @@ def provenance() -> str:
     import numba
     import numpy as np
 
+    from gasla.bench.provenance import processor
+
     return (
         f"gasla {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {_processor()}"
+        f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {processor()}"
     )
-
-
-def _processor() -> str:
-    """The processor's own name, where the system tells it."""
-    import platform
-
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            return next(line.split(":")[1].strip() for line in stream if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def set_threads(threads: int) -> None:

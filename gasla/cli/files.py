@@ -78,6 +78,19 @@ def check_target(path: str | Path) -> Path:
     return target
 
 
+def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
+    """The path of a picture yet to be drawn, if it can be: said before the work, not after."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise ImportError(", ".join(filter(None, [f"{what} needs Matplotlib: pip install 'gasla[plot]'", otherwise])))
+    from gasla.worldmap import picture_format
+
+    target = check_target(path)
+    picture_format(target)
+    return target
+
+
 def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     """Write one or more arrays, complete or not at all.
 

@@ -119,7 +119,7 @@ def run_demo(options: Namespace) -> int:
     from gasla import demo
 
     if not options.no_map:
-        _check_picture(options.output)
+        files.check_picture(options.output, "the map", "or ask for the report alone with --no-map")
     found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
     print("\n".join(demo.report(found, options.top)))
     if not options.no_map:
@@ -127,16 +127,3 @@ def run_demo(options: Namespace) -> int:
             demo.draw_map(found, options.output)
         print(f"\nThe map is in {options.output}")
     return 0
-
-
-def _check_picture(path: str) -> None:
-    """Say now, and not after the report, that the map can't be drawn."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise ImportError(
-            "the map needs Matplotlib: pip install 'gasla[plot]', or ask for the report alone with --no-map"
-        )
-    from gasla.worldmap import picture_format
-
-    picture_format(files.check_target(path))

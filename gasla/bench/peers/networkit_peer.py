@@ -9,18 +9,17 @@ import networkit as nk
 import numpy as np
 from scipy.sparse import triu
 
-from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, threads
 
 
 class NetworKit:
     """NetworKit's own algorithms; its betweenness draws its sources itself, so that cell is missing."""
 
     name = "networkit"
-    threads = THREADS
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        nk.setNumberOfThreads(THREADS)
+        nk.setNumberOfThreads(threads())
         self.matrix = graph.matrix
 
     def _graph(self, weighted: bool) -> nk.Graph:

@@ -6,13 +6,61 @@ or CuPy's. `gasla.verify` does the same more thoroughly, on the CPU.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+import gasla
 from gasla.arrays import array_module
+from gasla.bench.answers import comparable, depths
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import power_iteration
 
 Ends = tuple[Any, Any]
+
+
+def broken(graph: BenchmarkGraph, algorithm: str, answer: Any, sources: list[int]) -> str:
+    """What is wrong with gasla's answer, found from these sources. Of triangles no property is looked at."""
+    ends, source = (graph.graph.out.owners(), graph.graph.out.indices), sources[0]
+    if algorithm == "levels":
+        return levels(ends, source, answer)
+    if algorithm == "bfs":
+        level = depths(answer, source)
+        return levels(ends, source, level) or parents(ends, source, level, answer)
+    if algorithm == "sssp":
+        return distances(ends, graph.graph.out_values, source, answer)
+    if algorithm == "pagerank":
+        right = comparable(algorithm, power_iteration(graph.pattern.astype(np.float64)), sources)
+        moved = float(abs(comparable(algorithm, answer, sources) - right).sum())
+        return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+    if algorithm == "components":
+        return labels(ends, source, graph.reach(source).vertices, answer)
+    if algorithm == "betweenness":
+        return scores(answer, sources, [gasla.bfs(graph.graph, s) for s in sources])
+    return ""
+
+
+def unlike_known(graph: BenchmarkGraph, algorithm: str, answer_from: Callable[[int], Any]) -> str:
+    """How gasla's answers, the first from the first source and so on, differ from those known from elsewhere."""
+    known, source = graph.known, graph.sources
+    if algorithm == "levels":
+        for i, expected in enumerate(known.get("bfs_reached_depthsum_maxdepth", [])):
+            level = answer_from(i)
+            reached = level >= 0
+            if expected != [int(reached.sum()), int(level[reached].sum(dtype=np.int64)), int(level.max())]:
+                return f"levels from {source[i]} are not those known"
+    if algorithm == "sssp":
+        for i, expected in enumerate(known.get("sssp_reached_sum", [])):
+            distance = answer_from(i)
+            reached = np.isfinite(distance)
+            if expected != [int(reached.sum()), int(distance[reached].sum(dtype=np.float64))]:
+                return f"distances from {source[i]} are not those known"
+    if algorithm in ("triangles", "components") and algorithm in known:
+        answer = answer_from(0)
+        count = int(answer) if algorithm == "triangles" else int(_found(graph.graph.n, answer).sum())
+        return "" if count == known[algorithm] else f"{count} {algorithm}; {known[algorithm]} are known"
+    return ""
 
 
 def _found(n: int, vertices: Any) -> Any:
@@ -58,22 +106,12 @@ def distances(ends: Ends, weights: Any, source: int, distance: Any) -> str:
     return "a distance is not attained" if bool((attained != (distance < np.inf)).any()) else ""
 
 
-def ranks(pattern: Any, rank: Any, alpha: float = 0.85, tolerance: float = 1e-5) -> str:
-    """One more power iteration, in float64 by cuSPARSE or SciPy, hardly moves them. The graph is undirected."""
-    n, rank = len(rank), rank.astype(np.float64)
-    degree = pattern @ array_module(rank).ones(n)
-    lost = float(rank[degree == 0].sum())
-    further = (1 - alpha + alpha * lost) / n + alpha * (pattern @ (rank / array_module(rank).maximum(degree, 1)))
-    moved = float(abs(further - rank).sum())
-    return "" if moved < tolerance else f"another iteration moves the ranks by {moved:.2g}"
-
-
-def labels(ends: Ends, count: int, label: Any) -> str:
-    """No edge leaves its component, and there are as many labels as components; not whether these are connected."""
+def labels(ends: Ends, source: int, members: int, label: Any) -> str:
+    """No edge leaves its component, and the source's has as many members as a search finds."""
     if bool((label[ends[0]] != label[ends[1]]).any()):
         return "an edge leaves its component"
-    distinct = int(_found(len(label), label).sum())
-    return "" if distinct == count else f"{count} components with {distinct} labels"
+    found = int((label == label[source]).sum())
+    return "" if found == members else f"the component of vertex {source} has {found} members instead of {members}"
 
 
 def scores(score: Any, sources: list[int], depths: list[Any]) -> str:

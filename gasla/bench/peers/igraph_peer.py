@@ -16,7 +16,6 @@ class Igraph:
     """igraph's own algorithms; its PageRank is missing because it cannot run a given number of iterations."""
 
     name = "igraph"
-    threads = 1
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         self.matrix = graph.matrix

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
-from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import power_iteration
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 
@@ -19,20 +19,19 @@ class SciPy:
     """Breadth-first order, Dijkstra, power iteration, connected components and L @ L under the mask L."""
 
     name = "scipy"
-    threads = 1
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         self.graph = graph
         self.n = graph.matrix.shape[0]
-        if self._degrees_squared() > LARGEST_PRODUCT:
-            self.triangles = None
+        if self._degrees_squared() <= LARGEST_PRODUCT:
+            self.triangles = self._triangles
 
     @cached_property
     def pattern(self) -> csr_array:
         return self.graph.pattern
 
     @cached_property
-    def weights(self) -> csr_array:
+    def weights(self) -> Any:
         """The weights as csgraph wants them; it would convert them in every call."""
         return self.graph.matrix.astype(np.float64)
 
@@ -48,23 +47,16 @@ class SciPy:
         return breadth_first_order(self.weights, source)[1]
 
     def sssp(self, source: int) -> np.ndarray:
-        return dijkstra(self.weights, indices=source)
+        return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
     def pagerank(self) -> np.ndarray:
-        """Power iteration with float32 products; the graph is its own transpose."""
-        A, n = self.pattern, self.n
-        degrees = np.diff(A.indptr)
-        sinks = np.flatnonzero(degrees == 0)
-        factor = (DAMPING / np.maximum(degrees, 1)).astype(np.float32)
-        ranks = np.full(n, 1 / n, np.float32)
-        for _ in range(PAGERANK_ITERATIONS):
-            teleport = (1 - DAMPING + DAMPING * ranks[sinks].sum()) / n
-            ranks = A @ (ranks * factor) + np.float32(teleport)
+        """Power iteration with float32 products."""
+        ranks: np.ndarray = power_iteration(self.pattern)
         return ranks
 
     def components(self) -> np.ndarray:
         return connected_components(self.weights, directed=False)[1]
 
-    def triangles(self) -> int:
+    def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")
         return int((lower @ lower).multiply(lower).sum())

@@ -11,8 +11,8 @@ from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring
 from graphblas.dtypes import FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
-from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS, THREADS
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, threads
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
 MIN_PLUS = semiring.min_plus[FP32]
@@ -30,10 +30,9 @@ class GraphBLAS:
     """Direction-optimising BFS, delta-stepping, PageRank, FastSV, Sandia LL and batched Brandes."""
 
     name = "graphblas"
-    threads = THREADS
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        gb.ss.config["nthreads"] = THREADS
+        gb.ss.config["nthreads"] = threads()
         self.graph = graph
         self.n = graph.matrix.shape[0]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import runpy
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gasla
 import semirings
-from benchmarks.peers import DAMPING, PAGERANK_ITERATIONS
-from benchmarks.peers.gasla_peer import Gasla
 from gasla.arrays import array_module
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS
 
 
 class Tree(gasla.VertexProgram):
@@ -85,20 +88,20 @@ class Own:
 
     name = "user's own"
 
-    def __init__(self, graph: gasla.Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.graph = graph.graph
 
     @staticmethod
     def dense(result: Any) -> Any:
         return result
 
-    def bfs(self, source: int) -> np.ndarray:
+    def bfs(self, source: int) -> Any:
         return gasla.run(Tree, self.graph, active=[source], level={source: 0}, parent={source: source}).parent
 
-    def sssp(self, source: int) -> np.ndarray:
+    def sssp(self, source: int) -> Any:
         return gasla.run(Paths, self.graph, active=[source], length={source: 0}).length
 
-    def pagerank(self) -> np.ndarray:
+    def pagerank(self) -> Any:
         n, degrees = self.graph.n, self.graph.out_degrees
         part = (degrees > 0) / array_module(degrees).maximum(degrees, 1).astype(np.float32)
         start = {"rank": 1 / n, "share": part / n, "part": part}
@@ -108,7 +111,25 @@ class Own:
 ALGORITHMS = ("bfs", "sssp", "pagerank")
 
 
-def contestants(graph: BenchmarkGraph) -> dict[str, Any]:
-    """Return the library and the user's programs, on one and the same `gasla.Graph`."""
-    library = Gasla(graph)
-    return {"gasla": library, "user's own": Own(library.graph)}
+def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a user's file that take a graph, or a graph and a source, by name.
+
+    A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
+    """
+    names = runpy.run_path(str(path), run_name=path.stem)
+    found: dict[str, Callable[..., Any]] = {
+        n: f for n, f in names.items() if inspect.isfunction(f) and not n.startswith("_") and _parameters(f)
+    }
+    if not found:
+        raise ValueError(f"{path} has no function f(graph) or f(graph, source) to be measured")
+    return found
+
+
+def takes_source(function: Callable[..., Any]) -> bool:
+    """Whether it wants to know where to start."""
+    return _parameters(function) == ["graph", "source"]
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    names = list(inspect.signature(function).parameters)
+    return names if names in (["graph"], ["graph", "source"]) else []

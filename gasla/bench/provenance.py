@@ -10,26 +10,42 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("gasla", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit")
-GPU_PACKAGES = ("cupy-cuda12x", "cupy-cuda13x", "cugraph")
-ROOT = Path(__file__).resolve().parents[1]
+from gasla.arrays import Device
+from gasla.bench.peers import threads
+
+PACKAGES = (
+    "gasla", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
+    "cupy-cuda12x", "cupy-cuda13x", "cugraph-cu12", "cugraph-cu13", "cugraph",
+)  # fmt: skip
+HERE = Path(__file__).resolve()
 
 
-def provenance() -> dict[str, Any]:
-    """Return processor, versions, commit and date."""
-    return {
+def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
+    """Return device, driver, versions, commit and date.
+
+    Parameters
+    ----------
+    device : "cpu" or "gpu"
+        The processor is named in any case.
+    commit : str, optional
+        What to say where gasla isn't run from a git checkout.
+    """
+    in_git = bool(_git("ls-files", HERE.name))  # and not merely installed somewhere inside another checkout
+    found = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
-        "cpu": _processor(),
+        "commit": _git("rev-parse", "HEAD") if in_git else commit,
+        "uncommitted_changes": in_git and bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "cpu": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": threads(),
         "platform": platform.platform(),
         "python": platform.python_version(),
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
     }
+    return {**found, **_gpu()} if device == "gpu" else found
 
 
-def gpu_provenance() -> dict[str, Any]:
+def _gpu() -> dict[str, Any]:
     """Return the GPU's name and memory, and the versions of driver, CUDA and CuPy."""
     import cupy
 
@@ -44,7 +60,7 @@ def gpu_provenance() -> dict[str, Any]:
         "cuda_driver": runtime.driverGetVersion(),
         "cuda_runtime": runtime.runtimeGetVersion(),
         "nvrtc": ".".join(map(str, cupy.cuda.nvrtc.getVersion())),
-        "gpu_versions": {name: found for name in GPU_PACKAGES if (found := _version(name))},
+        "cupy": cupy.__version__,
     }
 
 
@@ -55,13 +71,14 @@ def _git(*arguments: str) -> str:
 def _output(command: list[str]) -> str:
     """Return what a program prints, or "" where there is no such program."""
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=False)
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor's own name, where the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

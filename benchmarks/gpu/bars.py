@@ -1,0 +1,20 @@
+"""The most that a figure of the GPU engine should be: milliseconds on one H100, or ratios."""
+
+from __future__ import annotations
+
+GRAPHS = ("rmat22", "kron21", "urand22", "rmat24", "rgg22", "grid24")
+MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
+    "bfs": (0.25, 0.15, 0.45, 0.8, 6.5, 22),
+    "sssp": (4.5, 4.5, 4.2, None, 27, 60),
+    "pagerank iteration": (0.85, 0.95, 1.15, 4, 0.18, 0.27),
+    "pagerank": (16, 14, 13, 65, 7.5, 14),
+    "components": (1.0, 0.4, 1.2, 4, 1.0, 3),
+    "triangles": (100, 300, 8, None, 2.5, 0.8),
+    "betweenness": (40, 40, 60, None, 150, 500),
+}
+PARENTS = 1.3  # levels and parents together take at most so many times what levels take
+
+
+def bar(graph: str, name: str) -> float | None:
+    """The most milliseconds for a figure."""
+    return MILLISECONDS[name][GRAPHS.index(graph)] if graph in GRAPHS and name in MILLISECONDS else None

@@ -1,0 +1,170 @@
+"""What the machine can do at most: it copies, reads at random places, adds there by atomics, waits at a barrier.
+
+Each is measured with a kernel that does nothing else: on the CPU by Numba on gasla's own threads, on the GPU through
+`gasla.gpu.compile`. Caches serve small arrays faster than memory serves large ones, so rates are taken at some sizes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import Device
+
+SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # bytes
+REPEATS = 3  # the best counts
+WORD = 4  # bytes that are read, or added to, at a random place
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Rates by the bytes that are worked on, and the seconds of a barrier of all threads."""
+
+    device: Device
+    copy: dict[int, float]  # bytes a second, read and written
+    gather: dict[int, float]  # reads of 4 bytes a second
+    atomics: dict[int, float]  # additions to 4 bytes a second
+    barrier: float
+
+    def rate(self, kind: str, size: float) -> float:
+        """The highest rate that was seen on as much data, or on more."""
+        rates: dict[int, float] = getattr(self, kind)
+        least = max((s for s in rates if s <= size), default=min(rates))
+        return max(rate for s, rate in rates.items() if s >= least)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON holds."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> Ceilings:
+        """The same, read back."""
+        rates = {kind: {int(s): r for s, r in kept[kind].items()} for kind in ("copy", "gather", "atomics")}
+        return cls(**{**kept, **rates})
+
+
+def measure(device: Device, sizes: tuple[int, ...] = SIZES) -> Ceilings:
+    """Find them all, in about two seconds.
+
+    Examples
+    --------
+    >>> found = measure("cpu", sizes=(1 << 16,))
+    >>> found.rate("copy", 1e9) > 0
+    True
+    """
+    machine: Any = Cpu() if device == "cpu" else Gpu()
+    copy, gather, atomics = (
+        {size: max(_rate(work, size) for _ in range(REPEATS)) for size in sizes}
+        for work in (machine.copy, machine.gather, machine.atomics)
+    )
+    return Ceilings(device, copy, gather, atomics, min(machine.barrier() for _ in range(REPEATS)))
+
+
+def _rate(work: Callable[[int], tuple[float, float]], size: int) -> float:
+    amount, seconds = work(size)
+    return amount / seconds
+
+
+class Cpu:
+    """Every method returns how much was done, and the seconds that it took."""
+
+    BYTES, READS, ADDS, WAITS = 1 << 28, 1 << 24, 1 << 22, 1 << 12
+
+    def __init__(self) -> None:
+        from gasla.bench import cpu_ceilings
+        from gasla.cpu.threads import num_threads
+
+        self.kernels, self.threads = cpu_ceilings, num_threads()
+        for work in (self.copy, self.gather, self.atomics):  # compiled, or found in the cache
+            work(1 << 12)
+
+    def _seconds(self, kernel: Any, *arguments: Any) -> float:
+        from gasla.cpu.threads import new_control, run_parallel
+
+        control = new_control()
+        start = time.perf_counter()
+        run_parallel(kernel, control, arguments, self.threads)
+        return time.perf_counter() - start
+
+    def copy(self, size: int) -> tuple[float, float]:
+        a, b = np.ones((2, size // 8), np.float32)
+        rounds = max(2, self.BYTES // (2 * size))
+        return rounds * size, self._seconds(self.kernels.copy, a, b, rounds)
+
+    def gather(self, size: int) -> tuple[float, float]:
+        x, sums = np.ones(size // WORD, np.uint32), np.zeros(64 * self.threads, np.uint32)
+        return self.READS, self._seconds(self.kernels.gather, x, np.uint32(self.READS // self.threads), sums)
+
+    def atomics(self, size: int) -> tuple[float, float]:
+        x = np.ones(size // WORD, np.uint32)
+        return self.ADDS, self._seconds(self.kernels.add, x, np.uint32(self.ADDS // self.threads))
+
+    def barrier(self) -> float:
+        return self._seconds(self.kernels.wait, self.WAITS) / self.WAITS
+
+
+SOURCE = """
+#include "ceilings.cuh"
+using namespace gasla;
+extern "C" __global__ void copy(float4* a, float4* b, u64 count, u32 rounds) { copy_words(a, b, count, rounds); }
+extern "C" __global__ void gather(const u32* x, u32 mask, u32 reads, u32* sum) { gather_words(x, mask, reads, sum); }
+extern "C" __global__ void add(u32* x, u32 mask, u32 adds) { add_to_words(x, mask, adds); }
+extern "C" __global__ void wait(u32* counter, u32 rounds) { wait_often(counter, rounds); }
+"""
+
+
+class Gpu:
+    """The same on the current GPU."""
+
+    BYTES, READS, ADDS, WAITS = 1 << 34, 1 << 29, 1 << 27, 1 << 10
+    THREADS = 512
+
+    def __init__(self) -> None:
+        import cupy
+
+        from gasla.gpu.compile import Kernel
+
+        self.cupy = cupy
+        names = "copy", "gather", "add"
+        self.kernels = {name: Kernel(SOURCE, name, self.THREADS, blocks_per_multiprocessor=4) for name in names}
+        self.kernels["wait"] = Kernel(SOURCE, "wait", 1024)
+        for work in (self.copy, self.gather, self.atomics, lambda _: self.barrier()):
+            work(1 << 16)
+
+    def _seconds(self, launch: Callable[[], None]) -> float:
+        stream = self.cupy.cuda.get_current_stream()
+        stream.synchronize()
+        start = time.perf_counter()
+        launch()
+        stream.synchronize()
+        return time.perf_counter() - start
+
+    def copy(self, size: int) -> tuple[float, float]:
+        a, b = self.cupy.ones((2, size // 8), np.float32)
+        rounds, kernel = max(2, self.BYTES // (2 * size)), self.kernels["copy"]
+        words = np.uint64(size // 32)
+        return rounds * size, self._seconds(lambda: kernel.plain(kernel.blocks, a, b, words, np.uint32(rounds)))
+
+    def gather(self, size: int) -> tuple[float, float]:
+        x, total, kernel = self._words(size), self.cupy.zeros(1, np.uint32), self.kernels["gather"]
+        each = self.READS // (kernel.blocks * self.THREADS) // 8 * 8
+        mask = np.uint32(len(x) - 1)
+        done = each * kernel.blocks * self.THREADS
+        return done, self._seconds(lambda: kernel.plain(kernel.blocks, x, mask, np.uint32(each), total))
+
+    def atomics(self, size: int) -> tuple[float, float]:
+        x, kernel = self._words(size), self.kernels["add"]
+        each = self.ADDS // (kernel.blocks * self.THREADS)
+        done, mask = each * kernel.blocks * self.THREADS, np.uint32(len(x) - 1)
+        return done, self._seconds(lambda: kernel.plain(kernel.blocks, x, mask, np.uint32(each)))
+
+    def _words(self, size: int) -> Any:
+        return self.cupy.ones(size // WORD, np.uint32)
+
+    def barrier(self) -> float:
+        counter, kernel = self.cupy.zeros(2, np.uint32), self.kernels["wait"]
+        return self._seconds(lambda: kernel.cooperative(counter, np.uint32(self.WAITS))) / self.WAITS

@@ -1,0 +1,57 @@
+"""The kernels of `ceilings` for the CPU: each does one thing, on every thread."""
+
+# mypy: disable-error-code="no-untyped-def"
+import numpy as np
+
+from gasla.cpu.atomics import fetch_add
+from gasla.cpu.blocks import inlined, jit
+from gasla.cpu.threads import barrier
+
+_A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
+_FIRST, _LAST = np.uint32(15), np.uint32(13)
+
+
+@inlined
+def _scattered(x):
+    x = np.uint32(x * _A)
+    x ^= x >> _FIRST
+    x = np.uint32(x * _B)
+    return x ^ (x >> _LAST)
+
+
+@jit
+def copy(thread, threads, control, a, b, rounds):
+    """A thread's part of one array to the other, and back."""
+    first, last = np.uint64(len(a) * thread // threads), np.uint64(len(a) * (thread + 1) // threads)
+    for _ in range(rounds):
+        for i in range(first, last):
+            b[i] = a[i]
+        a, b = b, a
+
+
+@jit
+def gather(thread, threads, control, x, reads, sums):
+    """Read words anywhere in an array of a power of two."""
+    k, mask = np.uint32(thread) * reads, np.uint32(len(x) - 1)
+    a = b = c = d = np.uint32(0)
+    for i in range(k, k + reads, np.uint32(4)):
+        a += x[_scattered(i) & mask]
+        b += x[_scattered(i + np.uint32(1)) & mask]
+        c += x[_scattered(i + np.uint32(2)) & mask]
+        d += x[_scattered(i + np.uint32(3)) & mask]
+    sums[64 * thread] = a + b + c + d
+
+
+@jit
+def add(thread, threads, control, x, adds):
+    """Add to words anywhere."""
+    k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
+    for i in range(adds):
+        fetch_add(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
+
+
+@jit
+def wait(thread, threads, control, rounds):
+    """Wait for the other threads, again and again."""
+    for _ in range(rounds):
+        barrier(control, threads)

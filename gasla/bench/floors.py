@@ -1,0 +1,126 @@
+"""The least time of a cell on this machine: bytes over its bandwidth, random reads over their rate, barriers.
+
+A floor counts only what any way of computing the same must do, so that no program reaches it; it says which of the
+three is in the way. Random reads count on flat random graphs alone: on skewed ones most edges lead to a few vertices,
+which may be kept near, and on grids neighbours are near each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gasla.bench.ceilings import Ceilings
+from gasla.bench.graphs import BenchmarkGraph, Reach
+from gasla.bench.peers import PAGERANK_ITERATIONS
+
+SECTOR = 32  # bytes: the least that is read at a random place
+
+
+class Floor(NamedTuple):
+    """Seconds, and what they are spent on."""
+
+    seconds: float
+    cause: str
+
+
+class Work(NamedTuple):
+    """A graph as a floor sees it."""
+
+    n: int
+    m: int
+    is_scattered: bool  # whether neighbours are anywhere, and none is read so often that a cache could keep it
+    ceilings: Ceilings
+
+    def floor(self, size: float, reads: float, barriers: float, vector: float | None = None) -> Floor:
+        """Bytes and random reads go on at the same time, so that the larger counts; barriers come on top.
+
+        The reads are those of a vector of 4 bytes a vertex, or of so many bytes as are given.
+        """
+        ceilings = self.ceilings
+        rate = ceilings.rate("gather", 4 * self.n if vector is None else vector)
+        parts = {
+            "bytes": size / ceilings.rate("copy", size),
+            "random reads": reads / rate if self.is_scattered else 0.0,
+        }
+        cause = max(parts, key=lambda name: parts[name])
+        waiting = barriers * ceilings.barrier
+        return Floor(parts[cause] + waiting, "barriers" if waiting > parts[cause] else cause)
+
+
+def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: Ceilings) -> Floor | None:
+    """The least time of a call from the first source, or for betweenness from all; None where nobody has counted."""
+    if algorithm not in COUNTS:
+        return None
+    work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
+    return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
+
+
+def levels(work: Work, reaches: list[Reach], fields: int = 4) -> Floor:
+    """Levels are written; every reached vertex looks up its row and a sector of it; a barrier a level."""
+    found = reaches[0]
+    return work.floor(fields * work.n + found.vertices * (8 + SECTOR), found.vertices, found.depth)
+
+
+def bfs(work: Work, reaches: list[Reach]) -> Floor:
+    """The same, and parents are written too."""
+    return levels(work, reaches, fields=8)
+
+
+def sssp(work: Work, reaches: list[Reach]) -> Floor:
+    """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
+    return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
+
+
+def iteration(work: Work) -> Floor:
+    """An iteration of PageRank: every edge, the share at its end; six numbers a vertex."""
+    return work.floor(4 * work.m + 24 * work.n, work.m, 1)
+
+
+def pagerank(work: Work, _: list[Reach]) -> Floor:
+    """All its iterations."""
+    one = iteration(work)
+    return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
+
+
+def components(work: Work, _: list[Reach]) -> Floor:
+    """Every vertex looks at one neighbour's label, and gets its own; most edges need not be read."""
+    return work.floor(16 * work.n, work.n, 1)
+
+
+def triangles(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, in one of its directions. How often lists must be read again depends on the graph."""
+    return work.floor(2 * work.m + 4 * work.n, 0, 1)
+
+
+def betweenness(work: Work, reaches: list[Reach]) -> Floor:
+    """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
+    total, cause = 0.0, ""
+    for found in reaches:
+        search = levels(work, [found])
+        sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
+        total, cause = total + search.seconds + sums.seconds, sums.cause
+    return Floor(total, cause)
+
+
+def product(work: Work, _: list[Reach]) -> Floor:
+    """Every entry and its value are read once, and the element that it meets."""
+    return work.floor(8 * work.m + 12 * work.n, work.m, 0)
+
+
+def row_sums(work: Work, _: list[Reach]) -> Floor:
+    """A product whose terms are the values alone."""
+    return work.floor(4 * work.m + 8 * work.n, 0, 0)
+
+
+COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
+    "levels": levels,
+    "bfs": bfs,
+    "sssp": sssp,
+    "pagerank": pagerank,
+    "components": components,
+    "triangles": triangles,
+    "betweenness": betweenness,
+    "product": product,
+    "row sums": row_sums,
+}

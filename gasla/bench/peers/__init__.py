@@ -1,0 +1,82 @@
+"""What a user could install instead: one file a peer, one method an algorithm, all with the same names and arguments.
+
+A peer is made from a `BenchmarkGraph` on its device. It converts the graph to its own structures when an algorithm
+first asks for them, so that after one untimed call only the algorithm itself is measured. A method that a peer has no
+fair answer for is missing.
+
+`bfs(source)` returns parents, `sssp(source)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of
+weight one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor.
+They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from gasla.arrays import Device, array_module, require_gpu
+from gasla.bench.graphs import BenchmarkGraph
+
+ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
+PAGERANK_ITERATIONS = 20
+DAMPING = 0.85
+
+
+class Peer(NamedTuple):
+    """Where a peer is, and what it needs."""
+
+    cls: str
+    module: str  # in this package
+    package: str  # that has to be installed
+    device: Device
+
+
+PEERS = {
+    "graphblas": Peer("GraphBLAS", "graphblas_peer", "graphblas", "cpu"),
+    "scipy": Peer("SciPy", "scipy_peer", "scipy", "cpu"),
+    "igraph": Peer("Igraph", "igraph_peer", "igraph", "cpu"),
+    "networkit": Peer("NetworKit", "networkit_peer", "networkit", "cpu"),
+    "cusparse": Peer("CuSparse", "cusparse_peer", "cupy", "gpu"),
+    "cugraph": Peer("CuGraph", "cugraph_peer", "cugraph", "gpu"),
+    "gasla-cpu": Peer("Gasla", "gasla_peer", "gasla", "cpu"),
+}
+
+
+def installed(device: Device) -> list[str]:
+    """Those that compute on this device and are there; not gasla itself."""
+    return [name for name, peer in PEERS.items() if peer.device == device and name != "gasla-cpu" and is_there(name)]
+
+
+def is_there(name: str) -> bool:
+    """Whether what a peer needs is installed."""
+    return find_spec(PEERS[name].package) is not None
+
+
+def make(name: str, graph: BenchmarkGraph) -> Any:
+    """Return the peer of this name on this graph; ImportError or RuntimeError where it can't be had."""
+    peer = PEERS[name]
+    if peer.device == "gpu":
+        require_gpu()
+    module = importlib.import_module(f"{__name__}.{peer.module}")
+    return getattr(module, peer.cls)(graph.on(peer.device))
+
+
+def threads() -> int:
+    """How many threads everyone may use: as many as gasla's kernels."""
+    from gasla.cpu.threads import num_threads
+
+    return num_threads()
+
+
+def power_iteration(pattern: Any) -> Any:
+    """Return PageRank after `PAGERANK_ITERATIONS`, of a graph that is its own transpose, in its values' precision."""
+    xp, kind, n = array_module(pattern), pattern.dtype.type, pattern.shape[0]
+    degrees = pattern.indptr[1:] - pattern.indptr[:-1]
+    sinks = xp.flatnonzero(degrees == 0)
+    factor = (DAMPING / xp.maximum(degrees, 1)).astype(kind)
+    ranks = xp.full(n, 1 / n, kind)
+    for _ in range(PAGERANK_ITERATIONS):
+        teleport = (1 - DAMPING + DAMPING * ranks[sinks].sum()) / n
+        ranks = pattern @ (ranks * factor) + teleport.astype(kind)
+    return ranks

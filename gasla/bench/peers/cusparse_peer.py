@@ -1,0 +1,29 @@
+"""cuSPARSE by way of CuPy: its product of a matrix and a vector, of which PageRank can be made."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import power_iteration
+
+
+class CuSparse:
+    """Power iteration with float32 products."""
+
+    name = "cusparse"
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def pattern(self) -> Any:
+        return self.graph.pattern
+
+    @staticmethod
+    def dense(result: Any) -> Any:
+        return result
+
+    def pagerank(self) -> Any:
+        return power_iteration(self.pattern)

@@ -1,0 +1,164 @@
+"""The figures of a run as a picture: a panel an algorithm, GTEPS of everyone on every graph, ceilings as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gasla.bench.cells import GASLA, OWN, TEPS, Cell
+from gasla.bench.products import SEMIRINGS
+from gasla.bench.report import Report
+
+PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
+OURS = "#0b6e99"
+OTHERS = {  # one colour a peer, the same in every picture
+    "graphblas": "#e08e45",
+    "scipy": "#8aa29e",
+    "networkit": "#c2575b",
+    "igraph": "#9a86b8",
+    "cusparse": "#7fa650",
+    "cugraph": "#b49a3c",
+    "gasla-cpu": "#7fb8d1",
+    OWN: "#7fb8d1",
+}
+TITLES = {
+    "bfs": "breadth-first search, parents",
+    "levels": "breadth-first search, levels",
+    "sssp": "shortest paths",
+    "pagerank": "PageRank, 20 iterations",
+    "components": "connected components",
+    "triangles": "triangles",
+    "betweenness": "betweenness, sampled",
+}
+COLUMNS = 3
+MANY = 6  # groups in a panel, beyond which what stands below them is slanted
+DECADES = 5  # at most: who is slower than that looks like who isn't there
+
+
+def draw(report: Report, path: Path) -> None:
+    """Draw the picture; the ending of the name tells the format."""
+    from matplotlib.figure import Figure
+
+    from gasla.io.files import replacing
+    from gasla.worldmap import picture_format
+
+    found = list(panels(report.cells))
+    columns = min(COLUMNS, len(found)) or 1
+    rows = -(-len(found) // columns) or 1
+    width, height = max(7.5, 4.6 * columns), 2.5 + 3.1 * rows
+    figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
+    figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=0.42)
+    for place, (title, bars) in enumerate(found, 1):
+        panel(figure.add_subplot(rows, columns, place, facecolor=PAPER), title, bars)
+    write_around(figure, report, found, height)
+    with replacing(path) as stream:
+        figure.savefig(stream, format=picture_format(path), dpi=150, facecolor=PAPER)
+
+
+def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
+    """The title of each panel, and its cells with what stands below them."""
+    grouped: dict[str, list[tuple[str, Cell]]] = {}
+    for cell in cells:
+        family, _, member = cell.algorithm.partition(" ")
+        if family == "mxv":
+            grouped.setdefault(f"mxv on {cell.graph}", []).append((member, cell))
+        elif family == "own":
+            grouped.setdefault(f"a user's own programs on {cell.graph}", []).append((member, cell))
+        else:
+            grouped.setdefault(TITLES.get(cell.algorithm, cell.algorithm), []).append((cell.graph, cell))
+    yield from grouped.items()
+
+
+def shown(cell: Cell) -> list[str]:
+    """Whose bars are drawn, own first; another semiring has a group of its own."""
+    return [cell.own, *(name for name in cell.entries if name != cell.own and name not in SEMIRINGS)]
+
+
+def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
+    """Groups of bars, GTEPS on a logarithmic scale, the ceiling of each group as a line across it."""
+    heights = [g for _, cell in bars for name in shown(cell) if (g := cell.gteps(name))]
+    ceilings = [c for _, cell in bars if (c := ceiling(cell))]
+    top = max([*heights, *ceilings], default=1.0) * 2.2
+    bottom = max(min([*heights, *ceilings], default=0.1) / 2.5, top / 10**DECADES)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom, top)
+    for place, (_, cell) in enumerate(bars):
+        group(axes, place, cell, bottom)
+    axes.set_xlim(-0.55, len(bars) - 0.45)
+    long = len(bars) > MANY
+    axes.set_xticks(range(len(bars)), [below for below, _ in bars], rotation=35 if long else 0)
+    for label in axes.get_xticklabels() if long else ():
+        label.set(ha="right", rotation_mode="anchor")
+    axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.minorticks_off()
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=FAINT, labelsize=9, length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+
+
+def group(axes: Any, place: int, cell: Cell, bottom: float) -> None:
+    """The bars of one cell side by side, gasla's first and with its figure above, and the line of its ceiling."""
+    names = shown(cell)
+    width = min(0.82 / len(names), 0.4)
+    left = place - width * len(names) / 2
+    for k, name in enumerate(names):
+        centre, height = left + (k + 0.5) * width, cell.gteps(name)
+        if height is not None:
+            axes.bar(centre, height - bottom, 0.9 * width, bottom, color=colour(cell, name), zorder=2)
+        else:
+            text = "wrong" if cell.entries[name].note.startswith("wrong") else "failed"
+            axes.text(centre, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
+        if name == cell.own and height is not None:
+            axes.text(centre, height * 1.06, f"{height:.2g}", fontsize=8, color=INK, ha="center", va="bottom", zorder=4)
+    if limit := ceiling(cell):
+        axes.hlines(limit, place - 0.45, place + 0.45, color=INK, linewidth=1.4, zorder=3)
+
+
+def ceiling(cell: Cell) -> float | None:
+    """The GTEPS that the least time would come to."""
+    return cell.edges[0] / cell.floor.seconds / 1e9 if cell.floor and cell.edges else None
+
+
+def colour(cell: Cell, name: str) -> str:
+    """One for gasla's functions and products, one for each of the others."""
+    is_ours = name == GASLA or (name == cell.own and cell.algorithm.startswith("mxv"))
+    return OURS if is_ours else OTHERS.get(name, FAINT)
+
+
+def write_around(figure: Any, report: Report, found: list[tuple[str, list[tuple[str, Cell]]]], height: float) -> None:
+    """Title, legend, and the definition of what is drawn."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    provenance = report.provenance
+    device = provenance.get("gpu") or f"{provenance['cpu']}, {provenance['threads']} threads"
+    cells = [cell for _, bars in found for _, cell in bars]
+    handles: list[Any] = [Patch(color=OURS, label=GASLA)]
+    handles += [
+        Patch(color=c, label=n)
+        for n, c in OTHERS.items()
+        if any(n in cell.entries and colour(cell, n) == c for cell in cells)
+    ]
+    if any(ceiling(cell) for cell in cells):
+        handles.append(Line2D([], [], color=INK, linewidth=1.4, label="ceiling: bandwidth, random reads or barriers"))
+    figure.text(0.02, 1 - 0.36 / height, "GTEPS, more is better", fontsize=16, weight="bold", color=INK, va="center")
+    figure.text(0.02, 1 - 0.64 / height, device, fontsize=10, color=FAINT, va="center")
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0.013, 1 - 0.74 / height),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        handlelength=1.2,
+        columnspacing=1.4,
+    )
+    commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
+    made = f"gasla {provenance['versions'].get('gasla', '')}{commit}, {provenance['date'][:10]}"
+    figure.text(0.02, 0.32 / height, TEPS, fontsize=7.5, color=FAINT, va="center")
+    figure.text(0.02, 0.14 / height, made, fontsize=7.5, color=FAINT, va="center")

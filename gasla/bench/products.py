@@ -1,0 +1,89 @@
+"""`mxv`: plus_times beside SciPy's or cuSPARSE's `A @ x`, other semirings, one a user's own, beside plus_times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import gasla
+import semirings
+from gasla.arrays import array_module, moved
+from gasla.bench.graphs import BenchmarkGraph
+
+WIDEST = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest), name="user's own")
+SEMIRINGS = {
+    "plus_times": semirings.plus_times,
+    "plus_first": semirings.plus_first,
+    "min_plus": semirings.min_plus,
+    "max_times": semirings.max_times,
+    "min_max": semirings.min_max,
+    "and_or": semirings.and_or,
+    "xor_and": semirings.xor_and,
+    "logaddexp_plus": semirings.logaddexp_plus,
+    "user's own": WIDEST,
+}
+CHECKED_ROWS = 4096
+
+Calls = dict[str, Callable[[int], Any]]
+
+
+def contestants(graph: BenchmarkGraph) -> Calls:
+    """Return the products, all of the same float32 matrix and vector."""
+    A, x = graph.matrix, _vector(graph)
+    calls: Calls = {library(graph): lambda _: A @ x}
+    for name, semiring in SEMIRINGS.items():
+        calls[name] = partial(_multiply, A, x, semiring)
+    return calls
+
+
+def _multiply(A: Any, x: Any, semiring: Any, _: int) -> Any:
+    return gasla.mxv(A, x, semiring)
+
+
+def library(graph: BenchmarkGraph) -> str:
+    """Whose `A @ x` it is."""
+    return "scipy" if graph.device == "cpu" else "cusparse"
+
+
+def wrong(graph: BenchmarkGraph, calls: Calls) -> dict[str, str]:
+    """Return what is wrong with whose answer, by NumPy's reductions over some of the rows."""
+    data, gathered, rows, starts = _some_rows(graph)
+    products: dict[str, tuple[Any, Any]] = {
+        library(graph): (np.add, data * gathered),
+        "plus_times": (np.add, data * gathered),
+        "plus_first": (np.add, data),
+        "min_plus": (np.minimum, data + gathered),
+        "max_times": (np.maximum, data * gathered),
+        "min_max": (np.minimum, np.maximum(data, gathered)),
+        "and_or": (np.logical_and, (data != 0) | (gathered != 0)),
+        "xor_and": (np.logical_xor, (data != 0) & (gathered != 0)),
+        "logaddexp_plus": (np.logaddexp, data + gathered),
+        "user's own": (np.maximum, np.minimum(data, gathered)),
+    }
+    notes = {}
+    for name, call in calls.items():
+        reduce, values = products[name]
+        expected = reduce.reduceat(values, starts) if len(rows) else values[:0]
+        if not np.allclose(moved(call(0), "cpu")[rows], expected, rtol=1e-4):
+            notes[name] = "wrong: differs from NumPy"
+    return notes
+
+
+def _vector(graph: BenchmarkGraph) -> Any:
+    x = np.random.default_rng(1).random(graph.matrix.shape[0], np.float32)
+    return moved(x, graph.device)
+
+
+def _some_rows(graph: BenchmarkGraph) -> tuple[Any, Any, Any, Any]:
+    """Entries of rows that aren't empty, what each meets in the vector, which rows, and where each begins; in NumPy."""
+    A, x, xp = graph.matrix, _vector(graph), array_module(graph.matrix)
+    indptr = moved(A.indptr, "cpu").astype(np.int64)
+    filled = np.flatnonzero(np.diff(indptr))
+    rows = filled[:: max(1, len(filled) // CHECKED_ROWS)]
+    lengths = indptr[rows + 1] - indptr[rows]
+    starts = np.cumsum(lengths) - lengths
+    places = xp.asarray(np.repeat(indptr[rows] - starts, lengths) + np.arange(lengths.sum()))
+    return moved(A.data[places], "cpu"), moved(x[A.indices[places]], "cpu"), rows, starts

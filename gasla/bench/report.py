@@ -1,0 +1,78 @@
+"""A run of `gasla bench`: its cells, and with what they were measured. As JSON, whole and with every run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gasla.bench import peers
+from gasla.bench.ceilings import Ceilings
+from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
+from gasla.bench.graphs import BenchmarkGraph
+
+
+class Report(NamedTuple):
+    """What was measured, with what, and where the machine's ceilings are."""
+
+    provenance: dict[str, Any]
+    graphs: dict[str, dict[str, Any]]
+    cells: list[Cell]
+    ceilings: Ceilings | None = None
+
+    def measure(
+        self,
+        graph: BenchmarkGraph,
+        groups: Iterable[str],
+        peer_names: Iterable[str],
+        settings: Settings,
+        functions: dict[str, Callable[..., Any]] | None = None,
+    ) -> Iterator[Cell]:
+        """Measure one graph on its device, and yield its cells as they come; all are kept.
+
+        Parameters
+        ----------
+        groups
+            Names of algorithms, "mxv" and "programs".
+        peer_names
+            Of `gasla.bench.peers.PEERS`; all must be installed.
+        functions
+            A user's own, of a graph, or of a graph and a source.
+        """
+        self.graphs[graph.name] = {
+            "n": graph.graph.n,
+            "m": graph.graph.m,
+            "sources": graph.sources,
+            "fingerprint": graph.fingerprint,  # so that who makes the graph again can see that it's the same
+        }
+        rivals = {name: peers.make(name, graph) for name in peer_names}
+        for cell in chain(measure(graph, groups, rivals, settings), function_cells(graph, functions or {}, settings)):
+            self.cells.append(cell)
+            yield cell
+
+    def write(self, path: Path, **more: Any) -> None:
+        """Write all of it as JSON."""
+        kept = {
+            "provenance": self.provenance,
+            "definition": TEPS,
+            "ceilings": self.ceilings.as_dict() if self.ceilings else None,
+            "graphs": self.graphs,
+            "cells": [cell.as_dict() for cell in self.cells],
+            **more,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Report:
+        """The same, from the file."""
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        ceilings = kept.get("ceilings")
+        return cls(
+            kept["provenance"],
+            kept.get("graphs", {}),
+            [Cell.from_dict(cell) for cell in kept["cells"]],
+            Ceilings.from_dict(ceilings) if ceilings else None,
+        )

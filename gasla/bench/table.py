@@ -1,0 +1,97 @@
+"""The table of `gasla bench` on a terminal: a line a cell, what went wrong below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gasla.bench.ceilings import Ceilings
+from gasla.bench.cells import TEPS, Cell
+from gasla.bench.report import Report
+
+HEADER = f"{'graph':<9}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceiling':<22}{'best peer':<21}{'ratio':>6}"
+
+
+def line(cell: Cell, verdict: str = "") -> str:
+    """Return a cell as a line of the table, with a verdict if there is one, and lines for what went wrong."""
+    share, best = cell.share, cell.best
+    ceiling = f"{100 * share:5.1f}% {cell.floor.cause}" if share is not None and cell.floor else "    -"
+    peer = f"{milliseconds(cell.seconds(best)):>9} {best}" if best else f"{'-':>9}"
+    row = (
+        f"{cell.graph:<9}{cell.algorithm:<20}{milliseconds(cell.seconds()):>10}{number(cell.gteps()):>9}  "
+        f"{ceiling:<22}{peer:<21}{number(cell.ratio):>6}"
+    )
+    said = [verdict] if verdict else []
+    others = [
+        f"{name} {milliseconds(cell.seconds(name))}"
+        for name, entry in cell.entries.items()
+        if entry.seconds and name not in (cell.own, best)
+    ]
+    if others:
+        said.append("also " + ", ".join(others))
+    notes = [f"    {name}: {entry.note}" for name, entry in cell.entries.items() if entry.note]
+    return "\n".join(["  ".join([row, *said]).rstrip(), *notes])
+
+
+def milliseconds(seconds: float | None) -> str:
+    """The same of seconds."""
+    return number(None if seconds is None else 1e3 * seconds)
+
+
+def number(value: float | None) -> str:
+    """Three digits that count.
+
+    Examples
+    --------
+    >>> number(0.012345), number(1.5), number(1234.5), number(None)
+    ('0.0123', '1.50', '1,234', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:#.3g}" if value < 1 else f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f}"
+
+
+def introduction(report: Report) -> Iterator[str]:
+    """On what and with what is measured."""
+    found = report.provenance
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    commit = f" at {found['commit'][:10]}" if found["commit"] else ""
+    if "gpu" in found:
+        yield f"{found['gpu']}, driver {found['driver'] or found['cuda_driver']}, CUDA {found['cuda_runtime']}"
+    yield f"{found['cpu']}, {found['threads']} threads, Python {found['python']}"
+    yield versions.replace(",", f"{commit},", 1)
+    if report.ceilings:
+        yield from ceilings(report.ceilings)
+
+
+def ceilings(found: Ceilings) -> Iterator[str]:
+    """The machine's ceilings, as far as data in caches and beyond."""
+
+    def rates(kind: str, scale: float) -> str:
+        return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(found, kind).items())
+
+    yield f"ceilings ({found.device}), by the data worked on:"
+    yield f"    streaming copy, GB/s             {rates('copy', 1e9)}"
+    yield f"    random 4-byte reads, G/s         {rates('gather', 1e9)}"
+    yield f"    atomic additions, G/s            {rates('atomics', 1e9)}"
+    yield f"    barrier of all threads, us       {number(1e6 * found.barrier)}"
+
+
+def size(count: int) -> str:
+    """Bytes, for people.
+
+    Examples
+    --------
+    >>> size(1 << 16), size(1 << 24)
+    ('64 KiB', '16 MiB')
+    """
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+def explanation() -> Iterator[str]:
+    """What the columns mean."""
+    yield TEPS
+    yield "ms, GTEPS: medians over the sources of searches. ratio: gasla's time over the best peer's."
+    yield (
+        "of the ceiling: the least time that this machine needs for the bytes, random reads and barriers that any way "
+        "of computing the same takes, over gasla's time."
+    )

@@ -1,0 +1,123 @@
+"""`gasla bench`: how fast gasla is on this machine, beside its peers and beside what the machine can do."""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gasla.arrays import Device
+from gasla.cli import compute, files
+from gasla.progress import bar
+
+DESCRIPTION = """\
+Measure algorithms on graphs: a line a cell, with the time, GTEPS, the share of the machine's ceiling, and the fastest
+peer. All contestants take turns in one run. Their answers are compared before anything is timed; a wrong answer is
+reported, not timed.
+
+graphs      ny (roads of New York), or a family and a scale, such as rmat20 for 2**20 vertices: rmat, kron, urand
+            (uniform), grid, rgg (random geometric). Made once from fixed seeds, and kept in the cache folder.
+algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
+            betweenness (from 4 sources); mxv (nine semirings); programs (three as a user would write them)
+peers       those of them that are installed: graphblas, scipy, igraph, networkit on the CPU, cusparse, cugraph on the
+            GPU, gasla-cpu beside the GPU; or all
+"""
+
+DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
+ROUNDS = {"cpu": 8, "gpu": 56}  # on the GPU, whose calls are short, several for every source
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "bench",
+        help="how fast gasla is here, beside its peers and the machine's ceilings",
+        description=DESCRIPTION,
+        epilog="TEPS: " + compute.TEPS + ".",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--graphs", type=names, default=names(DEFAULT_GRAPHS), metavar="G,...", help=f"default: {DEFAULT_GRAPHS}")
+    add("--algorithms", type=names, metavar="A,...", help="default: the six algorithms")
+    add("--peers", type=names, default=[], metavar="P,...", help="default: none")
+    add("--device", choices=("cpu", "gpu"), default="cpu", help="where gasla computes (default: cpu)")
+    add("--functions", metavar="FILE", help="also time a Python file's functions f(graph) or f(graph, source)")
+    add("--rounds", type=int, metavar="N", help="calls of each contestant at most (default: 8; on the GPU 56)")
+    add("--budget", type=float, default=3.0, metavar="S", help="seconds a cell, answers aside (default: 3)")
+    add("--threads", type=int, metavar="N", help="threads to use")
+    add("--json", metavar="FILE", help="write every run, and with what it was taken")
+    add("--plot", metavar="FILE", help="draw the figures: .png, .svg or .pdf (needs Matplotlib)")
+    parser.set_defaults(run=run)
+
+
+def names(text: str) -> list[str]:
+    """The words of a comma-separated list."""
+    return [name for name in text.split(",") if name]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, print the table, write what is asked for; 1 if an answer of gasla's was wrong."""
+    json = files.check_target(options.json) if options.json else None
+    picture = files.check_picture(options.plot, "--plot") if options.plot else None
+    if options.threads is not None:
+        compute.set_threads(options.threads)
+    from gasla.bench import ceilings, cells, peers, plot, programs, table
+    from gasla.bench.provenance import provenance
+    from gasla.bench.report import Report
+
+    groups = known("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
+    rivals = chosen_peers(options.peers, options.device)
+    functions = programs.functions_of(Path(options.functions)) if options.functions else {}
+    with bar("measuring the machine's ceilings"):
+        settings = cells.Settings(
+            options.rounds or ROUNDS[options.device], options.budget, ceilings.measure(options.device)
+        )
+    report = Report(provenance(options.device), {}, [], settings.ceilings)
+    say(*table.introduction(report), "", table.HEADER)
+    for graph in graphs(options.graphs, options.device):
+        for cell in report.measure(graph, groups, rivals, settings, functions):
+            say(table.line(cell))
+    say("", *table.explanation())
+    if json:
+        report.write(json)
+    if picture:
+        plot.draw(report, picture)
+    say(*(f"wrote {target}" for target in (json, picture) if target))
+    return 1 if any(cell.wrong for cell in report.cells) else 0
+
+
+def say(*lines: str) -> None:
+    """Print lines now: the next one may take a while."""
+    for line in lines:
+        print(line, flush=True)
+
+
+def graphs(wanted: list[str], device: Device) -> Iterator[Any]:
+    """The graphs, one after another, so that there is only one at a time."""
+    from gasla.bench.graphs import load
+
+    for name in wanted:
+        with bar(f"making {name}"):
+            graph = load(name).on(device)
+        yield graph
+
+
+def known(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
+    """What was given, if it all exists."""
+    given, right = list(given), list(right)
+    if wrong := [name for name in given if name not in right]:
+        raise ValueError(f"{option} {wrong[0]}: expected some of {', '.join(right)}")
+    return given
+
+
+def chosen_peers(wanted: list[str], device: Device) -> list[str]:
+    """The peers to compare with, all of which must be installed; "all" means those that are."""
+    from gasla.bench import peers
+
+    if wanted == ["all"]:
+        return peers.installed(device)
+    for name in known("--peers", wanted, peers.PEERS):
+        if not peers.is_there(name):
+            raise ImportError(f"--peers {name}: {peers.PEERS[name].package} is not installed")
+        if device == "cpu" and peers.PEERS[name].device == "gpu":
+            raise ValueError(f"--peers {name}: it computes on the GPU; add --device gpu")
+    return wanted

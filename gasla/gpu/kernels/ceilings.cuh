@@ -1,0 +1,48 @@
+// What the device can do at most: kernels that do one thing and nothing else, for `gasla bench`.
+#pragma once
+#include "runtime.cuh"
+
+namespace gasla {
+
+constexpr u32 TOGETHER = 8;  // independent reads of a thread that are under way at once
+
+__device__ __forceinline__ u32 scattered(u32 x) {
+    x *= 0x9E3779B1u;
+    x ^= x >> 15;
+    x *= 0x85EBCA77u;
+    return x ^ (x >> 13);
+}
+
+// `rounds` times from one array to the other and back, both of `count` words.
+__device__ __forceinline__ void copy_words(float4* a, float4* b, u64 count, u32 rounds) {
+    for (u32 round = 0; round < rounds; ++round) {
+        for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) __stcg(b + i, __ldcg(a + i));
+        float4* const t = a;
+        a = b;
+        b = t;
+    }
+}
+
+// Every thread reads `reads` words anywhere in an array of a power of two.
+__device__ __forceinline__ void gather_words(const u32* x, u32 mask, u32 reads, u32* sum) {
+    u32 total = 0, k = (u32)thread_of_grid() * reads;
+    for (u32 i = 0; i < reads; i += TOGETHER) {
+#pragma unroll
+        for (u32 j = 0; j < TOGETHER; ++j) total += x[scattered(k + i + j) & mask];
+    }
+    if (total == 0xfffffffeu) *sum = total;  // never, but the compiler doesn't know
+}
+
+// Every thread adds to `adds` words anywhere.
+__device__ __forceinline__ void add_to_words(u32* x, u32 mask, u32 adds) {
+    const u32 k = (u32)thread_of_grid() * adds;
+    for (u32 i = 0; i < adds; ++i) atomicAdd(x + (scattered(k + i) & mask), 1u);
+}
+
+__device__ __forceinline__ void wait_often(u32* counter, u32 rounds) {
+    Barrier barrier(counter);
+    for (u32 i = 0; i < rounds; ++i) barrier.wait();
+    barrier.leave();
+}
+
+}  // namespace gasla

@@ -1,0 +1,369 @@
+"""`gasla bench`: right answers are timed and wrong ones aren't, files are written and read back, ceilings are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla.bench import (
+    answers,
+    ceilings,
+    cells,
+    floors,
+    graphs,
+    interleave,
+    peers,
+    plot,
+    products,
+    programs,
+    properties,
+    provenance,
+    report,
+    table,
+)
+from gasla.cli import main
+
+CEILINGS = ceilings.Ceilings(
+    "gpu", {1 << 20: 6e12, 1 << 28: 3e12}, {1 << 20: 125e9, 1 << 26: 49e9}, {1 << 20: 1e11}, barrier=1.1e-6
+)
+QUICK = cells.Settings(rounds=1, budget=1.0, ceilings=CEILINGS)
+SOURCES = [13, 4, 10]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(interleave, "PAUSE", 0)
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+def test_graph_is_kept_and_read_back_the_same() -> None:
+    made, read = graphs.load("grid8"), graphs.load("grid8")
+    assert made.sources == read.sources
+    assert (made.matrix != read.matrix).nnz == 0
+    assert set(made.pattern.data) == {1}
+    assert made.fingerprint == gasla.datasets.fingerprint(gasla.datasets.grid(8))
+
+
+def test_unknown_graph_is_refused() -> None:
+    with pytest.raises(ValueError, match="no benchmark graph is called 'star3'"):
+        graphs.load("star3")
+
+
+def test_what_a_source_reaches() -> None:
+    matrix = gasla.datasets.grid(4)
+    graph = graphs.BenchmarkGraph("grid4", matrix)
+    assert graph.sources == gasla.datasets.sources(matrix)
+    assert graph.reach(graph.sources[0]).edges == matrix.nnz  # it is connected
+    assert graph.on("cpu") is graph
+
+
+def test_scattered_or_not() -> None:
+    assert graphs.load("urand12").is_scattered
+    assert not graphs.load("grid12").is_scattered
+    assert not graphs.load("rmat12").is_scattered  # most edges lead to a few vertices
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_depths_of_parents() -> None:
+    parents = np.array([1, 1, 0, -9999, 5, 4])  # 1 is the source; 3 was not reached; 4 and 5 name each other
+    assert answers.depths(parents, 1).tolist() == [1, 0, 2, -1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "a", "b", "same"),
+    [
+        ("components", [5, 5, 2], [0, 0, 9], True),
+        ("components", [5, 5, 2], [0, 1, 1], False),
+        ("sssp", [0, 2, 1.7e308], [0, 2, np.inf], True),
+        ("pagerank", [0.2, 0.2], [0.5, 0.5], True),
+        ("betweenness", [7, 1, 4], [0, 2, 8], True),  # vertex 0 is the source
+        ("triangles", 3, 4, False),
+    ],
+)
+def test_agree(algorithm: str, a: object, b: object, same: bool) -> None:
+    left, right = (answers.comparable(algorithm, x, [0]) for x in (a, b))
+    assert answers.agree(algorithm, left, right) is same
+
+
+def test_who_is_wrong() -> None:
+    found = {"gasla": 3, "scipy": 4, "igraph": 3, "networkit": 5}
+    assert set(answers.disagreements("triangles", found, [0], None)) == {"scipy", "networkit"}
+    assert set(answers.disagreements("triangles", found, [0], "scipy")) == {"gasla", "igraph", "networkit"}
+    assert set(answers.disagreements("triangles", {"gasla": 3, "scipy": 4}, [0], None)) == {"gasla"}
+    overflowing = {"gasla": [1.0, 2.0], "igraph": [0.0, np.nan]}
+    assert answers.disagreements("betweenness", overflowing, [0], "gasla") == {"igraph": "overflows"}
+
+
+@pytest.fixture(scope="module")
+def grid() -> Any:
+    return gasla.datasets.grid(8)
+
+
+@pytest.fixture(scope="module")
+def ends(grid: Any) -> Any:
+    return grid.tocoo().coords
+
+
+def changed(array: Any, at: int, to: Any) -> Any:
+    copy = array.copy()
+    copy[at] = to
+    return copy
+
+
+def test_levels_and_parents(grid: Any, ends: Any) -> None:
+    level, parent = gasla.bfs(grid, 13, parents=True)
+    far = int(level.argmax())
+    assert properties.levels(ends, 13, level) == ""
+    assert properties.levels(ends, 13, changed(level, far, level[far] - 1)).startswith("a vertex has no neighbour")
+    assert properties.levels(ends, 13, changed(level, far, level[far] + 1)) == "an edge skips a level"
+    assert properties.levels(ends, 13, changed(level, far, -1)) == "an edge skips a level"
+    assert properties.levels(ends, 13, changed(level, far, 0)).startswith("another vertex")
+    assert properties.parents(ends, 13, level, parent) == ""
+    assert properties.parents(ends, 13, level, changed(parent, far, 13)) == "a parent is not one"
+    assert properties.parents(ends, 13, level, changed(parent, 13, 14)) == "a parent is not one"
+
+
+def test_distances(grid: Any, ends: Any) -> None:
+    distance = gasla.sssp(grid, 13)
+    far = int(np.where(np.isfinite(distance), distance, 0).argmax())
+    assert properties.distances(ends, grid.data, 13, distance) == ""
+    assert properties.distances(ends, grid.data, 13, changed(distance, far, distance[far] + 1)) == (
+        "an edge offers a shorter way"
+    )
+    assert properties.distances(ends, grid.data, 13, changed(distance, far, distance[far] - 0.5)) == (
+        "a distance is not attained"
+    )
+
+
+def test_labels_and_scores(grid: Any, ends: Any) -> None:
+    label = gasla.connected_components(grid).labels
+    members = int((label == label[13]).sum())
+    assert properties.labels(ends, 13, members, label) == ""
+    assert properties.labels(ends, 13, members + 1, label).startswith("the component of vertex 13 has")
+    assert properties.labels(ends, 13, members, changed(label, 13, label[13] + 1)) == "an edge leaves its component"
+    depths = [gasla.bfs(grid, s) for s in SOURCES]
+    score = gasla.betweenness_centrality(grid, sources=SOURCES, normalized=False)
+    assert properties.scores(score, SOURCES, depths) == ""
+    assert properties.scores(score * 1.001, SOURCES, depths).startswith("scores sum to")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "known", "said"),
+    [
+        ("levels", {"bfs_reached_depthsum_maxdepth": [[256, 1, 1]]}, "not those known"),
+        ("sssp", {"sssp_reached_sum": [[256, 1]]}, "not those known"),
+        ("components", {"components": 7}, "7 are known"),
+        ("triangles", {"triangles": 7}, "7 are known"),
+    ],
+)
+def test_known_answers(algorithm: str, known: dict[str, Any], said: str) -> None:
+    graph = graphs.load("grid8")
+    graph.known.update(known)
+    found = cells.cell(graph, {"gasla": peers.make("gasla-cpu", graph)}, algorithm, QUICK)
+    assert said in found.wrong
+    assert found.seconds() is None
+
+
+# --- timing -----------------------------------------------------------------------------------------------------------
+
+
+def test_rounds_take_turns_and_drop_the_hopeless() -> None:
+    order: list[str] = []
+
+    def contestant(name: str, seconds: float) -> Callable[[int], object]:
+        return lambda number: (order.append(name), interleave.time.sleep(seconds))
+
+    calls = {"a": contestant("a", 0.001), "slow": contestant("slow", 0.05), "own": contestant("own", 0.05)}
+    seconds = interleave.interleaved(calls, rounds=3, budget=10, keep=frozenset({"own"}))
+    assert {name: len(times) for name, times in seconds.items()} == {"a": 3, "slow": 1, "own": 3}
+    assert order[:3] == ["a", "slow", "own"]
+
+
+def test_wrong_answers_are_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graphs.load("grid6")
+    wrong, broken = peers.make("scipy", graph), peers.make("scipy", graph)
+    monkeypatch.setattr(wrong, "components", lambda: np.arange(64))
+    monkeypatch.setattr(broken, "components", lambda: 1 / 0)
+    contestants = {"gasla": peers.make("gasla-cpu", graph), "other": wrong, "third": broken}
+    found = cells.cell(graph, contestants, "components", QUICK)
+    assert found.entries["other"] == ("wrong: differs from gasla", [])
+    assert found.entries["third"] == ("failed: ZeroDivisionError: division by zero", [])
+    assert len(found.entries["gasla"].seconds) == 1
+    assert (found.wrong, found.best) == ("", None)
+    assert "other: wrong" in table.line(found)
+
+
+def test_a_wrong_answer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graphs.load("grid6")
+    own = peers.make("gasla-cpu", graph)
+    monkeypatch.setattr(own, "sssp", lambda source: np.zeros(64, np.float32))
+    found = cells.cell(graph, {"gasla": own, "scipy": peers.make("scipy", graph)}, "sssp", QUICK)
+    assert found.wrong == "wrong: a distance is not attained"
+    assert found.seconds() is None
+    assert found.seconds("scipy") is not None
+
+
+def test_wrong_products_are_found() -> None:
+    graph = graphs.load("grid6")
+    calls = products.contestants(graph)
+    assert products.wrong(graph, calls) == {}
+    calls["min_plus"] = calls["plus_times"]
+    assert products.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
+
+
+def test_figures_of_a_cell() -> None:
+    """Medians over the calls of each source, then over the sources; the ratio is to the best peer."""
+    entries = {"gasla": cells.Entry("", [1.0, 4.0, 3.0, 4.0]), "a": cells.Entry("", [5.0]), "b": cells.Entry("", [8.0])}
+    found = cells.Cell("g", "cpu", "bfs", "gasla", [4_000_000_000, 8_000_000_000], entries, floors.Floor(0.3, "bytes"))
+    assert found.medians("gasla") == [2.0, 4.0]
+    assert found.seconds() == 3.0
+    assert found.gteps() == 2.0
+    assert (found.best, found.ratio, found.share) == ("a", 0.6, pytest.approx(0.1))
+    line = "g bfs 3,000 2.00 10.0% bytes 5,000 a 0.600 also b 8,000"
+    assert table.line(found).split() == line.split()
+
+
+def test_a_users_functions(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import gasla\n"
+        "def far(graph, source): return gasla.bfs(graph, source).max()\n"
+        "def broken(graph): raise OSError('no')\n"
+        "def _helper(graph): pass\n"
+        "def other(x, y): pass\n"
+    )
+    functions = programs.functions_of(file)
+    assert set(functions) == {"far", "broken"}
+    far, broken = cells.function_cells(graphs.load("grid6"), functions, QUICK)
+    assert far.gteps() > 0
+    assert "failed: OSError('no')" in broken.wrong
+    file.write_text("x = 1")
+    with pytest.raises(ValueError, match="no function f\\(graph\\)"):
+        programs.functions_of(file)
+
+
+# --- ceilings ---------------------------------------------------------------------------------------------------------
+
+
+def check_ceilings(found: ceilings.Ceilings) -> None:
+    rates = [rate for kind in (found.copy, found.gather, found.atomics) for rate in kind.values()]
+    assert np.isfinite(rates).all()
+    assert min(rates) > 1e5
+    assert 0 < found.barrier < 1
+
+
+def test_ceilings_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ceilings.Cpu, "BYTES", 1 << 20)
+    monkeypatch.setattr(ceilings.Cpu, "READS", 1 << 16)
+    monkeypatch.setattr(ceilings.Cpu, "ADDS", 1 << 14)
+    monkeypatch.setattr(ceilings.Cpu, "WAITS", 16)
+    check_ceilings(ceilings.measure("cpu", (1 << 16, 1 << 18)))
+
+
+@pytest.mark.gpu
+def test_ceilings_of_the_gpu() -> None:
+    check_ceilings(ceilings.measure("gpu"))
+
+
+def test_the_kernels_compile() -> None:
+    pytest.importorskip("cupy")
+    from gasla.gpu.compile import compile_source
+
+    assert compile_source(ceilings.SOURCE, "sm_90")
+
+
+def test_rates_by_size() -> None:
+    """On data of a size between two measured ones, the higher rate is the ceiling."""
+    assert CEILINGS.rate("gather", 1e3) == 125e9
+    assert CEILINGS.rate("gather", 1 << 25) == 125e9
+    assert CEILINGS.rate("gather", 1 << 30) == 49e9
+    assert ceilings.Ceilings.from_dict(CEILINGS.as_dict()) == CEILINGS
+
+
+def test_floors() -> None:
+    """What counts most is named, and barriers come on top."""
+    scattered = floors.Work(1 << 22, 1 << 27, True, CEILINGS)
+    local = floors.Work(1 << 24, 1 << 26, False, CEILINGS)
+    assert floors.iteration(scattered).cause == "random reads"
+    assert floors.iteration(scattered).seconds == pytest.approx(2**27 / 125e9 + 1.1e-6)
+    assert floors.iteration(local).cause == "bytes"
+    deep = [graphs.Reach(1 << 24, 1 << 26, 6000)]
+    assert floors.levels(local, deep).cause == "barriers"
+    assert floors.levels(local, deep).seconds > 6.6e-3
+    assert floors.betweenness(local, 8 * deep).seconds > 8 * floors.sssp(local, deep).seconds / 2
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ceilings, "measure", lambda device: CEILINGS)
+
+
+@pytest.mark.usefixtures("quick_ceilings")
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, picture = tmp_path / "figures.json", tmp_path / "figures.png"
+    what = ["--graphs", "rmat8", "--algorithms", ",".join(cells.GROUPS), "--peers", "scipy,igraph", "--rounds", "1"]
+    assert main(["bench", *what, "--json", str(file), "--plot", str(picture)]) == 0
+    printed = capsys.readouterr().out
+    assert "stored directed edges whose source was reached" in printed
+    assert "random 4-byte reads" in printed
+    read = report.Report.read(file)
+    assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
+    assert len(read.cells) == 7 + len(products.SEMIRINGS) + len(programs.ALGORITHMS)
+    assert all(cell.gteps() > 0 for cell in read.cells)
+    assert all(cell.share > 0 for cell in read.cells)
+    assert all(cell.best for cell in read.cells if cell.algorithm != "levels")
+    assert read.provenance["versions"]["numpy"] == np.__version__
+    assert read.graphs["rmat8"]["fingerprint"] == gasla.datasets.fingerprint(gasla.datasets.rmat(8))
+    assert read.ceilings == CEILINGS
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    copy = tmp_path / "copy.json"
+    read.write(copy)
+    assert copy.read_text() == file.read_text()
+
+
+@pytest.mark.usefixtures("quick_ceilings")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--algorithms", "dijkstra"], "--algorithms dijkstra: expected some of bfs"),
+        (["--peers", "networkx"], "--peers networkx: expected some of graphblas"),
+        (["--peers", "cusparse"], "--peers cusparse: "),
+        (["--graphs", "star3"], "no benchmark graph is called 'star3'"),
+        (["--plot", "figures.doc"], "figures.doc: the name of a picture must end in"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
+    notes = {"gasla": "wrong: no", "scipy": "", "x": "failed: no"}
+    entries = {name: cells.Entry(note, [] if note else [1.0]) for name, note in notes.items()}
+    found = [cells.Cell("g", "cpu", "bfs", "gasla", [10], entries), cells.Cell("g", "cpu", "f", "gasla", [], entries)]
+    plot.draw(report.Report(provenance.provenance("cpu"), {}, found), tmp_path / "a.svg")
+    assert "wrong" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("quick_ceilings")
+def test_the_command_on_the_gpu(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    what = ["--graphs", "rmat8,grid8", "--algorithms", ",".join(cells.GROUPS), "--peers", "cusparse,gasla-cpu"]
+    assert main(["bench", "--device", "gpu", *what, "--rounds", "1", "--json", str(file)]) == 0
+    read = report.Report.read(file)
+    assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
+    assert read.provenance["gpu"]
