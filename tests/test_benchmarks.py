@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, footprint
+from benchmarks import compare, footprint, tables
 from gasla.bench import ceilings, graphs, interleave
 from gasla.bench.cells import Cell, Entry
+from gasla.bench.report import Report
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +57,38 @@ def test_all_cells_with_every_peer(tmp_path: Path) -> None:
 def test_bars(graph: str, algorithm: str, seconds: float, said: str) -> None:
     entries = {"gasla": Entry("", [seconds]), "scipy": Entry("", [1.0])}
     assert compare.verdict(Cell(graph, "cpu", algorithm, "gasla", [1], entries)) == said
+
+
+SHOWN = [(page, *block) for page in tables.PAGES for block in tables.blocks(page)]
+
+
+@pytest.mark.parametrize(("page", "kind", "names", "text"), SHOWN, ids=[f"{s[0].stem}-{s[1]}" for s in SHOWN])
+def test_pages_show_what_was_measured(page: Path, kind: str, names: list[str], text: str) -> None:
+    """If not: `python -m benchmarks.tables`."""
+    assert text == tables.block(kind, names, page)
+    assert kind in tables.TABLES or tables.picture(kind, names).exists()
+
+
+def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = {1 << 16: 1e10, 1 << 24: 2e9}
+    found = [
+        Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0])})
+        for k in (4, 6, 8)
+    ]
+    graphs = {cell.graph: {"m": cell.edges[0]} for cell in found}
+    measured = Report({"cpu": "c", "threads": 1, "date": "d", "versions": {}}, graphs, found)
+    measured = measured._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
+    figure = {"graph": "rmat22", "name": "bfs", "unit": "ms", "value": 0.3, "bar": 0.25, "wrong": ""}
+    measured.write(tmp_path / "run.json", figures=[figure])
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert tables.block("growth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 1.50 |"
+    assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
+    assert "| grid8 | 0.00391 |" in tables.block("gteps", ["run.json"])
+    assert "| copy, GB/s | 10.0 | 2.00 |" in tables.block("ceilings", ["run.json"])
+    assert "| bfs, ms | **0.300** (0.25) |" in tables.block("bars", ["run.json"])
+    for kind, draw in tables.PICTURES.items():
+        draw(tables.Files(["run.json"]), tmp_path / f"{kind}.png")
+        assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_footprint() -> None:

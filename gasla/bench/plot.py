@@ -90,6 +90,11 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
     axes.set_xticks(range(len(bars)), [below for below, _ in bars], rotation=35 if long else 0)
     for label in axes.get_xticklabels() if long else ():
         label.set(ha="right", rotation_mode="anchor")
+    plain(axes, title)
+
+
+def plain(axes: Any, title: str) -> None:
+    """A panel without any more ink than it needs."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.minorticks_off()
