@@ -37,6 +37,8 @@ CASES = [
     (semirings.plus_pair, np.float64),
     (larger_product, np.int32),
     (farthest_stop, np.float32),
+    (semirings.xor_and, np.float32),
+    (semirings.and_or, np.float64),
 ]
 
 

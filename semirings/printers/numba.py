@@ -176,6 +176,8 @@ _MATH = {
     "power": "pow", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
 }  # fmt: skip
 _NUMPY = ("fmod", "cbrt", "rint", "floor", "ceil", "trunc")
+CALLS = frozenset((*_MATH, *_NUMPY, "floor_divide", "remainder"))
+"""Operations that cost a call, or about as much."""
 
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
