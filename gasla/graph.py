@@ -414,6 +414,22 @@ class Graph:
         """Number of in-edges of every vertex."""
         return self._degrees(self._columns, "in_", self._rows)
 
+    @cached_property
+    def max_out_degree(self) -> int:
+        """The most out-edges that a vertex has; 0 without vertices.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 0, 1], [1, 2, 2]).max_out_degree
+        2
+        """
+        return int(self.out_degrees.max()) if self.n else 0
+
+    @cached_property
+    def max_in_degree(self) -> int:
+        """The most in-edges that a vertex has; 0 without vertices."""
+        return int(self.in_degrees.max()) if self.n else 0
+
     def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
         """Lengths of the lists, where they exist; else a count of ids, which is far cheaper than building them."""
         lists = given or self.__dict__.get(name)

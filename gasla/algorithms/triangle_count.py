@@ -60,7 +60,7 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     from gasla.cpu.intersect import intersect_oriented, intersect_sorted, orient  # Numba takes its time to import
 
     graph = _simple(graph)
-    if graph.out_degrees.max(initial=0) <= SHORT:
+    if graph.max_out_degree <= SHORT:
         total, counts = intersect_sorted(graph, per_vertex)
     else:
         total, counts = intersect_oriented(orient(graph), per_vertex)

@@ -110,7 +110,7 @@ def orient(graph: Graph) -> Oriented:
     )
     parts = min(threads_for(n + m), _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
-    by_degree = np.zeros(int(graph.out_degrees.max(initial=0)) + 2, np.int64)
+    by_degree = np.zeros(graph.max_out_degree + 2, np.int64)
     bounds = np.empty(parts + 1, np.int64)
     run(_orient, n + m, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
     return result

@@ -1,0 +1,232 @@
+"""Where the time of a call goes: which part is spent outside the kernels, in Python, and on what.
+
+    python -m benchmarks.overhead [--graphs rmat10,rmat20] [--algorithms bfs,sssp] [--engine gpu] [--json FILE]
+
+A call passes through these, and each counts without those inside it:
+
+arguments   the function itself: checks, conversions, arrays that a run starts with, whatever NumPy does in between
+binding     a program meets a graph: fields and workspace are made, lists and values looked up
+start       the frontier, and the first direction
+launch      arguments of the kernel; on the CPU threads wake, and the last one reports
+kernel      compiled code, from the first thread's start to the last one's end; on the GPU, by its own clock
+result      fields, aggregates and frontier handed out
+
+`call` is the time of an unwatched call. On the GPU the host mostly waits meanwhile: `waiting` is that. The last column is
+the share of a call outside the kernels; on graphs of over a million edges it should stay below 5%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
+from pathlib import Path
+from statistics import median
+from typing import Any
+from unittest import mock
+
+import gasla
+from benchmarks.suite import ALGORITHMS, graph_on
+from gasla import runner
+from gasla.arrays import finish
+from gasla.cpu import blocks, engine, symmetry, threads
+
+GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
+CALLS: dict[str, Callable[[gasla.Graph, list[int]], Any]] = {
+    **ALGORITHMS,
+    "mxv": lambda graph, _: gasla.mxv(graph, graph.values[: graph.n]),
+}
+PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
+SECONDS = 1.0  # for each of two rows of calls, watched and not
+LEAST, MOST = 3, 500  # calls
+
+clock = time.perf_counter
+
+
+class Watch:
+    """Sums up the time of each part; a part inside another interrupts it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._part, self._since = "arguments", clock()
+
+    def enter(self, part: str) -> str:
+        """Let the time from now on count for this part; returns the one before."""
+        now = clock()
+        self.seconds[self._part] += now - self._since
+        before, self._part, self._since = self._part, part, now
+        return before
+
+    def moved(self, seconds: float, part: str, into: str) -> None:
+        """Count some of one part's time as another's."""
+        self.seconds[part] -= seconds
+        self.seconds[into] += seconds
+
+    def counting(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its time counted for a part."""
+
+        @wraps(function)
+        def counted(*arguments: Any, **options: Any) -> Any:
+            before = self.enter(part)
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.enter(before)
+
+        return counted
+
+    def on_threads(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """`run_parallel`, a launch but for the time that its kernel runs on any thread."""
+
+        def run_parallel(kernel: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+            spans: list[tuple[float, float]] = []
+
+            def timed(*given: Any) -> None:
+                began = clock()
+                kernel(*given)
+                spans.append((began, clock()))
+
+            run(timed, *arguments, **options)
+            self.moved(max(end for _, end in spans) - min(began for began, _ in spans), "launch", "kernel")
+
+        return self.counting("launch", run_parallel)
+
+
+@contextmanager
+def watching_cpu(watch: Watch) -> Iterator[None]:
+    """Have the engine tell what it is at."""
+    parts = {"__init__": "binding", "begin": "start", "advance": "launch", "call": "launch"}
+    with ExitStack() as stack:
+        for name, part in parts.items():
+            watched = watch.counting(part, getattr(engine.Bound, name))
+            stack.enter_context(mock.patch.object(engine.Bound, name, watched))
+        stack.enter_context(mock.patch.object(runner, "_result", watch.counting("result", runner._result)))
+        running = watch.on_threads(threads.run_parallel)
+        for module in (threads, blocks, symmetry):
+            stack.enter_context(mock.patch.object(module, "run_parallel", running))
+        yield
+
+
+@contextmanager
+def watching_gpu(watch: Watch) -> Iterator[None]:
+    """The same for the other engine."""
+    from gasla.gpu import compile as kernels
+    from gasla.gpu import engine as gpu
+
+    parts = {"__init__": "binding", "begin": "start", "advance": "launch", "_wait": "waiting"}
+    with ExitStack() as stack:
+        for name, part in parts.items():
+            watched = watch.counting(part, getattr(gpu.Bound, name))
+            stack.enter_context(mock.patch.object(gpu.Bound, name, watched))
+        stack.enter_context(mock.patch.object(runner, "_result", watch.counting("result", runner._result)))
+        for name in ("plain", "cooperative"):
+            launch = watch.counting("launch", getattr(kernels.Kernel, name))
+            stack.enter_context(mock.patch.object(kernels.Kernel, name, launch))
+        yield
+
+
+def kernel_seconds(call: Callable[[], Any]) -> float:
+    """What gasla's kernels take in a call, by the GPU's clock."""
+    import cupy
+
+    from gasla.gpu import compile as kernels
+
+    events: list[tuple[Any, Any]] = []
+
+    def between_events(launch: Callable[..., Any]) -> Callable[..., Any]:
+        def launched(*arguments: Any, **options: Any) -> None:
+            events.append((cupy.cuda.Event(), cupy.cuda.Event()))
+            events[-1][0].record()
+            launch(*arguments, **options)
+            events[-1][1].record()
+
+        return launched
+
+    with ExitStack() as stack:
+        for name in ("plain", "cooperative"):
+            launched = between_events(getattr(kernels.Kernel, name))
+            stack.enter_context(mock.patch.object(kernels.Kernel, name, launched))
+        call()
+        cupy.cuda.get_current_stream().synchronize()
+    return sum(float(cupy.cuda.get_elapsed_time(*pair)) for pair in events) / 1e3
+
+
+def repeated(measure: Callable[[], Any]) -> list[Any]:
+    """What a number of measurements give that take a second together."""
+    began, found = clock(), []
+    while len(found) < LEAST or (clock() - began < SECONDS and len(found) < MOST):
+        found.append(measure())
+    return found
+
+
+def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
+    """The time of a call in seconds, and of its parts: medians."""
+
+    def plain() -> float:
+        began = clock()
+        call()
+        finish(device)  # type: ignore[arg-type]
+        return clock() - began
+
+    def watched() -> dict[str, float]:
+        watch = Watch()
+        with (watching_cpu if device == "cpu" else watching_gpu)(watch):
+            watch.enter("arguments")
+            watch.seconds.clear()
+            call()
+            watch.enter("waiting")
+            finish(device)  # type: ignore[arg-type]
+            watch.enter("end")
+        return dict(watch.seconds)
+
+    plain(), watched()  # compiles, and builds what the graph lacks
+    total = median(repeated(plain))
+    seen = repeated(watched)
+    found = {"call": total} | {part: median(one.get(part, 0.0) for one in seen) for part in PARTS}
+    if device == "gpu":
+        found["kernel"] = median(repeated(lambda: kernel_seconds(call)))
+        found["outside"] = 1 - found["kernel"] / total
+    else:
+        found["outside"] = median(1 - one["kernel"] / sum(one.values()) for one in seen)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure all cells, and print a line for each, in microseconds."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__.partition("\n")[0])
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated (%(default)s)")
+    parser.add_argument("--algorithms", default=",".join(CALLS), help="comma-separated (%(default)s)")
+    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--json", type=Path, help="write the figures, in seconds, to this file")
+    options = parser.parse_args(arguments)
+    print(
+        f"{'graph':<9}{'edges':>10} {'algorithm':<12}{'call':>10}",
+        *(f"{part:>10}" for part in PARTS),
+        "outside",
+        sep="",
+    )
+    kept = []
+    for name in options.graphs.split(","):
+        graph, sources = graph_on(options.engine, name)
+        for algorithm in options.algorithms.split(","):
+            found = parts_of(partial(CALLS[algorithm], graph, sources), options.engine)
+            kept.append({"graph": name, "edges": graph.m, "algorithm": algorithm, **found})
+            parts = (f"{1e6 * found[part]:10.1f}" for part in ("call", *PARTS))
+            verdict = "" if graph.m < 1_000_000 or found["outside"] < 0.05 else "  OVER"
+            print(
+                f"{name:<9}{graph.m:>10,} {algorithm:<12}",
+                *parts,
+                f"{found['outside']:8.1%}{verdict}",
+                sep="",
+                flush=True,
+            )
+    if options.json:
+        options.json.write_text(json.dumps({"engine": options.engine, "cells": kept}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
