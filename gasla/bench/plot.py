@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from gasla.bench.cells import GASLA, OWN, TEPS, Cell
@@ -31,9 +32,10 @@ TITLES = {
     "triangles": "triangles",
     "betweenness": "betweenness, sampled",
 }
+LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.8}}
 COLUMNS = 3
 MANY = 6  # groups in a panel, beyond which what stands below them is slanted
-DECADES = 5  # at most: who is slower than that looks like who isn't there
+DECADES = 6  # at most: who is slower than that looks like who isn't there
 
 
 def draw(report: Report, path: Path) -> None:
@@ -44,14 +46,14 @@ def draw(report: Report, path: Path) -> None:
     from gasla.worldmap import picture_format
 
     found = list(panels(report.cells))
-    columns = min(COLUMNS, len(found)) or 1
+    columns = 2 if len(found) == 4 else min(COLUMNS, len(found)) or 1
     rows = -(-len(found) // columns) or 1
     width, height = max(7.5, 4.6 * columns), 2.5 + 3.1 * rows
     figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
     figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=0.42)
     for place, (title, bars) in enumerate(found, 1):
         panel(figure.add_subplot(rows, columns, place, facecolor=PAPER), title, bars)
-    write_around(figure, report, found, height)
+    write_around(figure, report, found, width, height)
     with replacing(path) as stream:
         figure.savefig(stream, format=picture_format(path), dpi=150, facecolor=PAPER)
 
@@ -118,7 +120,7 @@ def group(axes: Any, place: int, cell: Cell, bottom: float) -> None:
             text = "wrong" if cell.entries[name].note.startswith("wrong") else "failed"
             axes.text(centre, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
         if name == cell.own and height is not None:
-            axes.text(centre, height * 1.06, f"{height:.2g}", fontsize=8, color=INK, ha="center", va="bottom", zorder=4)
+            axes.text(centre, height * 1.08, f"{height:.2g}", ha="center", va="bottom", zorder=4, **LABEL)
     if limit := ceiling(cell):
         axes.hlines(limit, place - 0.45, place + 0.45, color=INK, linewidth=1.4, zorder=3)
 
@@ -134,7 +136,9 @@ def colour(cell: Cell, name: str) -> str:
     return OURS if is_ours else OTHERS.get(name, FAINT)
 
 
-def write_around(figure: Any, report: Report, found: list[tuple[str, list[tuple[str, Cell]]]], height: float) -> None:
+def write_around(
+    figure: Any, report: Report, found: list[tuple[str, list[tuple[str, Cell]]]], width: float, height: float
+) -> None:
     """Title, legend, and the definition of what is drawn."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -165,5 +169,5 @@ def write_around(figure: Any, report: Report, found: list[tuple[str, list[tuple[
     )
     commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
     made = f"gasla {provenance['versions'].get('gasla', '')}{commit}, {provenance['date'][:10]}"
-    figure.text(0.02, 0.32 / height, TEPS, fontsize=7.5, color=FAINT, va="center")
-    figure.text(0.02, 0.14 / height, made, fontsize=7.5, color=FAINT, va="center")
+    text = "\n".join([*wrap(TEPS, int(16 * width)), made])
+    figure.text(0.02, 0.1 / height, text, fontsize=7.5, color=FAINT, va="bottom", linespacing=1.5)

@@ -1,7 +1,7 @@
 """`gasla bench`: how fast gasla is on this machine, beside its peers and beside what the machine can do."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ graphs      ny (roads of New York), or a family and a scale, such as rmat20 for 
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
             betweenness (from 4 sources); mxv (nine semirings); programs (three as a user would write them)
 peers       those of them that are installed: graphblas, scipy, igraph, networkit on the CPU, cusparse, cugraph on the
-            GPU, gasla-cpu beside the GPU; or all
+            GPU; gasla-cpu beside the GPU; or all that are installed for the device
 """
 
 DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         )
     report = Report(provenance(options.device), {}, [], settings.ceilings)
     say(*table.introduction(report), "", table.HEADER)
-    for graph in graphs(options.graphs, options.device):
-        for cell in report.measure(graph, groups, rivals, settings, functions):
+    for name in options.graphs:
+        for cell in report.measure(loaded(name, options.device), groups, rivals, settings, functions):
             say(table.line(cell))
     say("", *table.explanation())
     if json:
@@ -91,14 +91,12 @@ def say(*lines: str) -> None:
         print(line, flush=True)
 
 
-def graphs(wanted: list[str], device: Device) -> Iterator[Any]:
-    """The graphs, one after another, so that there is only one at a time."""
+def loaded(name: str, device: Device) -> Any:
+    """The graph of this name, on that device."""
     from gasla.bench.graphs import load
 
-    for name in wanted:
-        with bar(f"making {name}"):
-            graph = load(name).on(device)
-        yield graph
+    with bar(f"making {name}"):
+        return load(name).on(device)
 
 
 def known(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
