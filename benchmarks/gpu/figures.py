@@ -14,7 +14,7 @@ import numpy as np
 import gasla
 from benchmarks import compare
 from benchmarks.gpu.bars import PARENTS, bar
-from gasla.arrays import array_module, finish
+from gasla.arrays import array_module
 from gasla.bench import floors
 from gasla.bench.cells import Cell
 from gasla.bench.floors import Floor
@@ -65,15 +65,18 @@ def parents_over_levels(figures: list[Figure]) -> Iterator[Figure]:
 
 def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:
     """Times of some calls, each between two synchronisations of the stream."""
+    import cupy
+
     times: list[float] = []
+    finish = cupy.cuda.get_current_stream().synchronize
     gc.collect()
     gc.disable()
     try:
         while len(times) < least or (len(times) < most and sum(times) < PATIENCE):
-            finish("gpu")
+            finish()
             start = time.perf_counter()
             result = call()
-            finish("gpu")
+            finish()
             times.append(time.perf_counter() - start)
             del result
     finally:

@@ -17,6 +17,7 @@ from gasla.arrays import Device
 
 SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # bytes
 REPEATS = 3  # the best counts
+MOST_ROUNDS = 1 << 13  # of a copy of little data
 WORD = 4  # bytes that are read, or added to, at a random place
 
 
@@ -92,7 +93,7 @@ class Cpu:
 
     def copy(self, size: int) -> tuple[float, float]:
         a, b = np.ones((2, size // 8), np.float32)
-        rounds = max(2, self.BYTES // (2 * size))
+        rounds = max(2, min(self.BYTES // (2 * size), MOST_ROUNDS))
         return rounds * size, self._seconds(self.kernels.copy, a, b, rounds)
 
     def gather(self, size: int) -> tuple[float, float]:
@@ -145,7 +146,7 @@ class Gpu:
 
     def copy(self, size: int) -> tuple[float, float]:
         a, b = self.cupy.ones((2, size // 8), np.float32)
-        rounds, kernel = max(2, self.BYTES // (2 * size)), self.kernels["copy"]
+        rounds, kernel = max(2, min(self.BYTES // (2 * size), MOST_ROUNDS)), self.kernels["copy"]
         words = np.uint64(size // 32)
         return rounds * size, self._seconds(lambda: kernel.plain(kernel.blocks, a, b, words, np.uint32(rounds)))
 

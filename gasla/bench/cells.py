@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
-from gasla.arrays import finish
 from gasla.bench import floors, peers, products, programs, properties
 from gasla.bench.answers import disagreements
 from gasla.bench.ceilings import Ceilings
@@ -215,15 +214,19 @@ def in_turns(
     if graph.device == "cpu":
         return interleaved(calls, settings.rounds, settings.budget, keep, PAUSE)
 
+    import cupy
+
+    finish = cupy.cuda.get_current_stream().synchronize
+
     def until_done(call: Callable[[int], Any]) -> Callable[[int], Any]:
         def work(number: int) -> Any:
             result = call(number)
-            finish("gpu")
+            finish()
             return result
 
         return work
 
-    finish("gpu")
+    finish()
     waiting = {name: until_done(call) for name, call in calls.items()}
     return interleaved(waiting, settings.rounds, settings.budget, keep, pause=0)
 
