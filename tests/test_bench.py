@@ -57,6 +57,15 @@ def test_unknown_graph_is_refused() -> None:
         graphs.load("star3")
 
 
+def test_a_graph_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("0 1\n1 0\n2 2\n1 2\n")
+    graph = graphs.load(str(tmp_path / "mine.txt"))
+    assert graph.name == "mine"
+    np.testing.assert_array_equal(graph.matrix.toarray() > 0, [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    assert (graph.matrix != graph.matrix.T).nnz == 0
+    assert sorted(graph.sources) == [0, 1, 2]
+
+
 def test_what_a_source_reaches() -> None:
     matrix = gasla.datasets.grid(4)
     graph = graphs.BenchmarkGraph("grid4", matrix)
@@ -341,6 +350,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--algorithms", "dijkstra"], "--algorithms dijkstra: expected some of bfs"),
         (["--peers", "networkx"], "--peers networkx: expected some of graphblas"),
         (["--peers", "cusparse"], "--peers cusparse: "),
+        (["--peers", "gasla-cpu"], "add --device gpu"),
         (["--graphs", "star3"], "no benchmark graph is called 'star3'"),
         (["--plot", "figures.doc"], "figures.doc: the name of a picture must end in"),
     ],

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import datasets
+from gasla import datasets, io
 from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
 from gasla.generators import first_of_largest
@@ -131,7 +131,9 @@ class BenchmarkGraph:
 
 
 def load(name: str) -> BenchmarkGraph:
-    """Return a graph by its name: `ny` or a family and a scale, such as `rmat20`."""
+    """Return a graph by its name: `ny`, a family and a scale such as `rmat20`, or a file that `gasla.io` can read."""
+    if Path(name).is_file():
+        return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
     path = cache_directory() / "benchmarks" / f"{name}.npz"
     if not path.exists():
         _keep(path, _make(name))
@@ -147,9 +149,18 @@ def _make(name: str) -> csr_array:
     match = re.fullmatch(r"([a-z]+)(\d+)", name)
     if match is None or match[1] not in FAMILIES:
         raise ValueError(
-            f"no benchmark graph is called {name!r}; expected ny or a scale after one of {', '.join(FAMILIES)}"
+            f"no benchmark graph is called {name!r}; expected ny, a scale after one of {', '.join(FAMILIES)}, or a file"
         )
     return FAMILIES[match[1]](int(match[2]))
+
+
+def _undirected(matrix: Any) -> csr_array:
+    """Both directions of every edge, no loops, and whole-number weights, as all these graphs have."""
+    src, dst = matrix.tocoo().coords
+    src, dst = np.append(src, dst), np.append(dst, src)
+    inside = src != dst
+    both = csr_array((np.ones(inside.sum(), np.float32), (src[inside], dst[inside])), shape=matrix.shape)
+    return datasets.with_weights(both)
 
 
 def _keep(path: Path, matrix: csr_array) -> None:

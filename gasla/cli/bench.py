@@ -16,6 +16,7 @@ reported, not timed.
 
 graphs      ny (roads of New York), or a family and a scale, such as rmat20 for 2**20 vertices: rmat, kron, urand
             (uniform), grid, rgg (random geometric). Made once from fixed seeds, and kept in the cache folder.
+            Or a file; its edges are taken in both directions, with weights of 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
             betweenness (from 4 sources); mxv (nine semirings); programs (three as a user would write them)
 peers       those of them that are installed: graphblas, scipy, igraph, networkit on the CPU, cusparse, cugraph on the
@@ -116,6 +117,6 @@ def chosen_peers(wanted: list[str], device: Device) -> list[str]:
     for name in known("--peers", wanted, peers.PEERS):
         if not peers.is_there(name):
             raise ImportError(f"--peers {name}: {peers.PEERS[name].package} is not installed")
-        if device == "cpu" and peers.PEERS[name].device == "gpu":
-            raise ValueError(f"--peers {name}: it computes on the GPU; add --device gpu")
+        if device == "cpu" and (peers.PEERS[name].device == "gpu" or name == "gasla-cpu"):
+            raise ValueError(f"--peers {name}: it is there to be compared with on the GPU; add --device gpu")
     return wanted
