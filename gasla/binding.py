@@ -1,12 +1,13 @@
 """A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import module_of, moved
-from gasla.graph import Graph
+from gasla.graph import Adjacency, Graph
 from gasla.program import Record, VertexProgram
 from semirings import VectorType
 
@@ -124,11 +125,15 @@ class Lists:
     """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
-        self.graph, self.side = graph, side
+        self.graph, self.side, self._ordered = graph, side, ordered
         self._xp: Any = module_of(graph.device)
-        self._lists = graph.both if side == "all" else graph.in_ if side == "in" else graph.out
-        if ordered:
-            self._lists = self._lists.in_order()
+
+    @cached_property
+    def _lists(self) -> Adjacency:
+        """Made only for those who walk them: to turn the lists of a large graph round may take more memory than is left."""
+        graph = self.graph
+        lists = graph.both if self.side == "all" else graph.in_ if self.side == "in" else graph.out
+        return lists.in_order() if self._ordered else lists
 
     def indptr(self) -> Any:
         return self._lists.indptr

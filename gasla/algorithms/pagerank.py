@@ -253,7 +253,7 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     some = total > 0
     inverse = (some / xp.where(some, total, 1)).astype(kind)
     rank = kind.type(1 / graph.n) if "nstart" not in shares else shares["nstart"].astype(kind)
-    fields = {"rank": rank, "share": rank * inverse, "inverse": inverse}
+    fields = {"rank": rank, "share": inverse * rank, "inverse": inverse}  # with a NumPy number in front CuPy is slow
     if shares.keys() - {"nstart"}:
         fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
