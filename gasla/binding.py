@@ -130,7 +130,7 @@ class Lists:
 
     @cached_property
     def _lists(self) -> Adjacency:
-        """Made only for those who walk them: to turn the lists of a large graph round may take more memory than is left."""
+        """Made only for those who walk them: to turn a large graph round may take more memory than is left."""
         graph = self.graph
         lists = graph.both if self.side == "all" else graph.in_ if self.side == "in" else graph.out
         return lists.in_order() if self._ordered else lists
