@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, moved
+from gasla.arrays import array_module, device_of, moved
 
 UNREACHED = 1e300  # distances from here on mean out of reach: some peers write inf, some the largest double
 
@@ -22,8 +22,10 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
         Whose answer was found right by its properties. Where there is none, the answer that most agree with is taken
         for the right one, a peer's rather than gasla's.
     """
+    if len({device_of(answer) for answer in answers.values()}) > 1:
+        answers = {name: moved(answer, "cpu") for name, answer in answers.items()}
     forms = {name: comparable(algorithm, answer, sources) for name, answer in answers.items()}
-    finite = {n: a for n, a in forms.items() if algorithm != "betweenness" or np.isfinite(a).all()}
+    finite = {n: a for n, a in forms.items() if algorithm != "betweenness" or bool(np.isfinite(a).all())}
     notes = {name: "overflows" for name in forms if name not in finite}
     if len(finite) > 1:
         reference = trusted if trusted in finite else _most_agreed(algorithm, finite)
@@ -33,26 +35,25 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
     return notes
 
 
-def _most_agreed(algorithm: str, forms: dict[str, np.ndarray]) -> str:
+def _most_agreed(algorithm: str, forms: dict[str, Any]) -> str:
     others = [*list(forms)[1:], next(iter(forms))]
     return max(others, key=lambda name: sum(agree(algorithm, forms[name], form) for form in forms.values()))
 
 
-def comparable(algorithm: str, answer: Any, sources: list[int]) -> np.ndarray:
-    """Return the answer, found from these sources, as a NumPy array that two right answers share, up to rounding."""
-    form: np.ndarray = _FORMS[algorithm](np.asarray(moved(answer, "cpu")), sources)
-    return form
+def comparable(algorithm: str, answer: Any, sources: list[int]) -> Any:
+    """Return the answer, found from these sources, as an array that two right answers share, up to rounding."""
+    return _FORMS[algorithm](array_module(answer).asarray(answer), sources)
 
 
-def agree(algorithm: str, a: np.ndarray, b: np.ndarray) -> bool:
+def agree(algorithm: str, a: Any, b: Any) -> bool:
     """Return whether two comparable answers are equal, up to what float32 sums may differ by."""
     if a.shape != b.shape:
         return False
     if algorithm == "pagerank":
-        return bool(np.abs(a - b).sum() < 1e-3)
+        return bool(abs(a - b).sum() < 1e-3)
     if algorithm == "betweenness":
-        return bool(np.allclose(a, b, rtol=1e-3, atol=1e-6))
-    return bool(np.array_equal(a, b))
+        return bool((abs(a - b) <= 1e-6 + 1e-3 * abs(b)).all())
+    return bool((a == b).all())
 
 
 def depths(parents: Any, source: int) -> Any:
@@ -68,27 +69,28 @@ def depths(parents: Any, source: int) -> Any:
     return xp.where(ancestor == source, steps, -1)
 
 
-def _distances(values: np.ndarray, _: list[int]) -> np.ndarray:
+def _distances(values: Any, _: list[int]) -> Any:
     values = values.astype(np.float64)
-    return np.where(values < UNREACHED, values, np.inf)
+    return array_module(values).where(values < UNREACHED, values, np.inf)
 
 
-def _smallest_members(labels: np.ndarray, sources: list[int]) -> np.ndarray:
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+def _smallest_members(labels: Any, sources: list[int]) -> Any:
+    _, first, inverse = array_module(labels).unique(labels, return_index=True, return_inverse=True)
     return first[inverse]
 
 
-def _ranks(values: np.ndarray, _: list[int]) -> np.ndarray:
+def _ranks(values: Any, _: list[int]) -> Any:
     """Ranks with sum one: NetworKit lets the share of vertices without edges go."""
     values = values.astype(np.float64)
     return values / values.sum()
 
 
-def _scores(values: np.ndarray, sources: list[int]) -> np.ndarray:
+def _scores(values: Any, sources: list[int]) -> Any:
     """Scores relative to the largest, but for the sources: peers scale undirected graphs and sources in other ways."""
     values = values.astype(np.float64)
     values[sources] = 0
-    return values / max(values.max(initial=0.0), np.finfo(np.float64).tiny) if np.isfinite(values).all() else values
+    largest = float(values.max())
+    return values / largest if np.isfinite(largest) and largest > 0 else values
 
 
 _FORMS: dict[str, Any] = {

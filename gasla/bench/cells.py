@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
+from gasla.arrays import Device
 from gasla.bench import floors, peers, products, programs, properties
 from gasla.bench.answers import disagreements
 from gasla.bench.ceilings import Ceilings
@@ -26,6 +27,7 @@ TEPS = (
 ALGORITHMS = (*peers.ALGORITHMS[:1], "levels", *peers.ALGORITHMS[1:])
 GROUPS = (*ALGORITHMS, "mxv", "programs")
 BETWEENNESS_SOURCES = 4
+DEVICES: tuple[Device, ...] = ("gpu", "cpu")
 GASLA, OWN = "gasla", "user's own"
 
 
@@ -153,7 +155,10 @@ def cell(
     calls = {who: call for who, peer in contestants.items() if (call := bind(peer, algorithm, graph.sources, sources))}
     notes = check(graph, algorithm, {who: (contestants[who], call) for who, call in calls.items()}, sources)
     timed = {who: call for who, call in calls.items() if notes.get(who, "overflows") == "overflows"}
-    seconds = in_turns(graph, timed, settings, keep=frozenset({GASLA, own}))
+    seconds: dict[str, list[float]] = {}
+    for device in DEVICES:  # the two don't disturb each other, except that a GPU which waits lowers its clock
+        there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
+        seconds |= in_turns(device, there, settings, keep=frozenset({GASLA, own}))
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
     return Cell(graph.name, graph.device, name or algorithm, own, edges(graph, algorithm, sources), entries, floor)
@@ -206,12 +211,12 @@ def check(
 
 
 def in_turns(
-    graph: BenchmarkGraph, calls: dict[str, Callable[[int], Any]], settings: Settings, keep: frozenset[str]
+    device: Device, calls: dict[str, Callable[[int], Any]], settings: Settings, keep: frozenset[str]
 ) -> dict[str, list[float]]:
     """Time the calls in turns, on the GPU until it is done, and without pauses, in which its clock goes down."""
     if not calls:
         return {}
-    if graph.device == "cpu":
+    if device == "cpu":
         return interleaved(calls, settings.rounds, settings.budget, keep, PAUSE)
 
     import cupy
@@ -236,7 +241,7 @@ def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
     calls = products.contestants(graph)
     notes = products.wrong(graph, calls)
     right = {name: call for name, call in calls.items() if name not in notes}
-    seconds = in_turns(graph, right, settings, keep=frozenset(right))
+    seconds = in_turns(graph.device, right, settings, keep=frozenset(right))
     for name in products.SEMIRINGS:
         rival = products.library(graph) if name == "plus_times" else "plus_times"
         entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}
@@ -260,5 +265,5 @@ def function_cells(
         except Exception as error:  # the user's to mend
             yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry(f"failed: {error!r}", [])})
             continue
-        seconds = in_turns(graph, {OWN: call}, settings, keep=frozenset({OWN}))
+        seconds = in_turns(graph.device, {OWN: call}, settings, keep=frozenset({OWN}))
         yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry("", seconds[OWN])})

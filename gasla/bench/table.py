@@ -53,12 +53,13 @@ def number(value: float | None) -> str:
 def introduction(report: Report) -> Iterator[str]:
     """On what and with what is measured."""
     found = report.provenance
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    commit = f" at {found['commit'][:10]}" if found["commit"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if name != "gasla")
+    gasla = found["versions"].get("gasla", "from a source tree")
+    commit = f" ({found['commit'][:10]})" if found["commit"] else ""
     if "gpu" in found:
         yield f"{found['gpu']}, driver {found['driver'] or found['cuda_driver']}, CUDA {found['cuda_runtime']}"
     yield f"{found['cpu']}, {found['threads']} threads, Python {found['python']}"
-    yield versions.replace(",", f"{commit},", 1)
+    yield f"gasla {gasla}{commit}, {versions}"
     if report.ceilings:
         yield from ceilings(report.ceilings)
 

@@ -53,6 +53,11 @@ def is_there(name: str) -> bool:
     return find_spec(PEERS[name].package) is not None
 
 
+def device_of(name: str, graph: BenchmarkGraph) -> Device:
+    """Where a contestant computes; gasla where the graph is."""
+    return PEERS[name].device if name in PEERS else graph.device
+
+
 def make(name: str, graph: BenchmarkGraph) -> Any:
     """Return the peer of this name on this graph; ImportError or RuntimeError where it can't be had."""
     peer = PEERS[name]
