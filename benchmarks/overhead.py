@@ -11,8 +11,8 @@ launch      arguments of the kernel; on the CPU threads wake, and the last one r
 kernel      compiled code, from the first thread's start to the last one's end; on the GPU, by its own clock
 result      fields, aggregates and frontier handed out
 
-`call` is the time of an unwatched call. On the GPU the host mostly waits meanwhile: `waiting` is that. The last column is
-the share of a call outside the kernels; on graphs of over a million edges it should stay below 5%.
+`call` is the time of an unwatched call. On the GPU the host mostly waits meanwhile: `waiting` is that. The last is the
+share of a call outside the kernels; on graphs of over a million edges it should stay below 5%.
 """
 
 from __future__ import annotations
@@ -30,16 +30,12 @@ from typing import Any
 from unittest import mock
 
 import gasla
-from benchmarks.suite import ALGORITHMS, graph_on
+from benchmarks.suite import ALGORITHMS, call_of, load
 from gasla import runner
 from gasla.arrays import finish
 from gasla.cpu import blocks, engine, symmetry, threads
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
-CALLS: dict[str, Callable[[gasla.Graph, list[int]], Any]] = {
-    **ALGORITHMS,
-    "mxv": lambda graph, _: gasla.mxv(graph, graph.values[: graph.n]),
-}
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
 SECONDS = 1.0  # for each of two rows of calls, watched and not
 LEAST, MOST = 3, 500  # calls
@@ -199,7 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure all cells, and print a line for each, in microseconds."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__.partition("\n")[0])
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument("--algorithms", default=",".join(CALLS), help="comma-separated (%(default)s)")
+    parser.add_argument("--algorithms", default=",".join([*ALGORITHMS, "mxv"]), help="comma-separated (%(default)s)")
     parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--json", type=Path, help="write the figures, in seconds, to this file")
     options = parser.parse_args(arguments)
@@ -211,9 +207,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     kept = []
     for name in options.graphs.split(","):
-        graph, sources = graph_on(options.engine, name)
+        benchmark = load(name, options.engine)
+        graph = benchmark.graph
+        product = partial(gasla.mxv, graph, graph.values[: graph.n])
         for algorithm in options.algorithms.split(","):
-            found = parts_of(partial(CALLS[algorithm], graph, sources), options.engine)
+            found = parts_of(product if algorithm == "mxv" else call_of(algorithm, benchmark), options.engine)
             kept.append({"graph": name, "edges": graph.m, "algorithm": algorithm, **found})
             parts = (f"{1e6 * found[part]:10.1f}" for part in ("call", *PARTS))
             verdict = "" if graph.m < 1_000_000 or found["outside"] < 0.05 else "  OVER"

@@ -7,18 +7,16 @@ for a large GPU. A case that can't run on this machine is skipped, and says why.
 from __future__ import annotations
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 import gasla
 from gasla import datasets
 from gasla.arrays import finish, require_gpu
-from gasla.bench import graphs
+from gasla.bench import cells, graphs
+from gasla.bench.peers.gasla_peer import Gasla
 
 # asv forks a process for each case: what is imported here, or made ready by a first call, is so once for all.
 gasla.connected_components(datasets.grid(2))
@@ -29,27 +27,8 @@ SCALES = [int(scale) for scale in os.environ.get("GASLA_BENCH_SCALES", "16,18,20
 REAL = ["openflights", "ny"]
 GRAPHS = [f"{family}{scale}" for scale in SCALES for family in graphs.FAMILIES] + REAL
 SKEWED_AND_FLAT = [f"{family}{scale}" for scale in SCALES for family in ("rmat", "grid")]  # the two extremes
+ALGORITHMS = list(cells.ALGORITHMS)
 ENGINES = ["cpu", "gpu"]
-BETWEENNESS_SOURCES = 4
-PAGERANK_ITERATIONS = 20
-
-
-def pagerank(graph: gasla.Graph, weighted: bool = False) -> Any:
-    """Ranks after a fixed number of iterations, as no tolerance is ever met."""
-    with warnings.catch_warnings(action="ignore", category=gasla.ConvergenceWarning):
-        return gasla.pagerank(
-            graph, weighted=weighted, tol=0, max_iter=PAGERANK_ITERATIONS, dtype=None if weighted else np.float32
-        )
-
-
-ALGORITHMS: dict[str, Callable[[gasla.Graph, list[int]], Any]] = {
-    "bfs": lambda graph, sources: gasla.bfs(graph, sources[0]),
-    "sssp": lambda graph, sources: gasla.sssp(graph, sources[0]),
-    "pagerank": lambda graph, _: pagerank(graph),
-    "components": lambda graph, _: gasla.connected_components(graph),
-    "triangles": lambda graph, _: gasla.triangle_count(graph),
-    "betweenness": lambda graph, sources: gasla.betweenness_centrality(graph, sources=sources[:BETWEENNESS_SOURCES]),
-}
 
 
 def require(engine: str) -> None:
@@ -61,20 +40,18 @@ def require(engine: str) -> None:
             raise NotImplementedError(error) from None
 
 
-def load(name: str) -> tuple[Any, list[int]]:
-    """Return a benchmark graph's matrix, and the vertices that searches start from."""
-    if name == "openflights":
-        matrix = datasets.openflights().matrix
-        return matrix, datasets.sources(matrix)
-    found = graphs.load(name)
-    return found.matrix, found.sources
-
-
-def graph_on(engine: str, name: str) -> tuple[gasla.Graph, list[int]]:
-    """Return a benchmark graph where the engine is, and its sources."""
+def load(name: str, engine: str) -> graphs.BenchmarkGraph:
+    """Return a benchmark graph where the engine is."""
     require(engine)
-    matrix, sources = load(name)
-    return gasla.Graph(matrix).to(engine), sources  # type: ignore[arg-type]
+    found = graphs.BenchmarkGraph(name, datasets.openflights().matrix) if name == "openflights" else graphs.load(name)
+    return found.on(engine)  # type: ignore[arg-type]
+
+
+def call_of(algorithm: str, graph: graphs.BenchmarkGraph) -> Callable[[], Any]:
+    """Return the call of `gasla bench`, from the first of the graph's sources (betweenness: the first four)."""
+    call = cells.bind(Gasla(graph), algorithm, graph.sources, graph.sources[: cells.BETWEENNESS_SOURCES])
+    assert call is not None
+    return lambda: call(0)
 
 
 class Calls(ABC):

@@ -13,7 +13,7 @@ from gasla import stages
 from gasla.algorithms.bfs import Levels
 from gasla.algorithms.sssp import AnyOrder
 
-from . import ENGINES, SKEWED_AND_FLAT, Calls, graph_on
+from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
 ITERATIONS = 10  # of programs that don't end by themselves
 Paths = AnyOrder.typed(distance=np.float32, weight=np.float32)
@@ -79,7 +79,7 @@ class Stages(Calls):
     param_names = ("stage", "graph", "engine")
 
     def prepare(self, stage: str, graph: str, engine: str) -> Callable[[], Any]:
-        return on_all(graph_on(engine, graph)[0])[stage]
+        return on_all(load(graph, engine).graph)[stage]
 
     def time_stage(self, stage: str, graph: str, engine: str) -> None:
         """The time of one stage."""
@@ -106,8 +106,8 @@ class Programs(Calls):
     param_names = ("program", "graph", "way", "engine")
 
     def prepare(self, program: str, graph: str, way: str, engine: str) -> Callable[[], Any]:
-        on, sources = graph_on(engine, graph)
-        source = sources[0]
+        found = load(graph, engine)
+        on, source = found.graph, found.sources[0]
         kind, active, iterations, fields = {
             "search": (Levels, [source], on.n, {"level": {source: 0}}),
             "paths": (Paths, [source], on.n, {"distance": {source: 0}}),
