@@ -95,32 +95,25 @@ def store(typing_context, array, index, value):
     return types.void(array, index, value), generate
 
 
-def _prefetch(locality):
-    """An intrinsic `f(array, index)` that asks for the cache line of `array[index]`; any index is safe."""
+@intrinsic
+def prefetch(typing_context, array, index):
+    """Ask for the cache line of `array[index]`; any index is safe."""
 
-    @intrinsic
-    def ask(typing_context, array, index):
-        def generate(context, builder, signature, arguments):
-            import llvmlite.ir as ir
+    def generate(context, builder, signature, arguments):
+        import llvmlite.ir as ir
 
-            array_type, index_type = signature.args
-            position = context.cast(builder, arguments[1], index_type, types.uintp)
-            pointer = _pointer(context, builder, array_type, arguments[0], position)
-            byte = ir.IntType(8).as_pointer()
-            word = ir.IntType(32)
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
-            )
-            builder.call(function, [builder.bitcast(pointer, byte), word(0), word(locality), word(1)])
-            return context.get_dummy_value()
+        array_type, index_type = signature.args
+        position = context.cast(builder, arguments[1], index_type, types.uintp)
+        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        byte = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
+        )
+        builder.call(function, [builder.bitcast(pointer, byte), word(0), word(3), word(1)])
+        return context.get_dummy_value()
 
-        return types.void(array, index), generate
-
-    return ask
-
-
-prefetch = _prefetch(3)
-prefetch_to_l2 = _prefetch(2)  # takes no place among the few lines that the first cache waits for
+    return types.void(array, index), generate
 
 
 @intrinsic
