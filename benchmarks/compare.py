@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gasla.bench import ceilings, cells, graphs, peers, table
 from gasla.bench.cells import Cell
-from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
@@ -61,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
     options = parser.parse_args(arguments)
     settings = cells.Settings(options.rounds, options.budget, ceilings.measure("cpu"))
-    report = Report(provenance("cpu"), {}, [], settings.ceilings)
+    report = Report.begin(settings.ceilings)
     rivals = [name for name in options.peers if name != cells.GASLA]
     print(*table.introduction(report), "", table.HEADER, sep="\n", flush=True)
     for name in options.graphs:

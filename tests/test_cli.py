@@ -92,6 +92,15 @@ def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: 
         assert len([line for line in outcome.out.splitlines() if line[:4].strip().isdigit()]) == 3
 
 
+@pytest.mark.parametrize("name", ["bfs openflights", "bench"])
+def test_there_is_no_gpu(command: Callable[..., Outcome], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise RuntimeError("CuPy found no NVIDIA GPU")
+
+    monkeypatch.setattr("gasla.cli.compute.require_gpu", missing)
+    complains(command(*name.split(), "--device", "gpu"), "--device gpu: CuPy found no NVIDIA GPU")
+
+
 def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcome], small: Path) -> None:
     bfs = command("bfs", small, "--source", 3).out
     assert "4 of 7 vertices reached from vertex 3" in bfs

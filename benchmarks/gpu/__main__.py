@@ -23,7 +23,6 @@ from benchmarks.gpu.bars import GRAPHS
 from benchmarks.gpu.figures import Figure
 from gasla.bench import ceilings, cells, graphs, peers, table
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
 
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
@@ -160,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
     options = parser.parse_args(arguments)
-    report = Report(provenance("gpu", options.commit), {}, [], ceilings.measure("gpu"))
+    report = Report.begin(ceilings.measure("gpu"), options.commit)
     print(*table.introduction(report), "", HEADER, sep="\n", flush=True)
     run = Run(report, lambda figure: print(line(figure), flush=True))
     for name in APART:

@@ -12,6 +12,7 @@ from gasla.bench import peers
 from gasla.bench.ceilings import Ceilings
 from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.provenance import provenance
 
 
 class Report(NamedTuple):
@@ -21,6 +22,11 @@ class Report(NamedTuple):
     graphs: dict[str, dict[str, Any]]
     cells: list[Cell]
     ceilings: Ceilings | None = None
+
+    @classmethod
+    def begin(cls, ceilings: Ceilings, commit: str | None = None) -> Report:
+        """A run yet without cells, on the device of these ceilings."""
+        return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
     def measure(
         self,

@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
     """Measure, print the table, write what is asked for; 1 if an answer of gasla's was wrong."""
     json = files.check_target(options.json) if options.json else None
     picture = files.check_picture(options.plot, "--plot") if options.plot else None
+    compute.check_device(options.device)
     if options.threads is not None:
         compute.set_threads(options.threads)
     from gasla.bench import ceilings, cells, peers, plot, programs, table
-    from gasla.bench.provenance import provenance
     from gasla.bench.report import Report
 
     groups = known("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         settings = cells.Settings(
             options.rounds or ROUNDS[options.device], options.budget, ceilings.measure(options.device)
         )
-    report = Report(provenance(options.device), {}, [], settings.ceilings)
+    report = Report.begin(settings.ceilings)
     say(*table.introduction(report), "", table.HEADER)
     for name in options.graphs:
         for cell in report.measure(loaded(name, options.device), groups, rivals, settings, functions):

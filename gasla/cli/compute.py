@@ -6,7 +6,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from gasla.arrays import moved
+from gasla.arrays import moved, require_gpu
 from gasla.cli import files, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
 from gasla.progress import bar
@@ -44,6 +44,7 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
     """Run one algorithm as the options say."""
     columns = 2 if getattr(options, "parents", False) else 1
     target = None if options.output is None else files.check_table(options.output, columns)
+    check_device(options.device)
     if options.threads is not None:
         set_threads(options.threads)
     times: dict[str, float] = {}
@@ -122,6 +123,15 @@ def provenance() -> str:
         f"gasla {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {processor()}"
     )
+
+
+def check_device(device: str) -> None:
+    """Say now, and not once a graph is read, that there is no GPU."""
+    if device == "gpu":
+        try:
+            require_gpu()
+        except RuntimeError as error:
+            raise ValueError(f"--device gpu: {error}") from None
 
 
 def set_threads(threads: int) -> None:
