@@ -60,15 +60,17 @@ class Binding:
         return pair
 
     def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        """What a field starts with: a new array, or the caller's own where it is only read."""
+        """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
         kind, n = self.traced.vertex_types[name], self.graph.n
         where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
         if given is None or isinstance(given, Mapping):
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
                 array[self._vertex(where, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
-        elif name not in self.traced.writes("apply", "post_apply") and self._is_ready(given, kind, n):
-            return given  # only read
+        elif self._is_ready(given, kind, n) and (
+            name in self.plan.doubled or name not in self.traced.writes("apply", "post_apply")
+        ):
+            return given
         else:
             array = self._filled(where, given, kind, n, "vertices")
         return array

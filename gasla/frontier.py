@@ -124,7 +124,8 @@ def as_frontier(n: int, active: Any) -> Frontier:
 
 def _checked_ids(n: int, ids: Any) -> np.ndarray:
     xp = array_module(ids)
-    array = xp.atleast_1d(xp.asarray(ids))
+    array = xp.asarray(ids)
+    array = array if array.ndim else array.reshape(1)
     if array.size == 0:
         return xp.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -11,13 +11,14 @@ The form without normalisation, in which only vertices that still change wake ot
 """
 
 import warnings
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import check_weights
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import array_module, finish, module_of, moved
 from gasla.graph import Graph, as_graph
 from gasla.products import mxv
 from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
@@ -249,15 +250,28 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     xp: Any = module_of(graph.device)
     if weighted:
         check_weights(graph, least=0)
-    total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
-    some = total > 0
-    inverse = (some / xp.where(some, total, 1)).astype(kind)
+    inverse = _inverse(graph, weighted, kind)
     rank = kind.type(1 / graph.n) if "nstart" not in shares else shares["nstart"].astype(kind)
     fields = {"rank": rank, "share": inverse * rank, "inverse": inverse}  # with a NumPy number in front CuPy is slow
     if shares.keys() - {"nstart"}:
         fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
     return fields
+
+
+_inverses: "weakref.WeakKeyDictionary[Graph, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+
+
+def _inverse(graph: Graph, weighted: bool, kind: np.dtype) -> Any:
+    """One over what leaves each vertex, or 0; made once for a graph."""
+    known, xp = _inverses.setdefault(graph, {}), module_of(graph.device)
+    if (weighted, kind) not in known:
+        total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
+        some = total > 0
+        inverse = (some / xp.where(some, total, 1)).astype(kind)
+        finish(graph.device)  # another thread may find it, on another stream
+        known[weighted, kind] = inverse
+    return known[weighted, kind]
 
 
 def _distribution(graph: Graph, given: Any, name: str) -> Any:
