@@ -34,6 +34,7 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     return [
         {},
         {"thin": True, "row_lanes": 8},
+        {"small": True, "row_lanes": 1},
         {"deterministic": True},
         *([{"scheduled": True}] if fits_schedule else []),
     ]
@@ -79,8 +80,12 @@ def same(result: Any, reference: Reference) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.sanitize
+@pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
-def test_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
+def test_a_larger_graph(
+    program: Any, start: Any, alone: bool, limit: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gasla.gpu.space.SMALL", small)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(

@@ -107,19 +107,19 @@ class Largest(gasla.VertexProgram):
         return True
 
 
-def random_graph(n: int = 700, m: int = 3000, seed: int = 5) -> Graph:
-    """A directed graph with parallel edges, on the GPU, that nobody has used yet."""
+def random_graph(n: int = 1500, m: int = 7000, seed: int = 5) -> Graph:
+    """A directed graph with parallel edges, on the GPU, that nobody has used yet; of several blocks, as those below."""
     rng = np.random.default_rng(seed)
     src, dst, values = rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m)
     return Graph.from_edges(src, dst, values, n=n).to("cpu").to("gpu")
 
 
-def ring(n: int = 1000) -> Graph:
+def ring(n: int = 5000) -> Graph:
     ids = np.arange(n)
     return Graph.from_edges(ids, (ids + 1) % n).to("gpu")
 
 
-def wheel(n: int = 1000) -> Graph:
+def wheel(n: int = 3000) -> Graph:
     """A ring, and a hub that leads everywhere: too many edges at one vertex for a thin frontier."""
     ids = np.arange(n)
     return Graph.from_edges(np.append(ids, np.full(n, n)), np.append((ids + 1) % n, ids)).to("gpu")

@@ -14,10 +14,10 @@ from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
 from gasla.binding import Binding
-from gasla.gpu.engine import BARRIER, COUNTERS, FAR, STATE, ZEROED, Page, workspace_sizes
 from gasla.gpu.generate import THREADS, Module
 from gasla.gpu.inputs import graph_arrays
 from gasla.gpu.plan import Shape
+from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Page, workspace_sizes
 from gasla.graph import Graph
 
 HERE = Path(__file__).parent

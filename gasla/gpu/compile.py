@@ -51,7 +51,7 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
 
 def module(source: str, name: str = "gasla.cu") -> Any:
     """The loaded module of a source, for the current device; its functions come by `get_function`."""
-    return _module(source, name, _device())
+    return _module(source, name, device())
 
 
 @functools.cache
@@ -63,7 +63,8 @@ def _module(source: str, name: str, device: int) -> Any:
     return loaded
 
 
-def _device() -> int:
+def device() -> int:
+    """The number of the current device."""
     import cupy
 
     return int(cupy.cuda.runtime.getDevice())
@@ -97,7 +98,7 @@ def _keep(path: Path, code: bytes) -> None:
 
 def multiprocessors() -> int:
     """How many multiprocessors the current device has."""
-    return _multiprocessors(_device())
+    return _multiprocessors(device())
 
 
 @functools.cache
@@ -109,7 +110,7 @@ def _multiprocessors(device: int) -> int:
 
 def launches_cooperatively() -> bool:
     """Whether the current device can hold a whole grid at once; a virtual or an old one may not promise it."""
-    return _launches_cooperatively(_device())
+    return _launches_cooperatively(device())
 
 
 @functools.cache
@@ -147,10 +148,9 @@ class Kernel:
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
         """Launch on the current stream, all blocks at once, so that they may wait for each other; or else one block."""
-        together = launches_cooperatively()
-        grid = (min(self.blocks, blocks or self.blocks) if together else 1,)
-        options = {"shared_mem": self.shared, "enable_cooperative_groups": together}
-        self.function(grid, (self.threads,), _packed(arguments), **options)
+        grid = min(self.blocks, blocks or self.blocks) if launches_cooperatively() else 1
+        options = {"shared_mem": self.shared, "enable_cooperative_groups": grid > 1}
+        self.function((grid,), (self.threads,), _packed(arguments), **options)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""
@@ -159,10 +159,11 @@ class Kernel:
 
 def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments as CuPy takes them. A struct, of ctypes or of NumPy, goes by value."""
-    return tuple(_struct(a) if isinstance(a, np.ndarray | ctypes.Structure) else a for a in arguments)
+    return tuple(struct(a) if isinstance(a, np.ndarray | ctypes.Structure) else a for a in arguments)
 
 
-def _struct(struct: Any) -> Any:
+def struct(value: Any) -> Any:
+    """A struct, which must stay where it is, as CuPy takes it: whatever is in it when a kernel is launched."""
     from cupy.cuda.function import CPointer
 
-    return CPointer(struct.ctypes.data if isinstance(struct, np.ndarray) else ctypes.addressof(struct))
+    return CPointer(value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value))

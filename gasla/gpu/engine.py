@@ -1,7 +1,5 @@
 """Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
 
-import ctypes
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -9,47 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import require_gpu
 from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, relabel
-from gasla.gpu.inputs import graph_arrays, offset_type
-from gasla.gpu.plan import Shape
+from gasla.gpu.inputs import offset_type
+from gasla.gpu.plan import Shape, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.rows import plan as row_plan
+from gasla.gpu.space import Control, Space, field_bytes, forget, is_small, row_plan, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
-from semirings import TupleType, VectorType
 
-SEGMENT = 2048  # as in kernels/thin.cuh
-SMALL = 2048  # vertices and edges for a block
 PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
 
-
-class Control(ctypes.Structure):
-    """Where a run stands between launches: `gasla::Control`."""
-
-    _fields_ = [
-        *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
-        *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
-        *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot")),
-    ]
-
-
-class Page(ctypes.Structure):
-    """What host and device share while a kernel runs, in the host's memory: `gasla::Page`."""
-
-    _fields_ = [("control", Control), ("progress", ctypes.c_int64), ("stop", ctypes.c_uint32)]
-
-
-SHOWN = 256  # where the page holds what the aggregates came to
-BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
-
-_spaces: "weakref.WeakKeyDictionary[Graph, dict[Any, list[Space]]]" = weakref.WeakKeyDictionary()
-_shapes: "weakref.WeakKeyDictionary[Graph, dict[Any, Shape]]" = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_plans: "weakref.WeakKeyDictionary[Graph, dict[Any, generate.Module]]" = weakref.WeakKeyDictionary()
 
 
 class Bound(Binding):
@@ -65,8 +37,7 @@ class Bound(Binding):
         deterministic: bool = False,
         schedule: Schedule | None = None,
     ) -> None:
-        kind: Any = type(program)
-        self.plan = generate.module(kind, graph.id_dtype, _shape(program, graph, deterministic, schedule is not None))
+        self.plan = _plan(program, graph, deterministic, schedule is not None)
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
@@ -74,29 +45,19 @@ class Bound(Binding):
         self._fresh = True
         self._log: Any = None
         if not self._fits(fields, schedule):
-            with _lock:
-                _spaces.clear()  # what is kept for the next run of other programs
+            forget()  # what is kept for the next run of other programs
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
         """Let the next run have the workspace."""
-        with _lock:
-            _spaces.setdefault(self.graph, {}).setdefault(self._space.key, []).append(self._space)
-
-    def _take_space(self) -> "Space":
-        key = self.plan, self.xp.cuda.runtime.getDevice()
-        with _lock:
-            spare = _spaces.get(self.graph, {}).get(key)
-            if spare:
-                return spare.pop()
-        return Space(self, key)
+        self._space.keep(self.graph)
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
         self._arrays: dict[str, Any] = {}
-        self._space = self._take_space()
+        self._space = Space.take(self, self.numbering)
         self._arguments = self._space.arguments
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
@@ -127,32 +88,28 @@ class Bound(Binding):
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
         for name in self.traced.vertex_types:
-            start = self._start(name, fields.get(name)) if name in self.plan.filled else None
-            if start is None:
+            filled = name in self.plan.starts and self._fill(name, fields.get(name))
+            if not filled:
                 self._set(f"v_{name}", self._vertex_array(name, fields))
-            else:
-                shape = (2, self.graph.n) if name in self.plan.doubled else (self.graph.n,)
-                self._set(f"v_{name}", self.xp.empty(shape, self.traced.vertex_types[name]))
-                for part, value in zip(("start", "at", "seed"), start, strict=True):
-                    setattr(self._arguments, f"{part}_{name}", value)
-            if name in self.plan.filled:
-                setattr(self._arguments, f"fills_{name}", start is not None)
+            if name in self.plan.starts:
+                setattr(self._arguments, f"fills_{name}", filled)
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
 
-    def _start(self, name: str, given: Any) -> tuple[Any, int, Any] | None:
-        """A field that starts alike everywhere but for one vertex, as (value, that vertex or -1, its value)."""
-        kind, where = self.traced.vertex_types[name], f"{type(self.program).__name__}.{name}"
-        value = self.program.vertex_fields[name].init if given is None or isinstance(given, Mapping) else given
+    def _fill(self, name: str, given: Any) -> bool:
+        """Let the kernel fill a field that starts alike everywhere but for one vertex; False if it doesn't."""
+        kind, arguments = self.traced.vertex_types[name], self._arguments
         seeds = given if isinstance(given, Mapping) else {}
-        if callable(value) or not isinstance(value, int | float | np.number | np.bool_):
-            return None
-        if len(seeds) > (1 if self.numbering is None else 0):
-            return None
-        start = np.asarray(value).astype(kind).item()
+        value = self.plan.starts[name] if given is None or given is seeds else plain_number(given, kind)
+        if value is None or len(seeds) > (self.numbering is None):
+            return False
+        at, seed = -1, value
         for v, x in seeds.items():
-            return start, self._vertex(where, v), np.asarray(x).astype(kind).item()
-        return start, -1, start
+            at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), np.asarray(x).astype(kind).item()
+        for part, x in (("start", value), ("at", at), ("seed", seed)):
+            setattr(arguments, f"{part}_{name}", x)
+        self._set(f"v_{name}", self.xp.empty((2, self.graph.n) if name in self.plan.doubled else self.graph.n, kind))
+        return True
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
@@ -185,7 +142,8 @@ class Bound(Binding):
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
-        arguments.way = 2 if self.plan.shape.deterministic else way
+        shape = self.plan.shape
+        arguments.way = 2 if shape.deterministic or (shape.small and way == 0) else way  # one block pulls fast
         arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
         arguments.active_ids = arguments.first_active = 0
         if not frontier.is_all:
@@ -212,7 +170,7 @@ class Bound(Binding):
     def _is_local(self) -> bool:
         """Whether neighbours are near each other, as in a road network: frontiers will be thin and iterations many."""
         lists = self.graph.out
-        return self.plan.thin and bool(row_plan(lists.indptr, lists.indices).facts.near >= 0.5)
+        return self.plan.thin and bool(row_plan(lists.indptr, lists.indices, small=False).facts.near >= 0.5)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
@@ -225,7 +183,7 @@ class Bound(Binding):
         page.stop, page.progress = 0, self.iteration
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
-            self._space.kernel.cooperative(arguments, blocks=self._space.blocks)
+            self._space.kernel.cooperative(self._space.packed, blocks=self._space.blocks)
             self._wait(progress)
         except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
             page.stop = 1
@@ -289,117 +247,6 @@ class Bound(Binding):
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 
 
-class Space:
-    """What a run needs beside its fields: kernel, arguments, workspace. Kept with the graph between runs."""
-
-    def __init__(self, bound: Bound, key: Any) -> None:
-        self.key, self.known = key, {}  # type: ignore[var-annotated]
-        plan, graph, cupy = bound.plan, bound.graph, require_gpu()
-        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, relabel.hub_room(plan))
-        self.blocks = max(1, min(self.kernel.blocks, (graph.n + graph.m) // SMALL + 1))
-        self.arguments: Any = plan.struct()
-        sizes = workspace_sizes(plan, graph, self.blocks)
-        self.arrays = {name: cupy.empty(size, np.uint8) for name, size in sizes.items()}
-        self._entry = entry_type(plan)
-        self.arguments.hubs = relabel.hubs(plan, graph.n)
-        if plan.thin or plan.flat:
-            if graph.m <= 5 * graph.n:  # little to do between barriers, which are shorter the fewer wait
-                self.blocks = max(1, self.blocks // 2)
-            self.arguments.lanes = _lanes(graph.m / graph.n)
-        zeroed = cupy.zeros(ZEROED, np.uint8)
-        self.arrays["zeroed"] = zeroed
-        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
-            setattr(self.arguments, name, zeroed.data.ptr + place)
-        self._pinned = cupy.cuda.alloc_pinned_memory(4096)
-        self.page = Page.from_address(self._pinned.ptr)
-        sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
-        if sums.itemsize:
-            self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
-        self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
-        for name in sizes:
-            setattr(self.arguments, name, self.arrays[name].data.ptr)
-        for name, array in graph_arrays(bound).items():
-            self._hold(name, array)
-        if bound.numbering is not None:
-            self._hold("originals", bound.numbering.originals)
-        if plan.rows:
-            self._share_rows(bound)
-        self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
-        self.arguments.words = (graph.n + 31) // 32
-        wide = plan.offset_type.itemsize == 8
-        self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
-
-    def _hold(self, name: str, array: Any) -> None:
-        self.arrays[name] = array
-        setattr(self.arguments, name, array.data.ptr)
-
-    def _share_rows(self, bound: Bound) -> None:
-        """How all rows are shared out among threads."""
-        lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = row_plan(*lists) if bound.numbering is None else relabel.row_plan(*lists)
-        self.arrays["partials"] = self._rows.partials(_gathered_bytes(bound.plan))
-        rows = self._rows.argument(self.arrays["partials"])
-        self.arguments.rows[:] = rows.reshape(1).view(np.uint64).tolist()
-
-    def queued(self, side: int) -> Any:
-        """The vertices of one of the two queues."""
-        prefix, whole = self._entry
-        width = self._vertex_bytes
-        words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
-        return words[side, :, prefix // width]
-
-    @property
-    def _vertex_bytes(self) -> int:
-        return int(self.arrays["gi"].dtype.itemsize)
-
-
-def entry_type(plan: Any) -> tuple[int, int]:
-    """Bytes before the vertex in an entry of a queue, and of the whole entry."""
-    prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
-    widest = max(prefix, vertex)
-    return max(prefix, vertex), 2 * widest
-
-
-def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
-    """Bytes of every array that a run needs beside the graph and its fields."""
-    n, words = graph.n, 4 * ((graph.n + 31) // 32)
-    ids = graph.id_dtype.itemsize
-    by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
-    sizes: dict[str, int] = {}
-    if plan.keeps_active:
-        sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * words}
-    if plan.claims:
-        sizes["claimed"] = (2 if by_turns else 1) * words
-    if plan.closes:
-        sizes["closed"] = words
-    if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
-        sizes["aside"] = n * ids
-    if plan.prioritised:
-        sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
-    if plan.keeps:
-        sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
-    if plan.thin:
-        widest = max(plan.offset_type.itemsize, ids)
-        sizes |= {"segments": 2 * blocks * SEGMENT * (16 if widest == 4 else 24), "segment_counts": 2 * blocks * 8}
-    if plan.traced.aggregates:
-        sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
-        sizes["parts"] = 2 * blocks * sums.itemsize
-    return sizes
-
-
-def _bytes(kind: Any) -> int:
-    if isinstance(kind, VectorType):
-        return int(kind.length * kind.scalar.itemsize)
-    assert not isinstance(kind, TupleType)
-    return int(kind.itemsize)
-
-
-def field_bytes(plan: Any, graph: Graph) -> int:
-    """Bytes of the fields of a program that are its own."""
-    vertices = sum(_bytes(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
-    return graph.n * vertices + graph.m * sum(_bytes(plan.traced.edge_types[n]) for n in plan.edge_states)
-
-
 def _free(cupy: Any) -> int:
     """Bytes that CuPy's pool could still give out."""
     pool = cupy.get_default_memory_pool()
@@ -407,20 +254,23 @@ def _free(cupy: Any) -> int:
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
 
 
-def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Shape:
-    """What the kernel is made for, from the graph."""
-    known = _shapes.setdefault(graph, {})
-    key = type(program), deterministic, scheduled
+def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> generate.Module:
+    """The kernel's source and what goes with it, as the graph wants it."""
+    known = _plans.setdefault(graph, {})
+    kind: Any = type(program)
+    key = kind, deterministic, scheduled
     if key not in known:
-        lanes, relabelled = 0, False
+        lanes, relabelled, small = 0, False, is_small(graph)
         if program.everyone and not scheduled:
-            rows = _row_plan(program, graph)
+            lists = Lists(graph, program.direction, ordered=False)
+            rows = row_plan(lists.indptr(), lists.indices(), small)
             lanes, commutes = rows.lanes, program.reduce is None or program.reduce.commutative
             relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, rows.facts)
         degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
-        thin = not program.everyone and _is_flat(graph, degrees)
+        thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
         offsets = offset_type(program, graph)
-        known[key] = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled)
+        shape = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled, small=small)
+        known[key] = generate.module(kind, graph.id_dtype, shape)
     return known[key]
 
 
@@ -429,24 +279,3 @@ def _is_flat(graph: Graph, degrees: Any) -> bool:
     if graph.n == 0:
         return False
     return int(degrees.max()) <= 64 + 4 * graph.m // graph.n
-
-
-def _lanes(degree: float) -> int:
-    """Threads that share a vertex of a thin frontier."""
-    return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
-
-
-def _row_plan(program: VertexProgram, graph: Graph) -> Any:
-    lists = Lists(graph, program.direction, ordered=False)
-    return row_plan(lists.indptr(), lists.indices())
-
-
-def _gathered_bytes(plan: Any) -> int:
-    kind = plan.traced.gathered_type
-    if isinstance(kind, TupleType):
-        return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
-    return _bytes(kind)
-
-
-def _plain(kind: Any) -> Any:
-    return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind

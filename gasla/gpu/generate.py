@@ -176,6 +176,7 @@ class Module(GpuPlan):
             "HAS_POST_APPLY": has("post_apply"),
             "HAS_STOP": has("stop"),
             "THIN": self.thin,
+            "SMALL": self.shape.small,
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,
             "HAS_HUBS": bool(self.hub_fields),
@@ -516,7 +517,7 @@ class Module(GpuPlan):
 
     def _starts(self) -> str:
         lines = []
-        for n in self.filled:
+        for n in self.starts:
             arrays = [self._array(n, side) for side in (("old", "new") if n in self.doubled else ("old",))]
             kind = cuda.ctype(self.traced.vertex_types[n])
             lines.append(f"if (c.a.fills_{n}) {{")

@@ -30,6 +30,7 @@ _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
+_NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
 
@@ -39,7 +40,7 @@ class Shape:
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
     frontiers may be thin. `staged`: a kernel a stage, for a loop that somebody writes by hand. `relabelled`: vertices
-    are numbered by falling degree (see `relabel`).
+    are numbered by falling degree (see `relabel`). `small`: one block does it all.
     """
 
     offset_type: np.dtype
@@ -49,6 +50,7 @@ class Shape:
     row_lanes: int = 0
     staged: bool = False
     relabelled: bool = False
+    small: bool = False
 
 
 class GpuPlan(Plan):
@@ -57,6 +59,7 @@ class GpuPlan(Plan):
     def __init__(self, traced: Traced, shape: Shape) -> None:
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
+        self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = shape.thin and bool(self.absorbs or self.push_at_once) and "scatter" not in self.functions
 
     @property
@@ -149,22 +152,32 @@ class GpuPlan(Plan):
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))
-        for n in self.filled:
+        for n in self.starts:
             kind = t.vertex_types[n]
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
 
     @functools.cached_property
-    def filled(self) -> list[str]:
-        """Fields that may start with the same number everywhere but for one vertex: the kernel fills those itself."""
-        return [] if self.staged else [n for n, kind in self.traced.vertex_types.items() if isinstance(kind, np.dtype)]
+    def starts(self) -> dict[str, Any]:
+        """Fields that the kernel can fill with the same number everywhere but for one vertex, and the program's own.
+
+        None where that is no number.
+        """
+        types = {} if self.staged else self.traced.vertex_types
+        fields = self.traced.program.vertex_fields
+        return {n: plain_number(fields[n].init, kind) for n, kind in types.items() if isinstance(kind, np.dtype)}
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
         fields = [(name, _as_ctypes(np.dtype(kind))) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def plain_number(value: Any, kind: np.dtype) -> Any:
+    """A number as a field of this type holds it; None for an array or a function."""
+    return np.asarray(value).astype(kind).item() if isinstance(value, _NUMBERS) else None
 
 
 def _as_ctypes(kind: np.dtype) -> Any:

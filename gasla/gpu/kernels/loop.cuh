@@ -69,9 +69,11 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
 template <class P> struct Shared {
     typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
     u64 read[READS];  // what one thread read for the block after the last barrier
+    u64 counters[3 * COUNTERS];  // of a block that is alone
     Control now;
     typename P::Uniform uniform;
     typename P::Sums sums[MOST_WARPS];
+    u64 touched_by[MOST_WARPS];
     u64 receivers;  // how many there are in the list `aside`
     u64 size;       // active vertices before the iteration
     u64 touched;    // edges that it pushes along
@@ -101,6 +103,7 @@ template <class P> struct Loop {
     __device__ Loop(const typename P::Arguments& a, Shared<P>& s)
         : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
+        if (threadIdx.x < 3 * COUNTERS) s.counters[threadIdx.x] = 0;
         if (threadIdx.x == 0) {
             now = *a.control;
             s.next_look = clock64() + LOOK_EVERY;
@@ -119,7 +122,9 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    __device__ __forceinline__ u64* row(u32 ahead) const { return c.a.counters + (now.slot + ahead) % 3 * COUNTERS; }
+    __device__ __forceinline__ u64* row(u32 ahead) const {
+        return (P::SMALL ? s.counters : c.a.counters) + (now.slot + ahead) % 3 * COUNTERS;
+    }
     __device__ __forceinline__ u64* counter(u32 which) const { return row(0) + which; }
     __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
     __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
@@ -157,7 +162,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void read_counters() {
         u64 values[READS] = {};
 #pragma unroll
-        for (u32 i = 0; i < 4; ++i) values[i] = fresh(counter(i));
+        for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? *counter(i) : fresh(counter(i));
         if constexpr (P::PRIORITISED) {
             values[FAR] = fresh(far_count(0));
             values[LOW] = fresh(far_low(0));
@@ -176,6 +181,42 @@ template <class P> struct Loop {
             if (due) read_counters();
             s.ended = false;
             then();
+        }
+        __syncthreads();
+    }
+
+    // Put together what the threads of a block have of two counters and of every aggregate, and wait for all. Then every
+    // thread knows the counters, and where the iteration `ends` here also the aggregates, and is done with its accounts.
+    template <bool ends, class Then> __device__ __forceinline__ void conclude(u64 next, u64 touched, Then then) {
+        next = warp_sum(next);
+        if constexpr (!P::ROWS) touched = warp_sum(touched);
+        Sums sums = warp_total(c.sums);
+        c.sums = P::no_sums();
+        if (lane() == 0) {
+            s.buffers.sums[warp_of_block()] = next;
+            s.touched_by[warp_of_block()] = touched;
+            s.sums[warp_of_block()] = sums;
+        }
+        __syncthreads();
+        if (warp_of_block() == 0) {
+            const bool is = lane() < warps_of_block();
+            next = warp_sum(is ? s.buffers.sums[lane()] : 0);
+            if constexpr (!P::ROWS) touched = warp_sum(is ? s.touched_by[lane()] : 0);
+            sums = warp_total(is ? s.sums[lane()] : P::no_sums());
+            if (lane() == 0) {
+                if (next) atomicAdd(counter(NEXT), next);
+                if (touched) atomicAdd(counter(TOUCHED), touched);
+                if constexpr (P::AGGREGATES) parts(parity())[blockIdx.x] = sums;
+                barrier.arrive_and_wait();
+                read_counters();
+                s.ended = false;
+                then();
+            }
+            __syncwarp();
+            if constexpr (ends) {
+                take(gridDim.x == 1 ? sums : sum_of_parts(parity()));
+                if (lane() == 0) account();
+            }
         }
         __syncthreads();
     }
@@ -212,6 +253,7 @@ template <class P> struct Loop {
             now.iteration = c.u.self_iteration;
             *c.a.control = now;
             c.a.page->control = now;
+            if constexpr (P::AGGREGATES) *(Sums*)c.a.shown = s.sums[0];
             __threadfence_system();
         }
         barrier.leave();
@@ -283,8 +325,9 @@ template <class P> struct Loop {
     // The next iteration's counters; the one after's are zeroed, which nobody reads any more.
     __device__ __forceinline__ void turn() {
         now.slot = (now.slot + 1) % 3;
+        u64* after = row(1);
         if (blockIdx.x == 0)
-            for (u32 i = 0; i < COUNTERS; ++i) row(1)[i] = 0;
+            for (u32 i = 0; i < COUNTERS; ++i) after[i] = 0;
     }
 
     __device__ __forceinline__ static double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
@@ -311,26 +354,31 @@ template <class P> struct Loop {
                 sums = P::no_sums();
                 if (lane() < warps_of_block()) sums = s.sums[lane()];
                 sums = warp_total(sums);
-                if (lane() == 0) ((Sums*)c.a.parts)[side * gridDim.x + blockIdx.x] = sums;
+                if (lane() == 0) parts(side)[blockIdx.x] = sums;
             }
             c.sums = P::no_sums();
         }
     }
 
-    // What all blocks' parts come to: each block puts them together for itself.
+    // What all blocks' parts come to: a warp of each block puts them together for itself.
+    __device__ __forceinline__ Sums sum_of_parts(u32 side) const {
+        Sums sums = P::no_sums();
+        if constexpr (P::AGGREGATES)
+            for (u32 i = lane(); i < gridDim.x; i += WARP) sums = P::add_sums(sums, parts(side)[i]);
+        return warp_total(sums);
+    }
     __device__ __forceinline__ void take_sums(u32 side) {
         if constexpr (P::AGGREGATES) {
-            if (warp_of_block() == 0) {
-                Sums sums = P::no_sums();
-                for (u32 i = lane(); i < gridDim.x; i += WARP)
-                    sums = P::add_sums(sums, ((const Sums*)c.a.parts)[side * gridDim.x + i]);
-                sums = warp_total(sums);
-                if (lane() == 0) P::take_sums(c, sums);
-                if (thread_of_grid() == 0) *(Sums*)c.a.shown = sums;
-            }
+            if (warp_of_block() == 0) take(sum_of_parts(side));
             __syncthreads();
         }
     }
+    __device__ __forceinline__ void take(const Sums& sums) {
+        if (lane() != 0) return;
+        P::take_sums(c, sums);
+        s.sums[0] = sums;
+    }
+    __device__ __forceinline__ Sums* parts(u32 side) const { return (Sums*)c.a.parts + side * gridDim.x; }
 
     // --- forms of the active set ---------------------------------------------------------------------------------------
 
@@ -388,7 +436,7 @@ template <class P> struct Loop {
         const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
         s.way = dense ? DENSE : SPARSE;
         s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= (now.form == SEGMENTS ? 4 : 1) * THIN_EDGES;
-        s.touched = P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
+        s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
         if (blockIdx.x == 0 && looks_now()) look_at_host();
     }
 
@@ -418,9 +466,10 @@ template <class P> struct Loop {
         alone([&] { account(); });
     }
 
-    // Whether an iteration is over with its first pass, so that its accounts can be done on the way.
-    static constexpr bool ENDS_AT_ONCE =
-        !P::AGGREGATES && !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::HAS_STOP && !P::TWO_PHASES;
+    // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
+    // with its first pass.
+    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY;
+    static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
     // Bring the active set into the form that the iteration wants.
     __device__ __forceinline__ void change_form() {
@@ -538,15 +587,9 @@ template <class P> struct Loop {
             if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
         }
         if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(s.buffers.sums);
-        add_to(TOUCHED, touched);
-        if constexpr (!P::TWO_PHASES) {
-            add_to(NEXT, next);
-            publish_sums(parity());
-        }
-        wait_and_read([&] {
+        conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
             s.receivers = read[ASIDE];
             now.form = P::TWO_PHASES ? LIST : BITS;
-            if constexpr (ENDS_AT_ONCE) account();
         });
         if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
     }
@@ -564,10 +607,7 @@ template <class P> struct Loop {
                 barrier.wait();
                 reduce_cut_rows<typename P::Body::row_t>(c.a.rows, body);
             }
-            add_to(NEXT, body.active);
-            if (thread_of_grid() == 0) *counter(TOUCHED) = c.a.m;
-            publish_sums(parity());
-            wait_and_read();
+            conclude<ENDS>(body.active, 0, [] {});
         }
     }
 
@@ -595,9 +635,7 @@ template <class P> struct Loop {
             if constexpr (lists_next) next.add(active, v);
         }
         if constexpr (lists_next) next.flush_block(s.buffers.sums);
-        if constexpr (!P::TWO_PHASES) publish_sums(parity());
-        add_to(TOUCHED, touched);
-        wait_and_read();
+        conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
         if constexpr (P::TWO_PHASES) apply_list(list);
     }
 
@@ -617,8 +655,7 @@ template <class P> struct Loop {
             if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
         }
         if constexpr (P::KEEPS_ACTIVE) next.flush_block(s.buffers.sums);
-        publish_sums(parity());
-        wait_and_read();
+        conclude<ENDS>(0, 0, [] {});
     }
 
     // The same where receivers are known ahead, and what they read is asked for in time (schedule.cuh).
@@ -668,7 +705,7 @@ template <class P> struct Loop {
             add_to(TOUCHED, receiver.touched);
             barrier.wait();
             if (thread_of_grid() == 0) {
-                now.total += fresh(counter(TOUCHED));
+                now.total += P::SMALL ? *counter(TOUCHED) : fresh(counter(TOUCHED));
                 *counter(TOUCHED) = 0;
             }
         }

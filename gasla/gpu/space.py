@@ -1,0 +1,203 @@
+"""What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, kept between runs."""
+
+import ctypes
+import threading
+import weakref
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import require_gpu
+from gasla.binding import Binding
+from gasla.gpu import compile, generate, relabel, rows
+from gasla.gpu.inputs import graph_arrays
+from gasla.graph import Graph
+from semirings import TupleType, VectorType
+
+SEGMENT = 2048  # as in kernels/thin.cuh
+SHARE = 2048  # vertices and edges for a block, where there are several
+SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
+
+
+class Control(ctypes.Structure):
+    """Where a run stands between launches: `gasla::Control`."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
+        *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
+        *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot")),
+    ]
+
+
+class Page(ctypes.Structure):
+    """What host and device share while a kernel runs, in the host's memory: `gasla::Page`."""
+
+    _fields_ = [("control", Control), ("progress", ctypes.c_int64), ("stop", ctypes.c_uint32)]
+
+
+SHOWN = 256  # where the page holds what the aggregates came to
+BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
+
+_kept: "weakref.WeakKeyDictionary[Graph, dict[Any, list[Space]]]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class Space:
+    """One run's at a time."""
+
+    @classmethod
+    def take(cls, binding: Binding, numbering: Any) -> "Space":
+        """One that was kept, or a new one."""
+        key = binding.plan, compile.device()
+        with _lock:
+            spare = _kept.get(binding.graph, {}).get(key)
+            if spare:
+                return spare.pop()
+        return cls(binding, numbering, key)
+
+    def keep(self, graph: Graph) -> None:
+        """Let the next run have it."""
+        with _lock:
+            _kept.setdefault(graph, {}).setdefault(self._key, []).append(self)
+
+    def __init__(self, binding: Binding, numbering: Any, key: Any) -> None:
+        plan, graph, cupy = binding.plan, binding.graph, require_gpu()
+        self._key, self.known = key, {}  # type: ignore[var-annotated]
+        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, relabel.hub_room(plan))
+        self.blocks = _blocks(plan, graph, self.kernel.blocks)
+        self.arguments: Any = plan.struct()
+        self.packed = compile.struct(self.arguments)
+        self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
+        self.arrays |= graph_arrays(binding)
+        if numbering is not None:
+            self.arrays["originals"] = numbering.originals
+        for name, array in self.arrays.items():
+            setattr(self.arguments, name, array.data.ptr)
+        self._entry = entry_type(plan)
+        zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
+        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
+            setattr(self.arguments, name, zeroed.data.ptr + place)
+        self._pinned = cupy.cuda.alloc_pinned_memory(4096)
+        self.page = Page.from_address(self._pinned.ptr)
+        sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
+        if sums.itemsize:
+            self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
+        self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
+        if plan.rows:
+            self._share_rows(plan, numbering)
+        self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
+        self.arguments.words = (graph.n + 31) // 32
+        wide = plan.offset_type.itemsize == 8
+        self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
+        self.arguments.hubs = relabel.hubs(plan, graph.n)
+        if plan.thin or plan.flat:
+            self.arguments.lanes = _lanes(graph.m / graph.n)
+
+    def _share_rows(self, plan: Any, numbering: Any) -> None:
+        """How all rows are shared out among threads."""
+        lists = self.arrays["gp"], self.arrays["gi"]
+        self._rows = row_plan(*lists, plan.shape.small) if numbering is None else relabel.row_plan(*lists)
+        self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
+        argument = self._rows.argument(self.arrays["partials"])
+        self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
+
+    def queued(self, side: int) -> Any:
+        """The vertices of one of the two queues."""
+        prefix, whole = self._entry
+        width = int(self.arrays["gi"].dtype.itemsize)
+        words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
+        return words[side, :, prefix // width]
+
+
+def forget() -> None:
+    """Free what is kept for the next runs."""
+    with _lock:
+        _kept.clear()
+
+
+def is_small(graph: Graph) -> bool:
+    """Whether one block deals with the graph, and all that it reads is soon in that block's cache."""
+    return graph.n + graph.m <= SMALL
+
+
+def row_plan(indptr: Any, indices: Any, small: bool) -> rows.Plan:
+    """How all rows are shared out among threads."""
+    found = rows.plan(indptr, indices)
+    return rows.make_plan(indptr, replace(found.facts, near=1.0)) if small else found
+
+
+def _blocks(plan: Any, graph: Graph, most: int) -> int:
+    """How many blocks share the work: the more, the longer each waits for all."""
+    if plan.shape.small:
+        return 1
+    blocks = max(1, min(most, (graph.n + graph.m) // SHARE + 1))
+    if (plan.thin or plan.flat) and graph.m <= 5 * graph.n:  # little to do between barriers
+        blocks = max(1, blocks // 2)
+    return blocks
+
+
+def _lanes(degree: float) -> int:
+    """Threads that share a vertex of a thin frontier."""
+    return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
+
+
+def entry_type(plan: Any) -> tuple[int, int]:
+    """Bytes before the vertex in an entry of a queue, and of the whole entry."""
+    prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
+    widest = max(prefix, vertex)
+    return max(prefix, vertex), 2 * widest
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
+    """Bytes of every array that a run needs beside the graph and its fields."""
+    n, words = graph.n, 4 * ((graph.n + 31) // 32)
+    ids = graph.id_dtype.itemsize
+    by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
+    sizes: dict[str, int] = {}
+    if plan.keeps_active:
+        sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * words}
+    if plan.claims:
+        sizes["claimed"] = (2 if by_turns else 1) * words
+    if plan.closes:
+        sizes["closed"] = words
+    if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
+        sizes["aside"] = n * ids
+    if plan.prioritised:
+        sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
+    if plan.keeps:
+        sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
+    if plan.thin:
+        widest = max(plan.offset_type.itemsize, ids)
+        sizes |= {"segments": 2 * blocks * SEGMENT * (16 if widest == 4 else 24), "segment_counts": 2 * blocks * 8}
+    if plan.traced.aggregates:
+        sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
+        sizes["parts"] = 2 * blocks * sums.itemsize
+    return sizes
+
+
+def _bytes(kind: Any) -> int:
+    if isinstance(kind, VectorType):
+        return int(kind.length * kind.scalar.itemsize)
+    assert not isinstance(kind, TupleType)
+    return int(kind.itemsize)
+
+
+def field_bytes(plan: Any, graph: Graph) -> int:
+    """Bytes of the fields of a program that are its own."""
+    vertices = sum(_bytes(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
+    return graph.n * vertices + graph.m * sum(_bytes(plan.traced.edge_types[n]) for n in plan.edge_states)
+
+
+def _gathered_bytes(plan: Any) -> int:
+    kind = plan.traced.gathered_type
+    if isinstance(kind, TupleType):
+        return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
+    return _bytes(kind)
+
+
+def _plain(kind: Any) -> Any:
+    return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind
