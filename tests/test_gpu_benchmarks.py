@@ -9,7 +9,7 @@ import pytest
 
 import gasla
 from benchmarks.gpu import __main__ as command
-from benchmarks.gpu import bars, figures
+from benchmarks.gpu import bars, figures, starting
 from gasla.bench import graphs
 from gasla.bench.cells import Cell, Entry
 
@@ -60,13 +60,20 @@ def test_known_facts(tmp_path: Path) -> None:
 
 
 @pytest.mark.gpu
+def test_first_calls() -> None:
+    assert {figure.name for figure in starting.first_calls()} > {"first bfs", "first triangles"}
+
+
+@pytest.mark.gpu
 def test_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
     monkeypatch.setattr(figures, "PATIENCE", 0)
     monkeypatch.setitem(command.SETTINGS, "rounds", 1)
     file, known = tmp_path / "figures.json", tmp_path / "known.json"
     known.write_text(json.dumps({"grid8": {"components": gasla.connected_components(gasla.datasets.grid(8)).count}}))
-    ended = command.main(["--graphs", "rmat8,grid8", "--reference", str(known), "--json", str(file)])
+    algorithms = ",".join(["call", *command.ALGORITHMS])
+    what = ["--graphs", "rmat8,grid8", "--algorithms", algorithms, "--reference", str(known)]
+    ended = command.main([*what, "--json", str(file)])
     results: dict[str, Any] = json.loads(file.read_text())
     assert [figure for figure in results["figures"] if figure["wrong"]] == []
     assert ended == 0
