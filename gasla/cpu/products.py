@@ -63,7 +63,7 @@ def multiply({arguments}):
 def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
     rows, stored = len(lists.indptr) - 1, len(lists.indices)
-    values = lists.values
+    values: Any = lists.values
     if stored > OFTEN * rows and reads_truth_alone(terms, "x"):
         x = x != 0  # once for each element and not for each entry, and a quarter of the bytes or less to look up
     if stored > OFTEN * rows and reads_truth_alone(terms, "value") and values.dtype.kind == "f":
