@@ -189,15 +189,18 @@ def draw_growth(files: Files, path: Path) -> None:
     from matplotlib.figure import Figure
 
     algorithms, colours = files.present(ALGORITHMS), list(plot.OTHERS.values())
-    rows = -(-len(algorithms) // plot.COLUMNS)
-    figure = Figure(figsize=(4.6 * plot.COLUMNS, 3.2 * rows), facecolor=plot.PAPER, layout="constrained")
+    columns = plot.columns(len(algorithms))
+    rows = -(-len(algorithms) // columns)
+    figure = Figure(figsize=(4.6 * columns, 3.2 * rows), facecolor=plot.PAPER, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     for place, algorithm in enumerate(algorithms, 1):
-        axes = figure.add_subplot(rows, plot.COLUMNS, place, facecolor=plot.PAPER)
+        axes = figure.add_subplot(rows, columns, place, facecolor=plot.PAPER)
         for colour, (family, some) in zip([plot.OURS, *colours], families(files).items()):
             if found := points(files, some, algorithm):
                 edges, seconds = zip(*found)
                 axes.loglog(edges, [1e3 * s for s in seconds], "o-", color=colour, label=family, markersize=4)
         plot.plain(axes, plot.TITLES.get(algorithm, algorithm))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set_xlabel("edges", fontsize=9, color=plot.FAINT)
         axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
         if place == 1:

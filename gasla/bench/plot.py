@@ -46,16 +46,21 @@ def draw(report: Report, path: Path) -> None:
     from gasla.worldmap import picture_format
 
     found = list(panels(report.cells))
-    columns = 2 if len(found) == 4 else min(COLUMNS, len(found)) or 1
-    rows = -(-len(found) // columns) or 1
-    width, height = max(7.5, 4.6 * columns), 2.5 + 3.1 * rows
+    across = columns(len(found))
+    rows = -(-len(found) // across) or 1
+    width, height = max(7.5, 4.6 * across), 2.5 + 3.1 * rows
     figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
     figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=0.42)
     for place, (title, bars) in enumerate(found, 1):
-        panel(figure.add_subplot(rows, columns, place, facecolor=PAPER), title, bars)
+        panel(figure.add_subplot(rows, across, place, facecolor=PAPER), title, bars)
     write_around(figure, report, found, width, height)
     with replacing(path) as stream:
         figure.savefig(stream, format=picture_format(path), dpi=150, facecolor=PAPER)
+
+
+def columns(count: int) -> int:
+    """How many panels stand side by side."""
+    return 2 if count == 4 else min(COLUMNS, max(1, count))
 
 
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
@@ -99,7 +104,7 @@ def plain(axes: Any, title: str) -> None:
     """A panel without any more ink than it needs."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.minorticks_off()
+    axes.minorticks_off()
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=FAINT, labelsize=9, length=0)
