@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, footprint, tables
+from benchmarks import compare, footprint, overhead, tables
 from gasla.bench import ceilings, graphs, interleave
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.report import Report
@@ -96,3 +96,16 @@ def test_footprint() -> None:
     assert 0 < float(footprint.output(footprint.IMPORT)) < 10
     if Path("/proc/self/clear_refs").exists():
         assert footprint.memory("grid10", "bfs", directed=True)["allowed"] > footprint.PER_VERTEX
+
+
+def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every part of a run is seen, and together they are about a call."""
+    monkeypatch.setattr(overhead, "SECONDS", 0.01)
+    file = tmp_path / "overhead.json"
+    overhead.main(["--graphs", "grid10", "--algorithms", "levels,components,mxv", "--json", str(file)])
+    levels, components, product = json.loads(file.read_text())["cells"]
+    assert all(levels[part] > 0 for part in ("arguments", "binding", "start", "launch", "kernel", "result"))
+    for cell in (levels, components, product):
+        assert 0 < cell["kernel"] < sum(cell[part] for part in overhead.PARTS)
+        assert 0 < cell["outside"] < 1
+    assert "grid10" in capsys.readouterr().out
