@@ -37,7 +37,7 @@ CELLS = {  # the groups of cells that make the figures
 }
 FIGURES = {"pagerank": figures.pagerank, "levels": figures.levels}  # what is no cell
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv", "own", "levels")
-SETTINGS = {"rounds": 56, "budget": 1.2, "betweenness_sources": 8}
+SETTINGS = {"rounds": 56, "budget": 0.6, "betweenness_sources": 8}
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
 
@@ -92,7 +92,7 @@ def load(name: str, generator: ModuleType | None, known: dict[str, Any]) -> Benc
 
     n, _, indptr, indices, weights, *more = generator.make(cupy, name)
     known = {**known, **({"fingerprint": f"{more[0]:016x}"} if more else {})}
-    return BenchmarkGraph(name, csr_matrix((weights, indices, indptr), shape=(n, n)), None, known)
+    return BenchmarkGraph(name, csr_matrix((weights, indices, indptr), shape=(n, n)), known.get("sources"), known)
 
 
 class Run:

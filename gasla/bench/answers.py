@@ -22,6 +22,8 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
         Whose answer was found right by its properties. Where there is none, the answer that most agree with is taken
         for the right one, a peer's rather than gasla's.
     """
+    if len(answers) < 2 and algorithm != "betweenness":
+        return {}  # there is nobody to agree with, and none of these overflows
     if len({device_of(answer) for answer in answers.values()}) > 1:
         answers = {name: moved(answer, "cpu") for name, answer in answers.items()}
     forms = {name: comparable(algorithm, answer, sources) for name, answer in answers.items()}
@@ -88,7 +90,7 @@ def _ranks(values: Any, _: list[int]) -> Any:
 def _scores(values: Any, sources: list[int]) -> Any:
     """Scores relative to the largest, but for the sources: peers scale undirected graphs and sources in other ways."""
     values = values.astype(np.float64)
-    values[sources] = 0
+    values[array_module(values).asarray(sources)] = 0
     largest = float(values.max())
     return values / largest if np.isfinite(largest) and largest > 0 else values
 

@@ -51,6 +51,7 @@ class Report(NamedTuple):
             "n": graph.graph.n,
             "m": graph.graph.m,
             "sources": graph.sources,
+            "depth": max((graph.reach(s).depth for s in graph.sources), default=0),  # levels of a search
             "fingerprint": graph.fingerprint,  # so that who makes the graph again can see that it's the same
         }
         rivals = {name: peers.make(name, graph) for name in peer_names}
