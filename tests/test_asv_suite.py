@@ -57,6 +57,7 @@ def values(folder: Path) -> dict[str, list[Any]]:
     return {name: row[kept["result_columns"].index("result")] for name, row in kept["results"].items()}
 
 
+@pytest.mark.slow  # a minute or two: continuous integration runs it by name
 def test_quick_profile(clone: Path) -> None:
     asv(clone, "machine", "--yes")
     assert "No problems found" in asv(clone, "check")
