@@ -267,7 +267,8 @@ def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: 
             lanes, commutes = rows.lanes, program.reduce is None or program.reduce.commutative
             relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, rows.facts)
         degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
-        thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
+        flat = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
+        thin = 0 if not flat else 1 if scheduled or graph.m <= 5 * graph.n else 4
         offsets = offset_type(program, graph)
         shape = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled, small=small)
         known[key] = generate.module(kind, graph.id_dtype, shape)

@@ -187,6 +187,7 @@ class Module(GpuPlan):
         lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
         at_once = 2 if self.absorbs or wide else 4
         lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
+        lines.append(f"static constexpr int THIN_AT_ONCE = {self.thin_at_once};  // the same in thin frontiers")
         return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {self.shape.row_lanes or 0};"])
 
     def _types(self) -> str:
@@ -524,7 +525,21 @@ class Module(GpuPlan):
             lines.append(f"    const {kind} x = v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n};")
             lines += [f"    {array}[v] = x;" for array in arrays]
             lines.append("}")
-        return _function("void fill(const Context& c, vertex_t v)", lines)
+        fill = _function("void fill(const Context& c, vertex_t v)", lines)
+        return "\n".join([fill, self._admits_at_start()])
+
+    def _admits_at_start(self) -> str:
+        """What the mask says of a vertex that has just been filled, without reading what was written."""
+        if "mask" not in self.functions:
+            return ""
+        lines = []
+        for n in self._fields("vertex", "mask"):
+            value = self._load(n, "v")
+            if n in self.starts:
+                value = f"!c.a.fills_{n} ? {value} : v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
+            lines.append(f"const {cuda.ctype(self._kind(n))} vertex_{n} = {value};")
+        head = "bool admits_at_start(const Context& c, vertex_t v)"
+        return _function(head, [*lines, f"return {self._call('mask')};"])
 
     def _edge_functions(self) -> str:
         if "scatter" not in self.functions:

@@ -18,7 +18,7 @@ _LOOP = [
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
     *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("queue", "void")],
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
-    *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void"), ("segment_counts", "gasla::u64")],
+    *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
 _LOOP_NUMBERS = [
     *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active")],
@@ -39,14 +39,14 @@ class Shape:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin. `staged`: a kernel a stage, for a loop that somebody writes by hand. `relabelled`: vertices
-    are numbered by falling degree (see `relabel`). `small`: one block does it all.
+    frontiers may be thin; a lane takes so many edges at once there. `staged`: a kernel a stage, for a loop that is
+    written by hand. `relabelled`: vertices are numbered by falling degree (see `relabel`). `small`: one block does all.
     """
 
     offset_type: np.dtype
     deterministic: bool = False
     scheduled: bool = False
-    thin: bool = False
+    thin: int = 0
     row_lanes: int = 0
     staged: bool = False
     relabelled: bool = False
@@ -60,7 +60,8 @@ class GpuPlan(Plan):
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
-        self.thin = shape.thin and bool(self.absorbs or self.push_at_once) and "scatter" not in self.functions
+        self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
+        self.thin_at_once = 1 if self.absorbs else int(shape.thin)
 
     @property
     def activates(self) -> bool:
@@ -87,7 +88,7 @@ class GpuPlan(Plan):
     def flat(self) -> bool:
         """Whether a few lanes may take a row of a schedule."""
         monoid = self.traced.monoid
-        return self.shape.thin and self.lists_rows and monoid is not None and monoid.commutative and not self.any
+        return bool(self.shape.thin) and self.lists_rows and monoid is not None and monoid.commutative and not self.any
 
     @property
     def relabelled(self) -> bool:

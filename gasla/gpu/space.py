@@ -26,7 +26,7 @@ class Control(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
         *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
-        *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot")),
+        *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot", "stamp")),
     ]
 
 
@@ -74,6 +74,8 @@ class Space:
             self.arrays["originals"] = numbering.originals
         for name, array in self.arrays.items():
             setattr(self.arguments, name, array.data.ptr)
+        if plan.thin:
+            self.arrays["segments"].fill(0)  # no slot looks as if it were of the iteration at hand
         self._entry = entry_type(plan)
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
@@ -92,7 +94,7 @@ class Space:
         self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
         self.arguments.hubs = relabel.hubs(plan, graph.n)
         if plan.thin or plan.flat:
-            self.arguments.lanes = _lanes(graph.m / graph.n)
+            self.arguments.lanes = _lanes(graph.m / graph.n) // (2 if plan.thin and plan.thin_at_once > 1 else 1)
 
     def _share_rows(self, plan: Any, numbering: Any) -> None:
         """How all rows are shared out among threads."""
@@ -172,7 +174,7 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)
-        sizes |= {"segments": 2 * blocks * SEGMENT * (16 if widest == 4 else 24), "segment_counts": 2 * blocks * 8}
+        sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
     if plan.traced.aggregates:
         sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
         sizes["parts"] = 2 * blocks * sums.itemsize

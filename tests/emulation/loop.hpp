@@ -1,19 +1,50 @@
-// What a generated module with the whole loop needs, beside what one of stages does.
+// What a generated module with the whole loop needs, beside what one of stages does; and a grid of blocks. Each of these is
+// a process: it shares the arrays of a run with the others, and nothing else.
 #pragma once
 #define GASLA_EMULATED
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "stages.hpp"
 
 namespace gasla {
-inline unsigned load_acquire(const unsigned* address) { return __atomic_load_n(address, __ATOMIC_SEQ_CST); }
-inline void add_release(unsigned* address, unsigned value) { __atomic_fetch_add(address, value, __ATOMIC_SEQ_CST); }
+template <class T> T load_acquire(const T* address) {
+    sched_yield();  // somebody is waiting
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);
+}
+template <class T, class V> void add_release(T* address, V value) {
+    __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+}
+inline unsigned add_in_block(unsigned* address, unsigned value) { return atomicAdd(address, value); }
+inline void prefetch(const void*) {}
 inline unsigned long long nanoseconds() { return 0; }
 }  // namespace gasla
 
 inline long long clock64() { return 0; }
 inline void __threadfence_system() {}
+inline long long __double_as_longlong(double x) { return *reinterpret_cast<long long*>(&x); }
+inline float __int_as_float(int bits) { return *reinterpret_cast<float*>(&bits); }
+inline double __shfl_xor_sync(unsigned mask, double x, unsigned bits) {
+    return __longlong_as_double(__shfl_xor_sync(mask, (unsigned long long)__double_as_longlong(x), bits));
+}
 
-// Named in the headers and not used by scheduled runs.
-inline bool __any_sync(unsigned, bool) { abort(); }
-inline double __shfl_xor_sync(unsigned, double, unsigned) { abort(); }
-inline unsigned atomicAnd(unsigned*, unsigned) { abort(); }
-inline long long __double_as_longlong(double) { abort(); }
+namespace warp {
+// Whether any block failed.
+inline int run_grid(unsigned blocks, const std::function<void()>& kernel) {
+    gridDim.x = blocks;
+    for (unsigned i = 0; i < blocks; ++i) {
+        if (fork()) continue;
+        blockIdx.x = i;
+        run(kernel);
+        _exit(0);
+    }
+    int failed = 0;
+    for (unsigned i = 0; i < blocks; ++i) {
+        int status;
+        wait(&status);
+        failed |= status;
+    }
+    return failed;
+}
+}  // namespace warp

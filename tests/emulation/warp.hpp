@@ -19,7 +19,8 @@ struct Index {
     unsigned x;
 };
 static thread_local Index threadIdx;
-static const Index blockIdx{0}, blockDim{BLOCK}, gridDim{1};
+static const Index blockDim{BLOCK};
+static Index blockIdx{0}, gridDim{1};
 
 namespace warp {
 struct Warp {
@@ -85,10 +86,29 @@ template <class T, class Value> T atomicAdd(T* address, Value value) {
 template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }
 
-// Named in the headers and not used here.
-inline void __syncwarp() { abort(); }
-inline int __syncthreads_or(int) { abort(); }
-inline unsigned atomicOr(unsigned*, unsigned) { abort(); }
-template <class T> T atomicCAS(T*, T, T) { abort(); }
-template <class T> T atomicMin(T*, T) { abort(); }
-template <class T> T atomicMax(T*, T) { abort(); }
+inline bool __any_sync(unsigned mask, bool yes) { return __ballot_sync(mask, yes); }
+inline void __syncwarp() { warp::mine().meeting.arrive_and_wait(); }
+inline int __syncthreads_or(int yes) {
+    static int any[3];
+    static thread_local unsigned turn = 0;
+    const unsigned now = turn++ % 3;
+    if (yes) __atomic_store_n(any + now, 1, __ATOMIC_SEQ_CST);
+    if (threadIdx.x == 0) any[(now + 1) % 3] = 0;
+    __syncthreads();
+    return any[now];
+}
+inline unsigned atomicOr(unsigned* address, unsigned bits) { return __atomic_fetch_or(address, bits, __ATOMIC_SEQ_CST); }
+inline unsigned atomicAnd(unsigned* address, unsigned bits) { return __atomic_fetch_and(address, bits, __ATOMIC_SEQ_CST); }
+template <class T> T atomicCAS(T* address, T expected, T value) {
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+}
+template <class T, class Better> T exchange_if(T* address, T value, Better better) {
+    T seen = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+    while (better(value, seen) &&
+           !__atomic_compare_exchange_n(address, &seen, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return seen;
+}
+template <class T> T atomicMin(T* address, T value) { return exchange_if(address, value, [](T a, T b) { return a < b; }); }
+template <class T> T atomicMax(T* address, T value) { return exchange_if(address, value, [](T a, T b) { return b < a; }); }

@@ -134,7 +134,7 @@ template <class Make> struct Appender {
     __device__ __forceinline__ Appender(vertex_t* buffers, Make make)
         : buffer(buffers + warp_of_block() * CAPACITY), make(make) {}
 
-    __device__ __forceinline__ void prepare(bool, vertex_t) {}
+    template <int N> __device__ __forceinline__ void prepare(const bool (&)[N], const vertex_t (&)[N]) {}
 
     __device__ __forceinline__ void add(bool wanted, vertex_t v) {
         const bool one[1] = {wanted};

@@ -3,37 +3,19 @@
 // All blocks take the same decisions from the same counters: three rows of them take turns, one in use, one that was
 // read after the last barrier, one being zeroed. An iteration costs one barrier where the program allows it.
 #pragma once
+#include "far.cuh"
 #include "frontier.cuh"
 #include "gather.cuh"
 #include "push.cuh"
 #include "rows.cuh"
 #include "runtime.cuh"
 #include "schedule.cuh"
+#include "state.cuh"
 #include "thin.cuh"
 
 namespace gasla {
 
-enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, COUNTERS = 8 };
-enum Read { FAR = 4, LOW, READS };  // what a block reads after a barrier, beside the first four counters
-enum Way { CHOOSE, SPARSE, DENSE };
-enum Form { LIST, BITS, SEGMENTS };
 constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page
-constexpr u64 THIN_EDGES = 1 << 16;         // edges of a frontier below which it becomes thin; it stays so up to four times that
-
-// Where a run stands between launches.
-struct Control {
-    long long iteration, total;
-    u64 size, edges, remaining, far;
-    double threshold, last_threshold;
-    u32 form, done, splits, slot;
-};
-
-// What the host reads and writes while a kernel runs.
-struct Page {
-    Control control;
-    long long progress;
-    u32 stop;
-};
 
 #ifndef GASLA_EMULATED
 __device__ __forceinline__ u64 nanoseconds() {
@@ -42,15 +24,6 @@ __device__ __forceinline__ u64 nanoseconds() {
     return now;
 }
 #endif
-
-// Doubles in an order that unsigned integers have too.
-__device__ __forceinline__ u64 ordered(double x) {
-    const long long bits = __double_as_longlong(x);
-    return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
-}
-__device__ __forceinline__ double from_ordered(u64 x) {
-    return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
-}
 
 // Fill an array in shared memory, with several values under way at once.
 template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
@@ -79,7 +52,6 @@ template <class P> struct Shared {
     u64 touched;    // edges that it pushes along
     u32 way;
     bool is_thin;
-    bool overflowed;
     bool ended;  // whether the iteration's accounts are done
     long long next_look;
     ThinShared thin;
@@ -87,6 +59,7 @@ template <class P> struct Shared {
 };
 
 template <class P> struct Loop {
+    typedef P Program;
     typedef typename P::Context Context;
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
@@ -108,8 +81,7 @@ template <class P> struct Loop {
             now = *a.control;
             s.next_look = clock64() + LOOK_EVERY;
             s.receivers = 0;
-            s.ended = s.overflowed = false;
-            s.thin.listed = s.thin.edges = 0;
+            s.ended = false;
             s.stash.count = 0;
         }
         __syncthreads();
@@ -141,9 +113,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_aside() const {
         return to_list([this] { return ListSink{c.a.aside, counter(ASIDE)}; });
     }
-    __device__ __forceinline__ auto to_far(u32 ahead) const {
-        return to_list([=] { return ListSink{far_list(ahead), far_count(ahead)}; });
-    }
+    __device__ __forceinline__ Far<Loop> far() { return Far<Loop>{*this}; }
 
     // Wait for all; then every thread has the counters as they are now, and one has done something with them.
     template <class Then> __device__ __forceinline__ void wait_and_read(Then then) {
@@ -164,8 +134,8 @@ template <class P> struct Loop {
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? *counter(i) : fresh(counter(i));
         if constexpr (P::PRIORITISED) {
-            values[FAR] = fresh(far_count(0));
-            values[LOW] = fresh(far_low(0));
+            values[FAR] = fresh(far().count(0));
+            values[LOW] = fresh(far().low(0));
         }
 #pragma unroll
         for (u32 i = 0; i < READS; ++i) read[i] = values[i];
@@ -245,8 +215,8 @@ template <class P> struct Loop {
         else
             while (goes_on()) iterate();
         if constexpr (P::THIN)
-            if (now.form == SEGMENTS) {
-                segments_to_queue();
+            if (now.form == SEGMENTS && now.size > 0) {
+                Thin<Loop>(*this, 1).to_queue();
                 alone([&] { turn(); });
             }
         if (thread_of_grid() == 0) {
@@ -261,9 +231,12 @@ template <class P> struct Loop {
 
     // Fields that start alike everywhere are filled here; aggregates see the initial state.
     __device__ __forceinline__ void start() {
+        u32 stamp = now.stamp;
+        if constexpr (P::THIN)
+            if (stamp >> 31) stamp = Thin<Loop>::renew((Slot*)c.a.segments, stamp);
         alone([&] {
             const u32 slot = now.slot;
-            now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot};
+            now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
             begin_iteration(0);
         });
         const u64 n = c.a.self_n;
@@ -273,7 +246,7 @@ template <class P> struct Loop {
             if (v < n) {
                 P::fill(c, (vertex_t)v);
                 P::aggregate_start(c, (vertex_t)v);
-                if constexpr (P::CLOSES) closed = !P::admits(c, (vertex_t)v);
+                if constexpr (P::CLOSES) closed = !P::admits_at_start(c, (vertex_t)v);
             }
             if constexpr (P::CLOSES) {
                 const u32 word = __ballot_sync(ALL, closed);
@@ -281,18 +254,11 @@ template <class P> struct Loop {
             }
         }
         clear_claims();
-        if constexpr (P::PRIORITISED)
-            for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.far_bits[w] = 0;
+        if constexpr (P::PRIORITISED) far().clear();
         if constexpr (P::ACCUMULATES)
             for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) c.a.acc[v] = P::identity();
         publish_sums(1);
         if constexpr (P::KEEPS_ACTIVE) list_active();
-        if constexpr (P::PRIORITISED) {
-            if (thread_of_grid() < 3) {
-                c.a.far[threadIdx.x] = 0;
-                c.a.far[3 + threadIdx.x] = ordered(infinity());
-            }
-        }
         wait_and_read();
         take_sums(1);
         alone([&] {
@@ -329,8 +295,6 @@ template <class P> struct Loop {
         if (blockIdx.x == 0)
             for (u32 i = 0; i < COUNTERS; ++i) after[i] = 0;
     }
-
-    __device__ __forceinline__ static double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
     // --- aggregates ----------------------------------------------------------------------------------------------------
 
@@ -420,8 +384,14 @@ template <class P> struct Loop {
         return more && !now.done && c.u.self_iteration < c.a.limit && !read[STOPPED];
     }
 
-    // What is the same all through an iteration.
     __device__ __forceinline__ void begin_iteration(long long iteration) {
+        enter(iteration);
+        choose();
+        if (blockIdx.x == 0 && looks_now()) look_at_host();
+    }
+
+    // What is the same all through an iteration.
+    __device__ __forceinline__ void enter(long long iteration) {
         c.u.self_iteration = iteration;
         const u32 side = iteration & 1;
         c.u.old_at = side * c.a.self_n;
@@ -432,12 +402,15 @@ template <class P> struct Loop {
         }
         if constexpr (P::CLAIMS) c.u.claimed_at = (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
         c.u.threshold = now.threshold;
+    }
+
+    // In which way it is done.
+    __device__ __forceinline__ void choose() {
         s.size = now.size;
         const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
         s.way = dense ? DENSE : SPARSE;
-        s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= (now.form == SEGMENTS ? 4 : 1) * THIN_EDGES;
+        s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= most_thin(now.form);
         s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
-        if (blockIdx.x == 0 && looks_now()) look_at_host();
     }
 
     __device__ __forceinline__ void iterate() {
@@ -451,12 +424,16 @@ template <class P> struct Loop {
             dense();
         } else {
             change_form();
-            if (s.way == DENSE)
+            if constexpr (P::PRIORITISED) {
+                if (now.size == 0)
+                    far().split();
+                else
+                    sparse();
+            } else if (s.way == DENSE) {
                 dense();
-            else if (P::PRIORITISED && now.size == 0)
-                split();
-            else
+            } else {
                 sparse();
+            }
         }
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY)
@@ -475,20 +452,31 @@ template <class P> struct Loop {
     __device__ __forceinline__ void change_form() {
         const bool dense = s.way == DENSE;
         if constexpr (P::THIN)
-            if (now.form == SEGMENTS && !s.is_thin && now.size > 0) segments_to_queue();
+            if (now.form == SEGMENTS && !s.is_thin && now.size > 0) Thin<Loop>(*this, 1).to_queue();
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
             list_bits(c.active(), parity());
             alone([&] { now.form = LIST; });
         }
-        if constexpr (P::THIN)
-            if (s.is_thin && now.form != SEGMENTS) queue_to_segments();
     }
 
     // What one thread does for its block at the end of an iteration.
     __device__ __forceinline__ void account() {
+        note(s.touched + read[TOUCHED]);
+        if (now.form != SEGMENTS) {
+            now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
+            now.edges = edges_of(read[NEXT]);
+        }
+        if constexpr (P::PRIORITISED) now.far = read[FAR];
+        lower_remaining();
+        if constexpr (P::HAS_STOP) now.done = P::stop(c);
+        turn();
+        begin_iteration(c.u.self_iteration + 1);
+        s.ended = true;
+    }
+
+    __device__ __forceinline__ void note(u64 touched) {
         const long long line = c.u.self_iteration - c.a.log_from;
-        const u64 touched = s.touched + read[TOUCHED];
         if (blockIdx.x == 0 && line < c.a.log_rows) {
             long long* entry = c.a.log + 4 * line;
             entry[0] = s.size;
@@ -497,32 +485,34 @@ template <class P> struct Loop {
             entry[3] = nanoseconds();
         }
         now.total += touched;
-        if (now.form != SEGMENTS) {
-            now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
-            now.edges = edges_of(read[NEXT]);
-        }
-        if constexpr (P::PRIORITISED) now.far = read[FAR];
+    }
+
+    __device__ __forceinline__ void lower_remaining() {
         if constexpr (P::HAS_MASK && !P::EVERYONE)
-            now.remaining = now.remaining > now.edges ? now.remaining - now.edges : 0;
-        if constexpr (P::HAS_STOP) now.done = P::stop(c);
-        turn();
-        begin_iteration(c.u.self_iteration + 1);
-        s.ended = true;
+            now.remaining -= least(now.remaining, now.edges);
     }
 
     // A pull looks at few edges for one that a push follows where it may stop at the first hit.
-    __device__ __forceinline__ bool dense_is_cheaper() const {
+    __device__ __forceinline__ bool dense_is_cheaper() const { return now.edges > most_pushed(); }
+    __device__ __forceinline__ u64 most_pushed() const {
         constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
-        return now.edges * ratio > now.remaining + c.a.self_n * ratio / 16;
+        return now.remaining / ratio + c.a.self_n / 16;
     }
 
-    __device__ __forceinline__ void look_at_host() {
+    // How many edges a frontier may have to be, or to stay, thin.
+    __device__ __forceinline__ u64 most_thin(u32 form) const {
+        const u64 most = form == SEGMENTS ? WIDE_EDGES - 2 : THIN_EDGES;
+        return P::PRIORITISED || c.a.way ? most : least(most, most_pushed());
+    }
+
+    __device__ __forceinline__ bool look_at_host() {
         const long long time = clock64();
-        if (time < s.next_look) return;
+        if (time < s.next_look) return false;
         s.next_look = time + LOOK_EVERY;
         volatile Page* page = c.a.page;
         page->progress = c.u.self_iteration;
         if (page->stop) *counter(STOPPED) = 1;
+        return page->stop;
     }
 
     // --- pulling -------------------------------------------------------------------------------------------------------
@@ -727,7 +717,7 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ void sparse() {
         if constexpr (P::PRIORITISED) {
-            push(to_far(0));
+            push(far().appender(0));
         } else if constexpr (P::ABSORBS) {
             push(to_aside());
         } else if constexpr (P::PUSHES_AT_ONCE) {
@@ -748,155 +738,31 @@ template <class P> struct Loop {
         constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
         const Context& context = c;
         const auto load = [&](vertex_t u) { return P::load_source(context, u); };
+        if constexpr (P::THIN)
+            if (s.is_thin) return Thin<Loop>(*this, c.a.lanes).run(aside);
         auto next = to_queue(1 - parity());
-        bool thin = false;
-        double low = infinity();
-        if constexpr (P::THIN) thin = now.form == SEGMENTS;
-        if (thin) {
-            if constexpr (P::THIN) {
-                forget_claims([&](auto forget) {
-                    const Slot* own = segments(parity());
-                    const u32 count = s.thin.before[blockIdx.x + 1] - s.thin.before[blockIdx.x];
-                    for (u32 i = threadIdx.x; i < count; i += blockDim.x) forget(own[i].vertex);
-                });
-                ThinAppender<decltype(next)> listed{segments(1 - parity()), s.thin, c.a.sp, c.a.si, next};
-                Push<P, ThinAppender<decltype(next)>, Aside> visit{c, listed, aside};
-                advance_thin<typename P::Source>(
-                    (const Slot*)c.a.segments + parity() * (u64)gridDim.x * SEGMENT, s.thin, c.a.lanes, load, visit);
-                low = visit.low;
-            }
-        } else {
-            const Entry* entries = queue(parity());
-            forget_claims([&](auto forget) {
-                for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget(entries[i].vertex);
-            });
-            Push<P, decltype(next), Aside> visit{c, next, aside};
-            advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
-                entries, now.size, now.edges, c.a.sp, load, visit);
-            low = visit.low;
-        }
+        const Entry* entries = queue(parity());
+        if constexpr (CLAIMS_BY_TURNS)
+            for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget_claim(entries[i].vertex);
+        Push<P, decltype(next), Aside, true> visit{c, next, aside};
+        advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
+            entries, now.size, now.edges, c.a.sp, load, visit);
         if (__syncthreads_or(next.held || aside.held)) {
             if constexpr (lists_next) next.flush_block(s.buffers.sums);
             aside.flush_block(s.buffers.sums);
         }
-        if constexpr (P::PRIORITISED) note_low(far_low(0), low);
+        if constexpr (P::PRIORITISED) far().note(0, visit.low);
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
-        const auto then = [&] {
+        wait_and_read([&] {
             s.receivers = read[ASIDE];
             if constexpr (ENDS_AT_ONCE && lists_next)
                 if (P::ABSORBS || s.receivers == 0) account();
-        };
-        if (thin)
-            collect_segments(1 - parity(), then);
-        else
-            wait_and_read(then);
+        });
     }
 
-    // Claims of the last iteration: all who made them are active now, or were let go.
-    template <class OverActive> __device__ __forceinline__ void forget_claims(OverActive over_active) {
-        if constexpr (CLAIMS_BY_TURNS) {
-            u32* last = c.a.claimed + (1 - parity()) * c.a.words;
-            over_active([&](vertex_t v) { last[v / WARP] = 0; });
-        }
-    }
-
-    // --- thin frontiers ------------------------------------------------------------------------------------------------
-
-    __device__ __forceinline__ Slot* segments(u32 side) const {
-        return (Slot*)c.a.segments + (side * (u64)gridDim.x + blockIdx.x) * SEGMENT;
-    }
-
-    // Publish how many vertices this block has listed, wait for all, and put the counts of all together.
-    template <class Then> __device__ __forceinline__ void collect_segments(u32 side, Then then) {
-        if constexpr (P::THIN) {
-            u64* counts = c.a.segment_counts + side * gridDim.x;
-            __syncthreads();
-            if (warp_of_block() == 0) {
-                if (lane() == 0) {
-                    counts[blockIdx.x] = ((u64)s.thin.edges << 32) | least(s.thin.listed, SEGMENT);
-                    s.thin.listed = s.thin.edges = 0;
-                    barrier.arrive_and_wait();
-                }
-                __syncwarp();
-                constexpr u32 OWN = MOST_BLOCKS / WARP;
-                u64 packed[OWN], mine = 0;
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) {
-                    const u32 block = lane() * OWN + j;
-                    packed[j] = block < gridDim.x ? counts[block] : 0;
-                }
-                if (lane() == 0) read_counters();
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) mine += packed[j];
-                const u64 up_to = scan_inclusive(mine);
-                u64 before = up_to - mine;
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) {
-                    const u32 block = lane() * OWN + j;
-                    if (block <= gridDim.x) s.thin.before[block] = (u32)before;
-                    before += packed[j];
-                }
-                const u64 all = __shfl_sync(ALL, up_to, WARP - 1);
-                if (lane() == 0) {
-                    if (gridDim.x == MOST_BLOCKS) s.thin.before[MOST_BLOCKS] = (u32)all;
-                    now.size = (u32)all;
-                    now.edges = all >> 32;
-                    s.ended = false;
-                    s.overflowed = count_of(read[NEXT]) > 0;
-                    if (!s.overflowed) then();
-                }
-            }
-            __syncthreads();
-            if (s.overflowed) overflow(side, then);
-        }
-    }
-
-    // Some found no place in their block's segment: all go to the queue.
-    template <class Then> __device__ __forceinline__ void overflow(u32 side, Then then) {
-        if constexpr (P::THIN) {
-            list_segments(side, NEXT);
-            wait_and_read([&] {
-                now.form = LIST;
-                s.overflowed = false;
-                then();
-            });
-        }
-    }
-
-    __device__ __forceinline__ void list_segments(u32 side, u32 which) {
-        if constexpr (P::THIN) {
-            auto listed = to_queue(side, which);
-            const Slot* own = segments(side);
-            const u32 count = s.thin.before[blockIdx.x + 1] - s.thin.before[blockIdx.x];
-            for (u32 base = warp_of_block() * WARP; base < count; base += blockDim.x) {
-                const bool is = base + lane() < count;
-                listed.add(is, is ? own[base + lane()].vertex : 0);
-            }
-            listed.flush_block(s.buffers.sums);
-        }
-    }
-
-    __device__ __forceinline__ void segments_to_queue() {
-        list_segments(parity(), LISTED);
-        barrier.wait();
-        alone([&] { now.form = LIST; });
-    }
-
-    __device__ __forceinline__ void queue_to_segments() {
-        if constexpr (P::THIN) {
-            const Entry* entries = queue(parity());
-            const u64 size = now.size, most = SEGMENT * (u64)gridDim.x;
-            if (size > most) return;
-            Slot* own = segments(parity());
-            __syncthreads();
-            for (u64 i = threadIdx.x * (u64)gridDim.x + blockIdx.x; i < size; i += threads_of_grid()) {
-                const vertex_t v = entries[i].vertex;
-                own[i / gridDim.x] = Slot{c.a.sp[v], c.a.sp[v + 1], v};
-                atomicAdd(&s.thin.listed, 1u);
-                atomicAdd(&s.thin.edges, (u32)(c.a.sp[v + 1] - c.a.sp[v]));
-            }
-            collect_segments(parity(), [&] { now.form = SEGMENTS; });
-        }
+    // A claim of the last iteration: all who made one are active now, or were let go.
+    __device__ __forceinline__ void forget_claim(vertex_t v) {
+        if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
     }
 
     // Forget that some vertices were taken.
@@ -905,62 +771,6 @@ template <class P> struct Loop {
         for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
             atomicAnd(taken + c.a.aside[i] / WARP, ~bit_of(c.a.aside[i]));
         barrier.wait();
-    }
-
-    // --- near and far --------------------------------------------------------------------------------------------------
-
-    // `far` holds three counts and three least priorities, which take turns from split to split; two lists do likewise.
-    __device__ __forceinline__ u64* far_count(u32 ahead) const { return c.a.far + (now.splits + ahead) % 3; }
-    __device__ __forceinline__ u64* far_low(u32 ahead) const { return far_count(ahead) + 3; }
-    __device__ __forceinline__ vertex_t* far_list(u32 ahead) const {
-        return c.a.far_lists + (now.splits + ahead) % 2 * c.a.self_n;
-    }
-
-    __device__ __forceinline__ void note_low(u64* where, double low) {
-#pragma unroll
-        for (u32 step = WARP / 2; step; step >>= 1) low = least(low, __shfl_xor_sync(ALL, low, step));
-        if (lane() == 0 && low < infinity()) atomicMin(where, ordered(low));
-    }
-
-    __device__ __forceinline__ static double beyond(double low, double delta) {
-        const double end = (floor(low / delta) + 1.0) * delta;
-        return end > low ? end : infinity();
-    }
-
-    // What was put off and is near now becomes active. What came nearer meanwhile has been done already.
-    __device__ __forceinline__ void split() {
-        if constexpr (P::PRIORITISED) {
-            alone([&] {
-                now.last_threshold = now.threshold;
-                now.threshold = beyond(from_ordered(read[LOW]), c.a.delta);
-                now.form = LIST;
-            });
-            const vertex_t* from = far_list(0);
-            const u64 count = now.far;
-            auto next = to_queue(1 - parity());
-            auto kept = to_far(1);
-            double low = infinity();
-            for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
-                const bool is = base + lane() < count;
-                const vertex_t v = is ? from[base + lane()] : 0;
-                const double priority = is ? P::priority_of(c, v) : 0;
-                const bool keep = is && priority >= now.threshold;
-                const bool near = is && !keep && priority >= now.last_threshold;
-                if (keep) low = least(low, priority);
-                if (is && !keep) atomicAnd(c.a.far_bits + v / WARP, ~bit_of(v));
-                next.add(near, v);
-                kept.add(keep, v);
-            }
-            next.flush_block(s.buffers.sums);
-            kept.flush_block(s.buffers.sums);
-            note_low(far_low(1), low);
-            if (thread_of_grid() == 0) {
-                *far_count(2) = 0;
-                *far_low(2) = ordered(infinity());
-            }
-            alone([&] { ++now.splits; });
-            wait_and_read();
-        }
     }
 
     // --- after all have applied ----------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@
 namespace gasla {
 
 // What active vertices send along their out-edges. `aside` takes receivers, those put off, or those to be let go.
-template <class P, class Next, class Aside> struct Push {
+// LOOKS: a look first spares most atomics; a stale value costs one, never an answer. It also takes time.
+template <class P, class Next, class Aside, bool LOOKS> struct Push {
     typedef typename P::Context Context;
     typedef typename P::Source Source;
     typedef typename P::Target Target;
@@ -22,8 +23,7 @@ template <class P, class Next, class Aside> struct Push {
         vertex_t v[N];
 #pragma unroll
         for (int j = 0; j < N; ++j) v[j] = valid[j] ? c.a.si[at[j]] : 0;
-#pragma unroll
-        for (int j = 0; j < N; ++j) next.prepare(valid[j], v[j]);
+        next.prepare(valid, v);
         if constexpr (P::ABSORBS)
             into_field<N>(at, source, valid, v);
         else if constexpr (P::PUSHES_AT_ONCE)
@@ -48,8 +48,7 @@ template <class P, class Next, class Aside> struct Push {
                 if constexpr (P::HAS_EDGE_MASK)
                     if (!P::edge_mask(c, source[j], target, edge)) continue;
                 value[j] = P::gather(c, source[j], target, edge);
-                // A look first spares most atomics; a stale value costs one, never an answer. It also takes time.
-                better[j] = N == 1 || P::improves(c, v[j], value[j]);
+                better[j] = !LOOKS || P::improves(c, v[j], value[j]);
             }
 #pragma unroll
             for (int j = 0; j < N; ++j)
@@ -62,8 +61,9 @@ template <class P, class Next, class Aside> struct Push {
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) low = least(low, priority);
                 }
-                better[j] = !put_off[j] && claim(c.claimed(), v[j]);
-                if constexpr (P::PRIORITISED) put_off[j] = put_off[j] && claim(c.a.far_bits, v[j]);
+                const bool first = claim<LOOKS>(put_off[j] ? c.a.far_bits : c.claimed(), v[j]);
+                better[j] = first && !put_off[j];
+                put_off[j] = first && put_off[j];
             }
             next.add(better, v);
             if constexpr (P::PRIORITISED) aside.add(put_off, v);
@@ -78,7 +78,7 @@ template <class P, class Next, class Aside> struct Push {
         bool won[N];
         u32 word[N];
 #pragma unroll
-        for (int j = 0; j < N; ++j) word[j] = !valid[j] ? ALL : N == 1 ? 0 : taken[v[j] / WARP];
+        for (int j = 0; j < N; ++j) word[j] = !valid[j] ? ALL : LOOKS ? taken[v[j] / WARP] : 0;
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             won[j] = !(word[j] & bit_of(v[j]));

@@ -76,9 +76,25 @@ __device__ __forceinline__ u32 load_acquire(const u32* address) {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
 }
+__device__ __forceinline__ u64 load_acquire(const u64* address) {
+    u64 value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    return value;
+}
 __device__ __forceinline__ void add_release(u32* address, u32 value) {
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
+__device__ __forceinline__ void add_release(u64* address, u64 value) {
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+// In shared memory, for one lane of a warp: the compiler would first look who else is there.
+__device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
+    u32 old;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+                 : "=r"(old) : "r"((u32)__cvta_generic_to_shared(address)), "r"(value) : "memory");
+    return old;
+}
+__device__ __forceinline__ void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 #endif
 
 // All threads of all blocks wait for each other: 1.1 us on an H100; for one block, __syncthreads is enough. The counter is
@@ -171,9 +187,9 @@ template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u
 template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
 
 // Set a bit; true for the one caller that found it clear. A stale read costs an atomic, never an answer.
-template <class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
+template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
     const u32 bit = bit_of(v);
-    if (bits[v / WARP] & bit) return false;
+    if (LOOKS && (bits[v / WARP] & bit)) return false;
     return !(atomicOr(bits + v / WARP, bit) & bit);
 }
 

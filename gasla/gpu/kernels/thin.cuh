@@ -1,87 +1,311 @@
 // Thin frontiers: thousands of iterations with a few thousand vertices each, where only latency counts.
 //
-// Each block lists what it finds in a segment of its own, beside where its edges begin and end, and publishes how many
-// they are; after the barrier all blocks put the counts together for themselves. Nobody reserves places in a common
-// queue or searches in one, so an iteration is a barrier and four reads that wait for each other. A few lanes share a
-// vertex, so no vertex may have very many edges.
+// Each block lists what it finds in segments of its own, beside where its edges begin and end, and deals it out in turn
+// to WAYS blocks. These read on until a slot is not of this iteration: nobody needs to know how much there is, or where.
+// What all have to know, how many vertices and edges there are, stands in the word at which blocks wait for each other.
+// So an iteration is a barrier and four reads that depend on each other. A few lanes share a vertex, so no vertex may
+// have very many edges.
 #pragma once
 #include "frontier.cuh"
+#include "push.cuh"
 #include "runtime.cuh"
+#include "state.cuh"
 
 namespace gasla {
 
 constexpr u32 SEGMENT = 2048;  // vertices a block may list; what does not fit goes to the queue, and the frontier is wide
-constexpr u32 MOST_BLOCKS = 256;
+constexpr u32 WAYS = 8;
+constexpr u32 ROOM = SEGMENT / WAYS;
+constexpr u64 THIN_EDGES = 1 << 16;  // edges of a frontier below which it becomes thin
+constexpr u64 WIDE_EDGES = 1 << 18;  // and from which on it is so no longer
 
-struct alignas(sizeof(offset_t) == 4 && sizeof(vertex_t) == 4 ? 16 : 8) Slot {
+constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
+struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     offset_t begin, end;
     vertex_t vertex;
+    u32 stamp;  // of the iteration that lists it
+};
+
+// What blocks add up at a barrier: how many have come, how many of those need all to see to something, vertices, edges.
+// There is room for 256 blocks. One with too many edges for its bits tells as many as make any frontier wide.
+struct Tally {
+    static constexpr u32 UNUSUAL = 9, VERTICES = 18, EDGES = 38;
+    u64 bits;
+
+    static __device__ __forceinline__ u64 of_block(bool unusual, u32 vertices, u32 edges) {
+        return 1 | (u64)unusual << UNUSUAL | (u64)vertices << VERTICES | (u64)least(edges, (u32)WIDE_EDGES - 1) << EDGES;
+    }
+    __device__ __forceinline__ u32 part(u32 from, u32 to) const { return (u32)(bits >> from) & ((1u << (to - from)) - 1); }
+    __device__ __forceinline__ u32 blocks() const { return part(0, UNUSUAL); }
+    __device__ __forceinline__ bool unusual() const { return part(UNUSUAL, VERTICES); }
+    __device__ __forceinline__ u32 vertices() const { return part(VERTICES, EDGES); }
+    __device__ __forceinline__ u32 edges() const { return part(EDGES, 64); }
 };
 
 struct ThinShared {
-    u32 before[MOST_BLOCKS + 1];  // vertices in the segments of all blocks before each
-    u32 listed;                   // by this block, in this iteration
-    u32 edges;                    // of those
+    u32 listed, edges;  // vertices that this block has listed in this iteration, and edges of those
+    bool unusual;       // whether it met with something that all have to see to
+    bool goes_on;
+    Tally all;  // of the last iteration
 };
 
-// A warp's way to append to the segment of its block.
-template <class Overflow> struct ThinAppender {
-    Slot* segment;
+// A warp's way to append to the segments of its block.
+template <class Overflow, int N> struct ThinAppender {
     ThinShared& s;
     const offset_t* offsets;
     const vertex_t* indices;
     Overflow& overflow;
-    offset_t begin = 0, end = 0;
+    Slot* own;  // of the side that is written
+    u32 stamp;
+    offset_t begin[N], end[N];
 
     // Where the edges of a vertex lie is read while it is not yet known whether it will be listed.
-    __device__ __forceinline__ void prepare(bool valid, vertex_t v) {
-        if (!valid) return;
-        begin = offsets[v];
-        end = offsets[v + 1];
-    }
-    __device__ __forceinline__ void add(const bool (&wanted)[1], const vertex_t (&v)[1]) {
-        const u32 ballot = __ballot_sync(ALL, wanted[0]);
-        if (!ballot) return;
-        u32 place = 0;
-        if (lane() == 0) place = atomicAdd(&s.listed, __popc(ballot));
-        place = __shfl_sync(ALL, place, 0) + __popc(ballot & lanes_below());
-        const bool fits = place < SEGMENT;
-        if (wanted[0] && fits) {
-            segment[place] = Slot{begin, end, v[0]};
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(indices + begin));
-            atomicAdd(&s.edges, (u32)(end - begin));
+    __device__ __forceinline__ void prepare(const bool (&valid)[N], const vertex_t (&v)[N]) {
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (!valid[j]) continue;
+            begin[j] = offsets[v[j]];
+            end[j] = offsets[v[j] + 1];
         }
-        overflow.add(wanted[0] && !fits, v[0]);
+    }
+    __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
+        u32 ballot[N], count = 0;
+#pragma unroll
+        for (int j = 0; j < N; ++j) count += __popc(ballot[j] = __ballot_sync(ALL, wanted[j]));
+        if (!count) return;
+        u32 place = 0;
+        if (lane() == 0) place = add_in_block(&s.listed, count);
+        place = __shfl_sync(ALL, place, 0);
+        if (place + count > SEGMENT) {
+            overflow.add(wanted, v);
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (wanted[j]) {
+                const u32 at = place + __popc(ballot[j] & lanes_below());
+                own[at % WAYS * ROOM + at / WAYS] = Slot{begin[j], end[j], v[j], stamp};
+                prefetch(indices + begin[j]);
+                atomicAdd(&s.edges, (u32)(end[j] - begin[j]));
+            }
+            place += __popc(ballot[j]);
+        }
     }
 };
 
-// Some lanes for each vertex of all segments of one side.
-template <class Source, class Load, class Visit>
-__device__ __forceinline__ void advance_thin(
-    const Slot* segments, const ThinShared& s, u32 lanes, Load load, Visit& visit) {
-    const u32 total = s.before[gridDim.x], mine = threadIdx.x & (lanes - 1);
-    const u32 groups = blockDim.x / lanes;
-    for (u32 i = threadIdx.x / lanes * gridDim.x + blockIdx.x; __any_sync(ALL, i < total); i += groups * gridDim.x) {
-        offset_t at = 0, end = 0;
-        Source source;
-        if (i < total) {
-            u32 block = 0;
-#pragma unroll
-            for (u32 step = MOST_BLOCKS / 2; step; step >>= 1)
-                if (block + step < gridDim.x && s.before[block + step] <= i) block += step;
-            const Slot slot = segments[(u64)block * SEGMENT + i - s.before[block]];
-            at = slot.begin + (offset_t)mine;
-            end = slot.end;
-            source = load(slot.vertex);
+// Pushes from thin frontiers.
+template <class Loop> struct Thin {
+    typedef typename Loop::Program P;
+    static constexpr int N = P::THIN_AT_ONCE;  // edges of a lane at once
+
+    Loop& loop;
+    const typename P::Context& c;
+    ThinShared& s;
+    Control& now;
+    const u64 whole;     // slots of a side
+    const u32 lanes;     // that share a vertex
+    const u32 groups;    // of so many lanes in a block
+    const u32 first;     // slot of its way that a group reads first
+    const Slot* shares;  // where that way begins
+    u32 side, stamp;
+
+    __device__ __forceinline__ Thin(Loop& loop, u32 lanes)
+        : loop(loop), c(loop.c), s(loop.s.thin), now(loop.now), whole(gridDim.x * (u64)SEGMENT), lanes(lanes),
+          groups(blockDim.x / lanes), first(threadIdx.x / lanes / WAYS), side(loop.parity()), stamp(loop.now.stamp) {
+        const u32 way = threadIdx.x / lanes % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
+        shares = (const Slot*)c.a.segments + (from * WAYS + way) * (u64)ROOM;
+    }
+
+    __device__ __forceinline__ Slot nothing() const { return Slot{0, 0, 0, stamp - 1}; }
+    __device__ __forceinline__ Slot take(u32 k) const { return k < ROOM ? shares[side * whole + k] : nothing(); }
+    __device__ __forceinline__ Slot take_queued(u32 k) const {
+        const u64 i = (threadIdx.x / lanes + (k - first) * WAYS) * (u64)gridDim.x + blockIdx.x;
+        if (i >= now.size) return nothing();
+        const vertex_t v = loop.queue(side)[i].vertex;
+        return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
+    }
+
+    // Before stamps come round again: no slot has one any more.
+    __device__ __forceinline__ static u32 renew(Slot* slots, u32 stamp) {
+        for (u64 i = thread_of_grid(); i < 2 * gridDim.x * (u64)SEGMENT; i += threads_of_grid()) slots[i].stamp = 0;
+        return stamp % 4 + 4;  // words at barriers go on in turn
+    }
+
+    // Iterations until the frontier is no longer thin, or something else is due. The first may find it in the queue.
+    template <class Aside> __device__ __forceinline__ void run(Aside aside) {
+        bool queued = now.form == LIST;
+        loop.alone([&] {
+            loop.s.receivers = 0;
+            s.unusual = false;
+            s.listed = s.edges = 0;
+            s.all = Tally{Tally::of_block(false, 0, 0)};
+        });
+        const auto make = [&] { return QueueSink{loop.queue(1 - side), loop.counter(NEXT), c.a.sp, c.a.shift}; };
+        Appender<decltype(make)> overflow(loop.s.buffers.next, make);
+        ThinAppender<decltype(overflow), N> listed{s, c.a.sp, c.a.si, overflow};
+        Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
+        Slot slot = queued ? take_queued(first) : take(first);
+        bool learnt = true;  // whether what the last barrier told is in its place
+        while (true) {
+            listed.own = (Slot*)c.a.segments + (1 - side) * whole + blockIdx.x * (u64)SEGMENT;
+            listed.stamp = stamp + 1;
+            walk(slot, queued, visit);
+            if (lane() == 0 && (overflow.held || (P::PUSHES_AT_ONCE && aside.held))) s.unusual = true;
+            if constexpr (P::PUSHES_AT_ONCE) loop.publish_sums(loop.parity());
+            meet(learnt);
+            side = 1 - side;
+            ++stamp;
+            queued = learnt = false;
+            slot = take(first);  // before it is known whether it is wanted
+            if (!s.goes_on) break;
         }
-        while (__any_sync(ALL, at < end)) {
-            const offset_t places[1] = {at};
-            const Source sources[1] = {source};
-            const bool valid[1] = {at < end};
-            visit.template batch<1>(places, sources, valid);
-            at += (offset_t)lanes;
+        const bool settles = s.all.unusual();
+        loop.alone([&] {
+            learn();
+            if constexpr (Loop::ENDS_AT_ONCE) {
+                if (!P::PRIORITISED && !settles) {
+                    loop.turn();
+                    if (s.unusual) *loop.counter(STOPPED) = 1;  // looked up while waiting for the others
+                }
+                loop.choose();
+                loop.s.ended = true;
+            }
+        });
+        if (P::PRIORITISED || settles) {
+            side = 1 - side;
+            if (__syncthreads_or(overflow.held || aside.held)) {
+                overflow.flush_block(loop.s.buffers.sums);
+                aside.flush_block(loop.s.buffers.sums);
+            }
+            side = 1 - side;
+            if constexpr (P::PRIORITISED) loop.far().note(0, visit.low);
+            settle();
         }
     }
-}
+
+    // Some lanes for each vertex. The next one's slot is asked for before the one at hand is looked at.
+    template <class Visit> __device__ __forceinline__ void walk(Slot slot, bool queued, Visit& visit) {
+        const u32 mine = threadIdx.x & (lanes - 1);
+        u32 k = first;
+        while (__any_sync(ALL, slot.stamp == stamp)) {
+            const bool is = slot.stamp == stamp;
+            k += groups / WAYS;
+            const Slot later = queued ? take_queued(k) : take(k);
+            offset_t at = is ? slot.begin + (offset_t)mine : 0;
+            const offset_t end = is ? slot.end : 0;
+            typename P::Source source;
+            if (is) {
+                source = P::load_source(c, slot.vertex);
+                if (mine == 0) loop.forget_claim(slot.vertex);
+            }
+            for (; __any_sync(ALL, at < end); at += (offset_t)(N * lanes)) {
+                offset_t places[N];
+                typename P::Source sources[N];
+                bool valid[N];
+#pragma unroll
+                for (int j = 0; j < N; ++j) {
+                    places[j] = at + (offset_t)(j * lanes);
+                    sources[j] = source;
+                    valid[j] = places[j] < end;
+                }
+                visit.template batch<N>(places, sources, valid);
+            }
+            slot = later;
+        }
+    }
+
+    // Wait for all, and learn from the same word what all have listed. Words take turns: in use, being read, being zeroed.
+    // What can be done while waiting is: all wait for the last.
+    __device__ __forceinline__ void meet(bool learnt) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            u64* words = c.a.counters + 3 * COUNTERS;
+            add_release(words + stamp % 4, Tally::of_block(s.unusual, least(s.listed, SEGMENT), s.edges));
+            s.unusual = false;
+            s.listed = s.edges = 0;
+            if (!learnt) learn();
+            if (blockIdx.x == 0) words[(stamp + 2) % 4] = 0;
+            int most = -1;
+            if constexpr (Loop::ENDS_AT_ONCE) {
+                loop.note(now.edges);
+                loop.enter(c.u.self_iteration + 1);
+                if (blockIdx.x == 0 && loop.look_at_host()) s.unusual = true;
+                if (c.u.self_iteration < c.a.limit) most = (int)loop.most_thin(SEGMENTS);
+            }
+            Tally all;
+            do {
+                all.bits = load_acquire(words + stamp % 4);
+            } while (all.blocks() != gridDim.x);
+            s.all = all;
+            s.goes_on = !all.unusual() && all.vertices() > 0 && (int)all.edges() <= most;
+        }
+        __syncthreads();
+    }
+
+    // What the last barrier told.
+    __device__ __forceinline__ void learn() {
+        now.form = SEGMENTS;
+        now.size = s.all.vertices();
+        now.edges = s.all.edges();
+        ++now.stamp;
+        if constexpr (Loop::ENDS_AT_ONCE) {
+            loop.s.size = now.size;
+            if (!s.all.unusual()) loop.lower_remaining();
+        } else {
+            loop.read_counters();
+            loop.s.ended = false;
+        }
+    }
+
+    // After a barrier at which somebody had more to tell: what found no room joins the rest in the queue, and vertices
+    // that stay open are let go.
+    __device__ __forceinline__ void settle() {
+        loop.wait_and_read();
+        if (loop.count_of(loop.read[NEXT]) > 0) {
+            list(NEXT);
+            loop.wait_and_read([&] {
+                now.form = LIST;
+                now.size = loop.count_of(loop.read[NEXT]);
+                now.edges = loop.edges_of(loop.read[NEXT]);
+            });
+        }
+        loop.alone([&] { loop.s.receivers = loop.read[ASIDE]; });
+        if constexpr (P::PUSHES_AT_ONCE)
+            if (loop.s.receivers) loop.release();
+        if constexpr (Loop::ENDS_AT_ONCE)
+            loop.alone([&] {
+                if constexpr (P::PRIORITISED) now.far = loop.read[FAR];
+                if (s.all.unusual()) loop.lower_remaining();
+                loop.turn();
+                loop.choose();
+                loop.s.ended = true;
+            });
+    }
+
+    // Put this block's share of the segments into a queue.
+    __device__ __forceinline__ void list(u32 counter) {
+        auto listed = loop.to_queue(side, counter);
+        for (u32 k = first;; k += groups / WAYS) {
+            const Slot slot = take(k);
+            const bool is = slot.stamp == stamp && (threadIdx.x & (lanes - 1)) == 0;
+            if (!__any_sync(ALL, is)) break;
+            listed.add(is, slot.vertex);
+        }
+        listed.flush_block(loop.s.buffers.sums);
+    }
+
+    // The whole frontier goes back to the queue. Now all its edges are counted.
+    __device__ __forceinline__ void to_queue() {
+        list(LISTED);
+        loop.barrier.wait();
+        loop.alone([&] {
+            const u64 edges = loop.edges_of(fresh(loop.counter(LISTED)));
+            now.remaining -= least(now.remaining, edges - now.edges);
+            now.edges = edges;
+            now.form = LIST;
+            loop.choose();
+        });
+    }
+};
 
 }  // namespace gasla

@@ -1,0 +1,93 @@
+// Near and far: where a program has a priority, vertices beyond a threshold wait in a list until nothing nearer is active.
+//
+// A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least priorities among
+// them three, which take turns from split to split.
+#pragma once
+#include "frontier.cuh"
+#include "runtime.cuh"
+#include "state.cuh"
+
+namespace gasla {
+
+// Doubles in an order that unsigned integers have too.
+__device__ __forceinline__ u64 ordered(double x) {
+    const long long bits = __double_as_longlong(x);
+    return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
+}
+__device__ __forceinline__ double from_ordered(u64 x) {
+    return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
+}
+
+__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
+
+template <class Loop> struct Far {
+    typedef typename Loop::Program P;
+    Loop& loop;
+
+    __device__ __forceinline__ u64* count(u32 ahead) const { return loop.c.a.far + (loop.now.splits + ahead) % 3; }
+    __device__ __forceinline__ u64* low(u32 ahead) const { return count(ahead) + 3; }
+    __device__ __forceinline__ vertex_t* list(u32 ahead) const {
+        return loop.c.a.far_lists + (loop.now.splits + ahead) % 2 * loop.c.a.self_n;
+    }
+    __device__ __forceinline__ auto appender(u32 ahead) const {
+        return loop.to_list([=, *this] { return ListSink{list(ahead), count(ahead)}; });
+    }
+
+    __device__ __forceinline__ void clear() const {
+        for (u64 w = thread_of_grid(); w < loop.c.a.words; w += threads_of_grid()) loop.c.a.far_bits[w] = 0;
+        if (thread_of_grid() < 3) {
+            loop.c.a.far[threadIdx.x] = 0;
+            loop.c.a.far[3 + threadIdx.x] = ordered(infinity());
+        }
+    }
+
+    // Note the least priority that the threads of a warp have put off.
+    __device__ __forceinline__ void note(u32 ahead, double least_of_mine) const {
+#pragma unroll
+        for (u32 step = WARP / 2; step; step >>= 1)
+            least_of_mine = least(least_of_mine, __shfl_xor_sync(ALL, least_of_mine, step));
+        if (lane() == 0 && least_of_mine < infinity()) atomicMin(low(ahead), ordered(least_of_mine));
+    }
+
+    __device__ __forceinline__ static double beyond(double low, double delta) {
+        const double end = (floor(low / delta) + 1.0) * delta;
+        return end > low ? end : infinity();
+    }
+
+    // What was put off and is near now becomes active. What came nearer meanwhile has been done already.
+    __device__ __forceinline__ void split() const {
+        Control& now = loop.now;
+        loop.alone([&] {
+            now.last_threshold = now.threshold;
+            now.threshold = beyond(from_ordered(loop.read[LOW]), loop.c.a.delta);
+            now.form = LIST;
+        });
+        const vertex_t* from = list(0);
+        const u64 waiting = now.far;
+        auto next = loop.to_queue(1 - loop.parity());
+        auto kept = appender(1);
+        double least_kept = infinity();
+        for (u64 base = warp_of_grid() * WARP; base < waiting; base += threads_of_grid()) {
+            const bool is = base + lane() < waiting;
+            const vertex_t v = is ? from[base + lane()] : 0;
+            const double priority = is ? P::priority_of(loop.c, v) : 0;
+            const bool keep = is && priority >= now.threshold;
+            const bool near = is && !keep && priority >= now.last_threshold;
+            if (keep) least_kept = least(least_kept, priority);
+            if (is && !keep) atomicAnd(loop.c.a.far_bits + v / WARP, ~bit_of(v));
+            next.add(near, v);
+            kept.add(keep, v);
+        }
+        next.flush_block(loop.s.buffers.sums);
+        kept.flush_block(loop.s.buffers.sums);
+        note(1, least_kept);
+        if (thread_of_grid() == 0) {
+            *count(2) = 0;
+            *low(2) = ordered(infinity());
+        }
+        loop.alone([&] { ++now.splits; });
+        loop.wait_and_read();
+    }
+};
+
+}  // namespace gasla

@@ -1,0 +1,152 @@
+"""Runs of the GPU without a GPU: the generated loop on an emulated grid of blocks, on NumPy's arrays.
+
+Small segments and low thresholds let a graph of a hundred vertices go through all forms of a frontier.
+"""
+
+import ctypes
+import mmap
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla.algorithms import bfs, sssp
+from gasla.binding import Binding
+from gasla.gpu.generate import THREADS, Module
+from gasla.gpu.inputs import graph_arrays
+from gasla.gpu.plan import Shape
+from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
+from gasla.graph import Graph
+
+HERE = Path(__file__).parent
+BLOCK, BLOCKS = 64, 2
+FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
+RUN = f"""
+extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({BLOCKS}, [=] {{ run_loop(*a); }}); }}
+"""
+AS_THEY_ARE: dict[str, tuple[str, str]] = {}
+LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
+SOON_WIDE = {"THIN_EDGES": ("1 << 16", "20"), "WIDE_EDGES": ("1 << 18", "60")}
+SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+
+class Emulated(Binding):
+    """A program on a graph, with what its kernel works on in memory that processes share."""
+
+    def __init__(self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path) -> None:
+        offsets = graph.out.indptr.dtype
+        self.plan = Module(program.traced(graph.id_dtype), Shape(offsets, thin=thin))
+        super().__init__(program(), graph)
+        self.folder, self.constants, self.arguments, self.arrays = folder, constants, self.plan.struct(), []
+        for name, size in workspace_sizes(self.plan, graph, BLOCKS).items():
+            self.put(name, np.full(size, 0 if name == "segments" else 0xAB, np.uint8))
+        zeroed, page = self.put("barrier", np.zeros(ZEROED, np.uint8)), self.put("page", np.zeros(1024, np.uint8))
+        self.page = Page.from_address(page.ctypes.data)
+        Control.from_address(zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
+        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
+            setattr(self.arguments, name, zeroed.ctypes.data + place)
+        for name, array in graph_arrays(self).items():
+            self.put(name, array)
+        self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
+        self.arguments.shift = 32 if offsets.itemsize == 4 else 20
+
+    def put(self, name: str, array: np.ndarray) -> np.ndarray:
+        shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
+        shared[:] = array
+        self.arrays.append(shared)
+        setattr(self.arguments, name, shared.ctypes.data)
+        return shared
+
+    @cached_property
+    def kernel(self) -> Any:
+        kernels = self.folder / "kernels"
+        shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
+        text = (kernels / "thin.cuh").read_text()
+        for name, (given, small) in self.constants.items():
+            assert f"{name} = {given};" in text
+            text = text.replace(f"{name} = {given};", f"{name} = {small};")
+        (kernels / "thin.cuh").write_text(text)
+        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
+        (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')
+        command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
+        subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
+        return ctypes.CDLL(str(self.folder / "loop.so")).run
+
+    def run(self, source: int, way: int, at_once: int, delta: float, start: dict[str, Any]) -> dict[str, Any]:
+        """The fields after all iterations, `at_once` in a launch."""
+        fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
+        arguments, now = self.arguments, self.page.control
+        arguments.active_count, arguments.first_active, arguments.lanes, arguments.way = 1, source, 4, way
+        if self.plan.prioritised:
+            arguments.delta = delta
+        arguments.fresh, arguments.limit = True, 0
+        while arguments.fresh or now.size + now.far:
+            arguments.limit += at_once
+            assert self.kernel(ctypes.byref(arguments)) == 0
+            arguments.fresh = False
+        return fields
+
+
+def grid(side: int) -> Graph:
+    v = np.arange(side * side).reshape(side, side)
+    src, dst = np.concatenate([v[:, 1:].ravel(), v[1:].ravel()]), np.concatenate([v[:, :-1].ravel(), v[:-1].ravel()])
+    rng = np.random.default_rng(1)
+    some = rng.random(len(src)) < 0.9
+    src, dst, length = src[some], dst[some], rng.integers(1, 100, some.sum()).astype(np.float32)
+    return Graph.from_edges(np.append(src, dst), np.append(dst, src), np.append(length, length), n=side * side)
+
+
+def skewed() -> Graph:
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 200, 900), (200 * rng.random(900) ** 4).astype(np.int64)
+    length = rng.integers(1, 100, 900).astype(np.float32)
+    return Graph.from_edges(np.append(src, dst), np.append(dst, src), np.append(length, length), n=200)
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        pytest.param(AS_THEY_ARE, id="as they are", marks=pytest.mark.slow),
+        pytest.param(LITTLE_ROOM, id="little room"),
+        pytest.param(SOON_WIDE, id="soon wide"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("program", "wide"),
+    [(bfs.Levels, False), pytest.param(bfs.Levels, True, marks=pytest.mark.slow), (SHORTEST, False)],
+)
+def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path) -> None:
+    graph = grid(7)
+    if wide:
+        graph = Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices.astype(np.int64), graph.out_values)
+    check(Emulated(program, graph, 1, constants, tmp_path), program)
+
+
+def test_long_lists(tmp_path: Path) -> None:
+    check(Emulated(bfs.Parents, skewed(), 0, AS_THEY_ARE, tmp_path), bfs.Parents)
+
+
+def check(emulated: Emulated, program: Any) -> None:
+    """Pushing and pulling, all at once or an iteration a launch; runs follow each other on what the last one left."""
+    graph = emulated.graph
+    for source, way, at_once, delta in ((0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (5, 2, 1, 1e9)):
+        if program is SHORTEST:
+            fields = emulated.run(source, way, at_once, delta, {"distance": {source: 0}})
+            np.testing.assert_array_equal(fields["distance"], gasla.sssp(graph, source))
+            continue
+        start: dict[str, Any] = {name: {source: source * (name == "parent")} for name in program.vertex_fields}
+        fields = emulated.run(source, way, at_once, delta, start)
+        levels = gasla.bfs(graph, source)
+        np.testing.assert_array_equal(fields["level"], levels)
+        assert emulated.page.control.iteration == levels.max() + 1
+        if way == 1:
+            assert emulated.page.control.total == graph.out_degrees[levels >= 0].sum()
+        if "parent" in fields:
+            reached = np.flatnonzero(levels > 0)
+            assert (levels[fields["parent"][reached]] == levels[reached] - 1).all()
