@@ -32,7 +32,7 @@ template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T(wo
 template <class T> __device__ __forceinline__ T negative(T a) { return T(word(0) - word(a)); }
 template <class T> __device__ __forceinline__ T absolute(T a) {
     word b = a < T(0) ? word(0) - word(a) : word(a);
-    asm("" : "+l"(b));  // hides that this is abs: CUDA 13.0 takes abs.s16 to be 0 or more, which it isn't for the lowest
+    asm("" : "+l"(b));  // hides that this is abs: CUDA 13.0 takes abs.s16 for 0 or more, which the lowest's isn't
     return T(b);
 }
 
