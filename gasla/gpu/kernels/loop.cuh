@@ -10,6 +10,7 @@
 #include "rows.cuh"
 #include "runtime.cuh"
 #include "schedule.cuh"
+#include "search.cuh"
 #include "state.cuh"
 #include "thin.cuh"
 
@@ -534,8 +535,21 @@ template <class P> struct Loop {
         return found;
     }
 
+    // The same where one active neighbour is enough.
+    __device__ __forceinline__ void search() {
+        __syncthreads();
+        Search<Loop> search(*this);
+        search.run();
+        __syncthreads();
+        conclude<ENDS>(search.next, search.touched, [&] {
+            s.receivers = 0;
+            now.form = BITS;
+        });
+    }
+
     // Gather over all vertices that the mask admits, and apply at once or list the receivers.
     __device__ __forceinline__ void dense() {
+        if constexpr (P::PUSHES_AT_ONCE && P::CLOSES && !P::HAS_EDGE_MASK && !P::SMALL) return search();
         auto listed = to_aside();
         u64 next = 0, touched = 0;
         Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
