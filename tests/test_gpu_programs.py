@@ -33,7 +33,7 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     fits_schedule = not hasattr(program, "mask") and not hasattr(program, "scatter")
     return [
         {},
-        {"thin": True, "row_lanes": 8},
+        {"thin": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
         {"deterministic": True},
         *([{"scheduled": True}] if fits_schedule else []),

@@ -61,7 +61,8 @@ class GpuPlan(Plan):
         self.shape, self.offset_type = shape, shape.offset_type
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
-        self.thin_at_once = 1 if self.absorbs else int(shape.thin)
+        most = 4 if traced.id_type.itemsize == 4 else 2  # a warp puts so many aside at a time
+        self.thin_at_once = 1 if self.absorbs else min(int(shape.thin), most)
 
     @property
     def activates(self) -> bool:
