@@ -71,3 +71,11 @@ def require_gpu() -> ModuleType:
             "pip install gasla[cuda12], or gasla[cuda13]"
         )
     return cupy
+
+
+def any_true(flags: Any) -> bool:
+    """Whether any of an array of bool is true.
+
+    By their maximum, for which CuPy comes with code: for `any` it compiles CUB when it is first asked, for seconds.
+    """
+    return bool(flags.size and flags.view(np.uint8).max())

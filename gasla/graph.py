@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, array_module, device_of, finish, moved
+from gasla.arrays import Device, any_true, array_module, device_of, finish, moved
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 T = TypeVar("T")
@@ -446,7 +446,7 @@ class Graph:
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         if self._ends is not None:
-            return bool((self._ends[0] == self._ends[1]).any())
+            return any_true(self._ends[0] == self._ends[1])
         lists = self._rows or self._columns
         assert lists is not None
         return _lists(lists.indptr).has_self_loops(lists.indptr, lists.indices)
@@ -569,7 +569,7 @@ def _check_offsets(indptr: Array, n: int, m: int) -> None:
     if indptr[0] != 0:
         raise ValueError(f"indptr starts at {int(indptr[0])}; expected 0")
     falls = indptr[1:] < indptr[:-1]
-    if falls.any():
+    if any_true(falls):
         v = int(falls.argmax())
         a, b = int(indptr[v]), int(indptr[v + 1])
         raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
@@ -626,4 +626,4 @@ def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
 
 
 def _ascends(ids: Array) -> bool:
-    return not (ids[1:] < ids[:-1]).any()
+    return not any_true(ids[1:] < ids[:-1])

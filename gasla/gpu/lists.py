@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import any_true, array_module
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -86,12 +86,12 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
     falls = after <= before if strictly else after < before
     starts = indptr[(indptr > 0) & (indptr < len(indices))]
     falls[starts - 1] = False
-    return not falls.any()
+    return not any_true(falls)
 
 
 def has_self_loops(indptr: Array, indices: Array) -> bool:
     """Whether any vertex is in its own list."""
-    return bool((owners(indptr, indices) == indices).any())
+    return any_true(owners(indptr, indices) == indices)
 
 
 def is_symmetric(indptr: Array, indices: Array) -> bool:
@@ -103,7 +103,7 @@ def is_symmetric(indptr: Array, indices: Array) -> bool:
     del ends
     if not ascends_within(indptr, indices):
         forward.sort()
-    return bool(array_module(indptr).array_equal(forward, backward))
+    return not any_true(forward != backward)
 
 
 def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
@@ -114,7 +114,7 @@ def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
     opposite = _lower(packed, _offset_dtype(m))  # turned round, symmetric lists are what they were
     del packed
     bits = values.view(f"u{values.dtype.itemsize}")
-    return bool((bits[opposite] == bits).all())
+    return not any_true(bits[opposite] != bits)
 
 
 def _packed(upper: Array, lower: Array, n: int) -> Array:
