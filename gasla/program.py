@@ -383,6 +383,41 @@ class VertexProgram:
             return cuda_functions(traced)
         raise ValueError(f"target is {target!r}; expected 'numba' or 'cuda'")
 
+    @classmethod
+    def workspace(cls, graph: Any, deterministic: bool = False) -> int:
+        """Bytes that a run takes at most, beside the graph (`Graph.nbytes`) and its fields, on the graph's device.
+
+        On the CPU each of the threads has queues with room for all vertices; pages of them that no run writes take
+        no memory. Kept with the graph for the next run.
+
+        Parameters
+        ----------
+        graph : Graph or sparse array
+        deterministic : bool
+            As for `gasla.run`.
+
+        Examples
+        --------
+        >>> import gasla, semirings, numpy as np
+        >>> from scipy.sparse import csr_array
+        >>> class Rank(gasla.VertexProgram):
+        ...     everyone = True
+        ...     rank = gasla.vertex(np.float32, init=1)
+        ...     reduce = semirings.plus
+        ...     def gather(self, src, dst, edge): return src.rank / src.out_degree
+        ...     def apply(self, vertex, gathered): return {"rank": gathered}
+        >>> Rank.workspace(csr_array(np.eye(1000)))  # in each iteration everyone: no queues
+        0
+        """
+        from gasla.graph import as_graph
+
+        graph = as_graph(graph)
+        if graph.device == "gpu":
+            from gasla.gpu.engine import workspace_bytes
+        else:
+            from gasla.cpu.engine import workspace_bytes
+        return workspace_bytes(cls(), graph, deterministic)
+
 
 OPTIONAL = ("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop")
 

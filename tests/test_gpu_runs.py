@@ -237,6 +237,17 @@ def test_too_little_memory_is_told_before_anything_runs(program: Any, pool: Any)
     assert gasla.run(program, graph, max_iterations=3).iterations
 
 
+@pytest.mark.parametrize("program", [case[0] for case in CASES[:4]], ids=lambda p: p.__name__)
+def test_workspace_is_at_most_what_is_told(program: Any, pool: Any) -> None:
+    from gasla.gpu import space
+
+    graph = random_graph(n=100_000, m=100_000)
+    gasla.run(program, graph, max_iterations=1)
+    (((plan, _), (kept,)),) = space._kept[graph].items()
+    sizes = space.workspace_sizes(plan, graph, kept.blocks)
+    assert 0 < sum(kept.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
+
+
 def test_fields_that_do_not_fit_are_told_the_same_way(pool: Any) -> None:
     graph = random_graph(n=300_000, m=10)
     gasla.run(programs.Spread, graph, max_iterations=2)  # the workspace is kept

@@ -337,6 +337,17 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
             np.testing.assert_allclose(answer, expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("program", [case[0] for case in CASES], ids=NAMES)
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
+    from gasla.cpu.engine import _workspaces
+
+    graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
+    gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in _workspaces[graph].values())
+
+
 def test_thread_count_follows_numba() -> None:
     from gasla.cpu.threads import num_threads
 

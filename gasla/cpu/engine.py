@@ -1,6 +1,7 @@
 """Binds a program to a graph on the CPU: makes the arrays that its generated module works on, and calls it."""
 
 import itertools
+import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,9 +19,10 @@ from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
-from semirings import TupleType, VectorType
+from semirings import VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
+ZEROED = ("activated", "bits", "claimed", "far_bits")  # at the start of a run
 
 _workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
@@ -44,7 +46,7 @@ class Bound(Binding):
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.threads = 1 if graph.n + graph.m < SMALL else threads.num_threads()
+        self.threads = _team(graph)
         self._team, self._held = ExitStack(), False
         self.check(fields)
         self._space = _Workspace(graph)
@@ -72,27 +74,25 @@ class Bound(Binding):
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        n = (self.graph.n,)
+        shapes = workspace_shapes(self.plan, self.graph, self.threads)
         makers: dict[str, Callable[[], np.ndarray]] = {
             "control": lambda: self.control,
             "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
             "log": lambda: np.zeros((self.log_rows, 3), np.int64),
-            "queues": lambda: self._space.take("queues", (2, self.threads, *n), self._ids),
-            "activated": lambda: self._space.zeros("activated", n, np.dtype(bool)),
-            "receivers": lambda: (
-                self._schedule[0] if self._schedule else self._space.take("receivers", (self.threads, *n), self._ids)
-            ),
-            "starts": lambda: self._schedule[1],  # type: ignore[index]
-            "bits": lambda: self._space.zeros("bits", (2, self._words), np.dtype(np.uint64)),
-            "far": lambda: self._space.take("far", (self.threads, *n), self._ids),
-            "far_bits": lambda: self._space.zeros("far_bits", (self._words,), np.dtype(np.uint64)),
             "lows": lambda: np.full((3, 8 * self.threads), np.inf),
             "bounds": lambda: np.full(2, -np.inf),
-            "claimed": lambda: self._space.zeros("claimed", (2, self._words), np.dtype(np.uint64)),
         }
+        if self._schedule:
+            order, starts = self._schedule
+            makers |= {"receivers": lambda: order, "starts": lambda: starts}
         found = {}
         for name in self.plan.arrays:
-            found[name] = makers[name]() if name in makers else self._make(name, fields)
+            if name in makers:
+                found[name] = makers[name]()
+            elif name in shapes:
+                found[name] = self._scratch(name, *shapes[name])
+            else:
+                found[name] = self._make(name, fields)
         return found
 
     def _skewed(self) -> bool:
@@ -126,10 +126,6 @@ class Bound(Binding):
             threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held)
         return order[: starts[-1]], starts
 
-    @property
-    def _words(self) -> int:
-        return self.graph.n // 64 + 1
-
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
         prefix, _, rest = name.partition("_")
         if prefix == "v":
@@ -139,8 +135,6 @@ class Bound(Binding):
         if prefix == "part":
             kind = self.traced.aggregate_types[rest]
             return np.zeros((2, 8 * self.threads), kind)
-        if prefix == "acc":
-            return self._accumulator(name)
         return self._graph_array(name, prefix, rest)
 
     def _graph_array(self, name: str, prefix: str, rest: str) -> np.ndarray:
@@ -156,18 +150,16 @@ class Bound(Binding):
     def _lists(self) -> tuple[Lists, Lists]:
         return self._sides()
 
-    def _accumulator(self, name: str) -> np.ndarray:
-        index = [c for c, _ in self.plan.components].index(name)
-        kind = self.plan.components[index][1]
-        monoid, whole = self.traced.monoid, self.traced.gathered_type
-        assert monoid is not None
-        shape, base = (
-            ((self.graph.n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((self.graph.n,), kind)
-        )
-        array = self._space.take(name, shape, base)
-        if self.plan.pushes and not self.plan.any:
+    def _scratch(self, name: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+        """Room to work in, as a run finds it."""
+        array = self._space.take(name, shape, kind)
+        if name in ZEROED:
+            array[:] = 0
+        elif name.startswith("acc") and self.plan.pushes and not self.plan.any:
+            monoid, whole = self.traced.monoid, self.traced.gathered_type
+            assert monoid is not None
             identity = monoid.identity(whole)
-            array[:] = identity[index] if isinstance(whole, TupleType) else identity
+            array[:] = identity[[c for c, _ in self.plan.components].index(name)] if self.plan.is_tuple else identity
         return array
 
     # --- running ---------------------------------------------------------------------------------------------------
@@ -299,6 +291,35 @@ class Bound(Binding):
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
 
+def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """The arrays of the size of the graph that a run needs beside the graph and its fields: shapes and types."""
+    n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
+    shapes: dict[str, tuple[tuple[int, ...], np.dtype]] = {
+        "queues": ((2, team, n), ids),
+        "receivers": ((team, n), ids),
+        "far": ((team, n), ids),
+        "activated": ((n,), np.dtype(bool)),
+        "bits": ((2, words), bits),
+        "claimed": ((2, words), bits),
+        "far_bits": ((words,), bits),
+    }
+    for name, kind in plan.components:
+        shapes[name] = ((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((n,), kind)
+    return {name: shape for name, shape in shapes.items() if name in plan.arrays}
+
+
+def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
+    """What those come to."""
+    kind: Any = type(program)
+    shapes = workspace_shapes(generate.plan(kind, graph.id_dtype, deterministic), graph, _team(graph)).values()
+    return sum(math.prod(shape) * kind.itemsize for shape, kind in shapes)
+
+
+def _team(graph: Graph) -> int:
+    """How many threads share the work."""
+    return 1 if graph.n + graph.m < SMALL else threads.num_threads()
+
+
 class _Workspace:
     """Scratch arrays, kept with the graph between runs: to get fresh pages from the system costs as much as a BFS."""
 
@@ -313,11 +334,6 @@ class _Workspace:
         key = (name, shape, np.dtype(dtype))
         self._taken[key] = self._spare.pop(key) if key in self._spare else np.empty(shape, dtype)
         return self._taken[key]
-
-    def zeros(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        array = self.take(name, shape, dtype)
-        array[:] = 0
-        return array
 
     def give_back(self) -> None:
         """Let the next run have the arrays; what this one did not use is dropped."""

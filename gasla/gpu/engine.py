@@ -254,6 +254,11 @@ def _free(cupy: Any) -> int:
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
 
 
+def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
+    """What a run needs beside the graph and its fields, at most."""
+    return sum(workspace_sizes(_plan(program, graph, deterministic, False), graph, compile.multiprocessors()).values())
+
+
 def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> generate.Module:
     """The kernel's source and what goes with it, as the graph wants it."""
     known = _plans.setdefault(graph, {})
