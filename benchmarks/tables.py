@@ -156,61 +156,158 @@ def families(files: Files) -> dict[str, list[str]]:
     }
 
 
-def sizes(files: Files) -> dict[str, int]:
-    """The edges of each graph."""
-    return {name: facts["m"] for report in files.reports for name, facts in report.graphs.items()}
+def sizes(files: Files, measure: str = "m") -> dict[str, int]:
+    """The edges (m), vertices (n) or levels of a search (depth) of each graph."""
+    return {name: facts[measure] for report in files.reports for name, facts in report.graphs.items()}
 
 
-def points(files: Files, family: list[str], algorithm: str) -> list[tuple[int, float]]:
-    """Edges and seconds."""
-    edges, cells = sizes(files), files.cells
+def points(files: Files, family: list[str], algorithm: str, measure: str = "m") -> list[tuple[int, float]]:
+    """That size and seconds."""
+    size_of, cells = sizes(files, measure), files.cells
     timed = [(g, cells[g, algorithm].seconds()) for g in family if (g, algorithm) in cells]
-    return [(edges[g], s) for g, s in timed if s is not None]
+    return [(size_of[g], s) for g, s in timed if s is not None]
 
 
 def slope(found: list[tuple[int, float]]) -> float:
-    """The exponent of the edges by which the time grows, least squares."""
+    """The exponent of the size by which the time grows, least squares."""
     x, y = [math.log(m) for m, _ in found], [math.log(s) for _, s in found]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y)) / sum((a - mean_x) ** 2 for a in x)
 
 
-def growth(files: Files) -> str:
-    """The exponent of the edges by which time grows, over so many sizes."""
+def growth(files: Files, measure: str = "m") -> str:
+    """The exponent of the edges by which time grows, over all sizes; where there are many, over the last three too."""
     algorithms, rows = files.present(ALGORITHMS), []
-    for some in families(files).values():
-        found = [points(files, some, a) for a in algorithms]
+    parts = [part for whole in families(files).values() for part in (whole, whole[-3:])[: 1 + (len(whole) > 4)]]
+    for some in parts:
+        found = [points(files, some, a, measure) for a in algorithms]
         rows.append([f"{some[0]} to {some[-1]}", *(f"{slope(p):.2f}" if len(p) > 1 else "" for p in found)])
     return markdown(["", *algorithms], rows)
 
 
+def times(files: Files) -> str:
+    """How large each graph is, and milliseconds."""
+    algorithms = files.present(ALGORITHMS)
+    facts = {name: facts for report in files.reports for name, facts in report.graphs.items()}
+    rows = files.rows(algorithms, lambda cell: cell.wrong or milliseconds(cell.seconds()))
+    measured = [[f"{facts[graph][k]:,}" for k in ("n", "m", "depth")] for graph, *_ in rows]
+    return markdown(
+        ["", "vertices", "edges", "levels", *algorithms], [[r[0], *f, *r[1:]] for r, f in zip(rows, measured)]
+    )
+
+
+def losses(files: Files) -> str:
+    """The cells in which a peer is faster, and how many times its time gasla takes."""
+    rows = []
+    for algorithm in files.present(ALGORITHMS):
+        lost = [
+            f"{graph} {cell.ratio:.1f} {NAMES.get(cell.best, cell.best)}"
+            for graph in files.graphs
+            if (cell := files.cells.get((graph, algorithm))) and cell.best and cell.ratio and cell.ratio > 1
+        ]
+        rows.append([algorithm, ", ".join(lost) or "none"])
+    return markdown(["", "gasla's time over the fastest peer's"], rows)
+
+
+def devices(files: Files) -> str:
+    """Milliseconds on the GPU, and over those of the CPU beside it."""
+
+    def show(cell: Cell) -> str:
+        own, other = cell.seconds(), cell.seconds("gasla-cpu") if "gasla-cpu" in cell.entries else None
+        return milliseconds(own) + (f", **{own / other:.2f}**" if own and other else "")
+
+    algorithms = files.present(ALGORITHMS)
+    return markdown(["", *algorithms], files.rows(algorithms, show))
+
+
+def memory(files: Files) -> str:
+    """Bytes a vertex, as `benchmarks.footprint` found them, beside what was promised."""
+    figures = [f for path in files.paths for f in json.loads(path.read_text(encoding="utf-8"))["memory"]]
+    parts = ("lists", "workspace", "fields")
+    rows = []
+    for f in figures:
+        name = f"{f['algorithm']}, {f['name']}{', directed' if f['directed'] else ''}"
+        promised = sum(f[part] for part in parts)
+        columns = [f[k] / f["n"] for k in ("graph", *parts)] + [v / f["n"] for v in (promised, f["held"], f["grown"])]
+        rows.append([name, *map(number, columns)])
+    return markdown(["bytes a vertex", "the graph", *("+ lists", *parts[1:]), "promised", "held", "at most"], rows)
+
+
+GAP = 0.085  # of a panel's height, from one label to the next
+
+
 def draw_growth(files: Files, path: Path) -> None:
-    """A panel an algorithm, a line a family: milliseconds by edges, both logarithmic."""
+    """A panel an algorithm, a line a family: milliseconds by edges, both logarithmic; faint lines have slope one."""
     from matplotlib.figure import Figure
 
-    algorithms, colours = files.present(ALGORITHMS), list(plot.OTHERS.values())
+    algorithms, some = files.present(ALGORITHMS), families(files)
+    colours = dict(zip(some, [plot.OURS, "#e08e45", "#c2575b", "#7fa650", "#9a86b8"]))
     columns = plot.columns(len(algorithms))
     rows = -(-len(algorithms) // columns)
-    figure = Figure(figsize=(4.6 * columns, 3.2 * rows), facecolor=plot.PAPER, layout="constrained")
+    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), facecolor=plot.PAPER, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     for place, algorithm in enumerate(algorithms, 1):
         axes = figure.add_subplot(rows, columns, place, facecolor=plot.PAPER)
-        for colour, (family, some) in zip([plot.OURS, *colours], families(files).items()):
-            if found := points(files, some, algorithm):
-                edges, seconds = zip(*found)
-                axes.loglog(edges, [1e3 * s for s in seconds], "o-", color=colour, label=family, markersize=4)
+        found = {family: p for family, graphs in some.items() if (p := points(files, graphs, algorithm))}
+        for family, family_points in found.items():
+            edges, seconds = zip(*family_points)
+            milli = [1e3 * s for s in seconds]
+            axes.loglog(edges, milli, "o-", color=colours[family], markersize=4, linewidth=1.6)
+        _label_ends(axes, found, colours)
+        _proportional(axes)
         plot.plain(axes, plot.TITLES.get(algorithm, algorithm))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.xaxis.set_major_formatter(_edges)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.set_xlabel("edges", fontsize=9, color=plot.FAINT)
         axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
-        if place == 1:
-            axes.legend(frameon=False, fontsize=9, labelcolor=plot.INK)
     figure.savefig(path, dpi=150, facecolor=plot.PAPER)
+
+
+def _edges(value: float, _: int = 0) -> str:
+    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
+
+
+def _label_ends(axes: Any, found: dict[str, list[tuple[int, float]]], colours: dict[str, str]) -> None:
+    """The name of each line and its slope, at the right edge beside its end, moved apart where they would touch."""
+    low, high = (math.log(y) for y in axes.get_ylim())
+    ends = sorted((math.log(1e3 * some[-1][1]), family) for family, some in found.items())
+    places = [(end - low) / (high - low) for end, _ in ends]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + GAP)
+    for i in range(len(places) - 1, -1, -1):
+        places[i] = min(places[i], 1 - GAP * (len(places) - 1 - i))
+    for place, (_, family) in zip(places, ends):
+        edges, seconds = found[family][-1]
+        text = f"{family}  {slope(found[family]):.2f}" if len(found[family]) > 1 else family
+        leader = {"arrowstyle": "-", "color": colours[family], "linewidth": 0.6, "alpha": 0.6}
+        axes.annotate(
+            text, (edges, 1e3 * seconds), (1.03, place), textcoords="axes fraction", va="center", fontsize=9,
+            color=colours[family], weight="bold", arrowprops={**leader, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 3},
+        )  # fmt: skip
+
+
+def _proportional(axes: Any) -> None:
+    """Faint lines along which time is proportional to edges."""
+    limits = axes.get_xlim(), axes.get_ylim()
+    (left, right), (low, high) = limits
+    rate = 100 ** math.floor(math.log(low / right, 100))
+    while rate * left < high:
+        axes.plot([left, right], [rate * left, rate * right], color=plot.GRID, linewidth=0.8, zorder=0)
+        rate *= 10
+    axes.set_xlim(limits[0])
+    axes.set_ylim(limits[1])
 
 
 # --- blocks of pages --------------------------------------------------------------------------------------------------
 
-TABLES = {f.__name__: f for f in (ratios, gteps, products, programs, ceilings, bars, growth)}
+TABLES: dict[str, Callable[[Files], str]] = {
+    **{
+        f.__name__: f
+        for f in (ratios, gteps, products, programs, ceilings, bars, growth, times, losses, devices, memory)
+    },
+    "growth-by-vertices": lambda files: growth(files, "n"),
+    "growth-by-depth": lambda files: growth(files, "depth"),
+}
 PICTURES: dict[str, Callable[[Files, Path], None]] = {
     "plot": lambda files, path: plot.draw(files.reports[0], path),
     "growth-plot": draw_growth,

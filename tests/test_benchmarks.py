@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, footprint, overhead, tables
+from benchmarks import compare, footprint, overhead, shapes, tables
 from gasla.bench import ceilings, graphs, interleave
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.report import Report
@@ -75,12 +75,16 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0])})
         for k in (4, 6, 8)
     ]
-    graphs = {cell.graph: {"m": cell.edges[0]} for cell in found}
+    graphs = {c.graph: {"n": c.edges[0], "m": c.edges[0], "depth": round(c.edges[0] ** 0.5)} for c in found}
     measured = Report({"cpu": "c", "threads": 1, "date": "d", "versions": {}}, graphs, found)
     measured = measured._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
     figure = {"graph": "rmat22", "name": "bfs", "unit": "ms", "value": 0.3, "bar": 0.25, "wrong": ""}
     measured.write(tmp_path / "run.json", figures=[figure])
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert tables.block("growth-by-depth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 3.00 |"
+    assert "| grid8 | 65,536 | 65,536 | 256 | 16.8 |" in tables.block("times", ["run.json"])
+    assert "| bfs | none |" in tables.block("losses", ["run.json"])
+    assert "| grid8 | 16.8 |" in tables.block("devices", ["run.json"])
     assert tables.block("growth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 1.50 |"
     assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
     assert "| grid8 | 0.00391 |" in tables.block("gteps", ["run.json"])
@@ -95,7 +99,15 @@ def test_footprint() -> None:
     """A figure comes out of every measuring process; how large it is depends on what else the machine does."""
     assert 0 < float(footprint.output(footprint.IMPORT)) < 10
     if Path("/proc/self/clear_refs").exists():
-        assert footprint.memory("grid10", "bfs", directed=True)["allowed"] > footprint.PER_VERTEX
+        found = footprint.memory("grid10", "bfs", directed=True)
+        assert found["allowed"] > footprint.PER_VERTEX
+        assert all(found[part] > 0 for part in ("graph", "lists", "workspace", "fields"))
+
+
+def test_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "shapes", lambda: [("strip", shapes.strip(2, 5))])
+    shapes.main(str(tmp_path))
+    assert graphs.load(str(tmp_path / "strip.npz")).graph.m == 2 * (8 + 5)
 
 
 def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
