@@ -246,9 +246,7 @@ def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, A
     return xp.where(xp.isfinite(distances), steps, -1), {"distance": distances}
 
 
-def _accumulate(
-    graph: Graph, source: int, levels: Any, weighted: bool, wide: bool, fields: dict[str, Any]
-) -> Any:
+def _accumulate(graph: Graph, source: int, levels: Any, weighted: bool, wide: bool, fields: dict[str, Any]) -> Any:
     """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
     count: type[VertexProgram]
     depend: type[VertexProgram]

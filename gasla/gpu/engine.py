@@ -161,8 +161,8 @@ class Bound(Binding):
         """
         if "delta" not in self._space.known:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
-            sample = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
-            mean = 1.0 if sample is None else float(self.xp.abs(sample).mean(dtype=np.float64))
+            sample: Any = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
+            mean = 1.0 if sample is None else float(np.abs(sample.get()).mean(dtype=np.float64))
             delta = (512 / degree if self._is_local() else 4) * mean / degree
             self._space.known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
         return float(self._space.known["delta"])
