@@ -268,7 +268,7 @@ def _inverse(graph: Graph, weighted: bool, kind: np.dtype) -> Any:
     if (weighted, kind) not in known:
         total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
         some = total > 0
-        inverse = (some / xp.where(some, total, 1)).astype(kind)
+        inverse = xp.divide(some, xp.where(some, total, 1), dtype=kind)
         finish(graph.device)  # another thread may find it, on another stream
         known[weighted, kind] = inverse
     return known[weighted, kind]
