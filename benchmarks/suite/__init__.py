@@ -43,8 +43,7 @@ def require(engine: str) -> None:
 def load(name: str, engine: str) -> graphs.BenchmarkGraph:
     """Return a benchmark graph where the engine is."""
     require(engine)
-    found = graphs.BenchmarkGraph(name, datasets.openflights().matrix) if name == "openflights" else graphs.load(name)
-    return found.on(engine)  # type: ignore[arg-type]
+    return graphs.load(name).on(engine)  # type: ignore[arg-type]
 
 
 def call_of(algorithm: str, graph: graphs.BenchmarkGraph) -> Callable[[], Any]:

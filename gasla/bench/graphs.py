@@ -131,7 +131,7 @@ class BenchmarkGraph:
 
 
 def load(name: str) -> BenchmarkGraph:
-    """Return a graph by its name: `ny`, a family and a scale such as `rmat20`, or a file that `gasla.io` can read."""
+    """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
     if Path(name).is_file():
         return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
     path = cache_directory() / "benchmarks" / f"{name}.npz"
@@ -146,10 +146,13 @@ def load(name: str) -> BenchmarkGraph:
 def _make(name: str) -> csr_array:
     if name == "ny":
         return datasets.with_weights(datasets.ny_roads())
+    if name == "openflights":
+        return _undirected(datasets.openflights().matrix)
     match = re.fullmatch(r"([a-z]+)(\d+)", name)
     if match is None or match[1] not in FAMILIES:
         raise ValueError(
-            f"no benchmark graph is called {name!r}; expected ny, a scale after one of {', '.join(FAMILIES)}, or a file"
+            f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
+            f"{', '.join(FAMILIES)}, or a file"
         )
     return FAMILIES[match[1]](int(match[2]))
 

@@ -8,7 +8,7 @@ from gasla.bench.ceilings import Ceilings
 from gasla.bench.cells import TEPS, Cell
 from gasla.bench.report import Report
 
-HEADER = f"{'graph':<9}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceiling':<22}{'best peer':<21}{'ratio':>6}"
+HEADER = f"{'graph':<12}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceiling':<22}{'best peer':<21}{'ratio':>6}"
 
 
 def line(cell: Cell, verdict: str = "") -> str:
@@ -17,7 +17,7 @@ def line(cell: Cell, verdict: str = "") -> str:
     ceiling = f"{100 * share:5.1f}% {cell.floor.cause}" if share is not None and cell.floor else "    -"
     peer = f"{milliseconds(cell.seconds(best)):>9} {best}" if best else f"{'-':>9}"
     row = (
-        f"{cell.graph:<8} {cell.algorithm:<19} {milliseconds(cell.seconds()):>10}{number(cell.gteps()):>9}  "
+        f"{cell.graph:<11} {cell.algorithm:<19} {milliseconds(cell.seconds()):>10}{number(cell.gteps()):>9}  "
         f"{ceiling:<22}{peer:<21}{number(cell.ratio):>6}"
     )
     said = [verdict] if verdict else []

@@ -14,8 +14,8 @@ Measure algorithms on graphs: a line a cell, with the time, GTEPS, the share of 
 peer. All contestants take turns in one run. Their answers are compared before anything is timed; a wrong answer is
 reported, not timed.
 
-graphs      ny (roads of New York), or a family and a scale, such as rmat20 for 2**20 vertices: rmat, kron, urand
-            (uniform), grid, rgg (random geometric). Made once from fixed seeds, and kept in the cache folder.
+graphs      ny (roads of New York), openflights, or a family and a scale, such as rmat20 for 2**20 vertices: rmat,
+            kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and kept in the cache.
             Or a file; its edges are taken in both directions, with weights of 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
             betweenness (from 4 sources); mxv (nine semirings); programs (three as a user would write them)
