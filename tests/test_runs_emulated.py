@@ -6,26 +6,20 @@ Small segments and low thresholds let a graph of a hundred vertices go through a
 import ctypes
 import mmap
 import shutil
-import subprocess
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from emulated_loop import EmulatedLoop
 
 import gasla
 from gasla.algorithms import bfs, sssp
-from gasla.binding import Binding
-from gasla.gpu.generate import THREADS, Module
-from gasla.gpu.inputs import graph_arrays
 from gasla.gpu.plan import Shape
-from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
+from gasla.gpu.space import STATE, Control
 from gasla.graph import Graph
 
-HERE = Path(__file__).parent
-BLOCK, BLOCKS = 64, 2
-FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
+BLOCKS = 2
 RUN = f"""
 extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({BLOCKS}, [=] {{ run_loop(*a); }}); }}
 """
@@ -36,47 +30,20 @@ SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
-class Emulated(Binding):
-    """A program on a graph, with what its kernel works on in memory that processes share."""
+class Emulated(EmulatedLoop):
+    """A whole run, in memory that processes share."""
+
+    file = "thin.cuh"
+    entry = RUN
 
     def __init__(self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path) -> None:
-        offsets = graph.out.indptr.dtype
-        self.plan = Module(program.traced(graph.id_dtype), Shape(offsets, thin=thin))
-        super().__init__(program(), graph)
-        self.folder, self.constants, self.arguments, self.arrays = folder, constants, self.plan.struct(), []
-        for name, size in workspace_sizes(self.plan, graph, BLOCKS).items():
-            self.put(name, np.full(size, 0 if name == "segments" else 0xAB, np.uint8))
-        zeroed, page = self.put("barrier", np.zeros(ZEROED, np.uint8)), self.put("page", np.zeros(1024, np.uint8))
-        self.page = Page.from_address(page.ctypes.data)
-        Control.from_address(zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
-        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
-            setattr(self.arguments, name, zeroed.ctypes.data + place)
-        for name, array in graph_arrays(self).items():
-            self.put(name, array)
-        self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
-        self.arguments.shift = 32 if offsets.itemsize == 4 else 20
+        super().__init__(program, graph, Shape(graph.out.indptr.dtype, thin=thin), BLOCKS, constants, folder)
+        Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
-    def put(self, name: str, array: np.ndarray) -> np.ndarray:
+    def placed(self, array: np.ndarray) -> np.ndarray:
         shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
         shared[:] = array
-        self.arrays.append(shared)
-        setattr(self.arguments, name, shared.ctypes.data)
         return shared
-
-    @cached_property
-    def kernel(self) -> Any:
-        kernels = self.folder / "kernels"
-        shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
-        text = (kernels / "thin.cuh").read_text()
-        for name, (given, small) in self.constants.items():
-            assert f"{name} = {given};" in text
-            text = text.replace(f"{name} = {given};", f"{name} = {small};")
-        (kernels / "thin.cuh").write_text(text)
-        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
-        (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')
-        command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
-        subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
-        return ctypes.CDLL(str(self.folder / "loop.so")).run
 
     def run(self, source: int, way: int, at_once: int, delta: float, start: dict[str, Any]) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""

@@ -2,72 +2,34 @@
 
 import ctypes
 import shutil
-import subprocess
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import programs
 import pytest
+from emulated_loop import EmulatedLoop
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
-from gasla.binding import Binding
-from gasla.gpu.generate import THREADS, Module
-from gasla.gpu.inputs import graph_arrays
 from gasla.gpu.plan import Shape
-from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Page, workspace_sizes
 from gasla.graph import Graph
 
-HERE = Path(__file__).parent
-BLOCK = 64
-FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
+SHORT_ROWS = {"ROW_OF_WARP": (256, 40), "ROW_OF_BLOCK": (2048, 100), "STASH": (64, 3)}
 QUICK = (First, Alone, programs.Spread)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
-class Emulated(Binding):
-    """A scheduled program on a graph, with what its kernel works on."""
+class Emulated(EmulatedLoop):
+    """A scheduled run, in which all lengths of rows occur on a small graph."""
+
+    file = "schedule.cuh"
+    entry = RUN
 
     def __init__(self, program: Any, graph: Graph, flat: bool, folder: Path) -> None:
-        offsets = graph.out.indptr.dtype
-        self.plan = Module(program.traced(graph.id_dtype), Shape(offsets, scheduled=True, thin=flat))
-        super().__init__(program(), graph)
-        self.folder, self.arguments, self.arrays = folder, self.plan.struct(), []
-        for name, size in workspace_sizes(self.plan, graph, 1).items():
-            self.put(name, np.full(size, 0xAB, np.uint8))
-        zeroed, page = self.put("barrier", np.zeros(ZEROED, np.uint8)), self.put("page", np.zeros(1024, np.uint8))
-        self.page = Page.from_address(page.ctypes.data)
-        self.arguments.shown = page.ctypes.data + 512
-        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
-            setattr(self.arguments, name, zeroed.ctypes.data + place)
-        for name, array in graph_arrays(self).items():
-            self.put(name, array)
-        self.arguments.self_n, self.arguments.words = graph.n, (graph.n + 31) // 32
-        self.arguments.shift = 32 if offsets.itemsize == 4 else 20
-
-    def put(self, name: str, array: np.ndarray) -> np.ndarray:
-        self.arrays.append(np.ascontiguousarray(array))
-        setattr(self.arguments, name, self.arrays[-1].ctypes.data)
-        return self.arrays[-1]
-
-    @cached_property
-    def kernel(self) -> Any:
-        """Compiled such that all lengths of rows occur on a small graph."""
-        kernels = self.folder / "kernels"
-        shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
-        text = (kernels / "schedule.cuh").read_text()
-        for name, given, small in (("ROW_OF_WARP", 256, 40), ("ROW_OF_BLOCK", 2048, 100), ("STASH", 64, 3)):
-            assert f"{name} = {given};" in text
-            text = text.replace(f"{name} = {given};", f"{name} = {small};")
-        (kernels / "schedule.cuh").write_text(text)
-        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
-        (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')
-        command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
-        subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
-        return ctypes.CDLL(str(self.folder / "loop.so")).run
+        shape = Shape(graph.out.indptr.dtype, scheduled=True, thin=flat)
+        super().__init__(program, graph, shape, 1, SHORT_ROWS, folder)
 
     def run(self, levels: np.ndarray, lanes: int, at_once: int, log: bool, start: dict[str, Any]) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""

@@ -1,0 +1,76 @@
+"""The generated loop of the GPU without a GPU: what whole runs and scheduled ones on an emulated grid have in common."""
+
+import ctypes
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gasla.binding import Binding
+from gasla.gpu.generate import THREADS, Module
+from gasla.gpu.inputs import graph_arrays
+from gasla.gpu.plan import Shape
+from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Page, workspace_sizes
+from gasla.graph import Graph
+
+HERE = Path(__file__).parent
+BLOCK = 64  # threads
+FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
+
+
+class EmulatedLoop(Binding):
+    """A program on a graph, with what its kernel works on.
+
+    `file` of the kernels is compiled with some of its constants, {name: (given, small)}, made small; `entry` is the C
+    function `run` that the library offers.
+    """
+
+    file: str
+    entry: str
+
+    def __init__(
+        self, program: Any, graph: Graph, shape: Shape, blocks: int, constants: dict[str, tuple[Any, Any]], folder: Path
+    ) -> None:
+        self.plan = Module(program.traced(graph.id_dtype), shape)
+        super().__init__(program(), graph)
+        self.folder, self.constants, self.arguments, self.arrays = folder, constants, self.plan.struct(), []
+        for name, size in workspace_sizes(self.plan, graph, blocks).items():
+            self.put(name, np.full(size, 0 if name == "segments" else 0xAB, np.uint8))
+        self.zeroed, page = self.put("barrier", np.zeros(ZEROED, np.uint8)), self.put("page", np.zeros(1024, np.uint8))
+        self.page = Page.from_address(page.ctypes.data)
+        self.arguments.shown = page.ctypes.data + 512
+        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
+            setattr(self.arguments, name, self.zeroed.ctypes.data + place)
+        for name, array in graph_arrays(self).items():
+            self.put(name, array)
+        self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
+        self.arguments.shift = 32 if shape.offset_type.itemsize == 4 else 20
+
+    def placed(self, array: np.ndarray) -> np.ndarray:
+        """The array in memory that the kernel can work on."""
+        return np.ascontiguousarray(array)
+
+    def put(self, name: str, array: np.ndarray) -> np.ndarray:
+        """Hand an array to the kernel."""
+        self.arrays.append(self.placed(array))
+        setattr(self.arguments, name, self.arrays[-1].ctypes.data)
+        return self.arrays[-1]
+
+    @cached_property
+    def kernel(self) -> Any:
+        """Compiled such that all that the constants separate occurs on a small graph."""
+        kernels = self.folder / "kernels"
+        shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
+        text = (kernels / self.file).read_text()
+        for name, (given, small) in self.constants.items():
+            assert f"{name} = {given};" in text
+            text = text.replace(f"{name} = {given};", f"{name} = {small};")
+        (kernels / self.file).write_text(text)
+        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
+        (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{self.entry}')
+        command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
+        subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
+        return ctypes.CDLL(str(self.folder / "loop.so")).run
