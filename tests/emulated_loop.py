@@ -1,4 +1,4 @@
-"""The generated loop of the GPU without a GPU: what whole runs and scheduled ones on an emulated grid have in common."""
+"""The generated loop of the GPU without a GPU: what emulated whole runs and scheduled ones have in common."""
 
 import ctypes
 import shutil
