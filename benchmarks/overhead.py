@@ -98,10 +98,8 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
     """Have the engine tell what it is at."""
     parts = {"__init__": "binding", "begin": "start", "advance": "launch", "call": "launch"}
     with ExitStack() as stack:
-        for name, part in parts.items():
-            watched = watch.counting(part, getattr(engine.Bound, name))
-            stack.enter_context(mock.patch.object(engine.Bound, name, watched))
-        stack.enter_context(mock.patch.object(runner, "_result", watch.counting("result", runner._result)))
+        _count(watch, stack, engine.Bound, parts)
+        _count(watch, stack, runner, {"_result": "result"})
         running = watch.on_threads(threads.run_parallel)
         for module in (threads, blocks, symmetry):
             stack.enter_context(mock.patch.object(module, "run_parallel", running))
@@ -116,14 +114,16 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
 
     parts = {"__init__": "binding", "begin": "start", "advance": "launch", "_wait": "waiting"}
     with ExitStack() as stack:
-        for name, part in parts.items():
-            watched = watch.counting(part, getattr(gpu.Bound, name))
-            stack.enter_context(mock.patch.object(gpu.Bound, name, watched))
-        stack.enter_context(mock.patch.object(runner, "_result", watch.counting("result", runner._result)))
-        for name in ("plain", "cooperative"):
-            launch = watch.counting("launch", getattr(kernels.Kernel, name))
-            stack.enter_context(mock.patch.object(kernels.Kernel, name, launch))
+        _count(watch, stack, gpu.Bound, parts)
+        _count(watch, stack, runner, {"_result": "result"})
+        _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield
+
+
+def _count(watch: Watch, stack: ExitStack, owner: Any, parts: dict[str, str]) -> None:
+    """Let functions of an owner count for a part each, while the stack is open."""
+    for name, part in parts.items():
+        stack.enter_context(mock.patch.object(owner, name, watch.counting(part, getattr(owner, name))))
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float:

@@ -113,7 +113,7 @@ class Bound(Binding):
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
-        order, starts = schedule.sorted(("gpu", self.xp.cuda.runtime.getDevice(), self._ids), self._by_level)
+        order, starts = schedule.sorted(("gpu", compile.device(), self._ids), self._by_level)
         self._set("aside", order)
         self._set("starts", starts)
         return len(starts) - 1

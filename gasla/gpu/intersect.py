@@ -204,10 +204,8 @@ def source(vertex: str, offset: str, per_vertex: bool) -> str:
 
 def _kernel(function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False) -> gpu.Kernel:
     """A kernel for the types of these lists."""
-    import cupy
-
     types = _C_NAMES[indices.dtype.itemsize], _C_NAMES[indptr.dtype.itemsize]
-    return _cached_kernel(function, threads, source(*types, per_vertex), cupy.cuda.runtime.getDevice())
+    return _cached_kernel(function, threads, source(*types, per_vertex), gpu.device())
 
 
 @functools.cache

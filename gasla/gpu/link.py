@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.gpu.compile import Kernel
+from gasla.gpu.compile import Kernel, device
 from gasla.graph import Graph
 
 Array = Any  # CuPy's
@@ -116,11 +116,9 @@ def _check(graph: Graph, parents: Array) -> None:
 
 
 def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kernel:
-    import cupy
-
     vertex_size = parents.dtype.itemsize
     offset_size = vertex_size if offsets is None else offsets.dtype.itemsize
-    return _kernels(function, vertex_size, offset_size, cupy.cuda.runtime.getDevice())
+    return _kernels(function, vertex_size, offset_size, device())
 
 
 @cache
@@ -173,7 +171,7 @@ _kept = _Kept()
 def _shared(kernel: Kernel) -> _Shared:
     import cupy
 
-    key = cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream().ptr, kernel.blocks
+    key = device(), cupy.cuda.get_current_stream().ptr, kernel.blocks
     shared = _kept.shared.get(key)
     if shared is None:
         shared = _kept.shared[key] = _Shared(kernel.blocks)

@@ -15,7 +15,7 @@ import numpy as np
 import semirings
 from gasla.gpu import lists as neighbour_lists
 from gasla.gpu import rows
-from gasla.gpu.compile import Kernel
+from gasla.gpu.compile import Kernel, device
 from gasla.products import Array, Lists, Terms, _find_outside, parts
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
@@ -86,7 +86,7 @@ def multiply(lists: Lists, x: Array, terms: Terms, mask: Any, complement: bool, 
     plan = rows.plan(lists.indptr, lists.indices)
     facts = plan.facts
     shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, plan.lanes)
-    kernels = compiled(terms, shape, rows.device())
+    kernels = compiled(terms, shape, device())
     if not facts.offsets_fit or (kernels.reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
         return False
     if facts.rows == 0:

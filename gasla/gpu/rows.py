@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.gpu.compile import Kernel, multiprocessors
+from gasla.gpu.compile import Kernel, device, multiprocessors
 
 FACTS = np.dtype(
     [
@@ -219,13 +219,6 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
 
 def _source(indptr: Any, indices: Any) -> str:
     return SOURCE.format(offset=CTYPES[indptr.dtype.name], vertex=CTYPES[indices.dtype.name])
-
-
-def device() -> int:
-    """The number of the current device."""
-    import cupy
-
-    return int(cupy.cuda.runtime.getDevice())
 
 
 def _kernel(source: str, function: str) -> Kernel:

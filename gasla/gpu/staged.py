@@ -9,7 +9,7 @@ import numpy as np
 from gasla.binding import Binding, Lists
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.gpu import generate
-from gasla.gpu.compile import Kernel
+from gasla.gpu.compile import Kernel, device
 from gasla.gpu.inputs import graph_arrays, offset_type
 from gasla.gpu.plan import Shape
 from gasla.graph import Graph
@@ -129,9 +129,7 @@ def _address(array: Any) -> int:
 
 
 def _kernel(plan: generate.Module, stage: str) -> Kernel:
-    import cupy
-
-    return _kernel_on(plan, stage, cupy.cuda.runtime.getDevice())
+    return _kernel_on(plan, stage, device())
 
 
 @functools.cache
