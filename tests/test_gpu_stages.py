@@ -178,7 +178,7 @@ def test_callbacks_see_every_iteration() -> None:
     path = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n).to("gpu")
     seen: list[tuple[int, list[int], int]] = []
     result = gasla.run(
-        programs.Hops, path, active=[0], hops={0: 0}, trace=True,
+        programs.Hops, path, active=[0], hops={0: 0}, trace=True, direction="push",
         callback=lambda r: seen.append((r.iterations, list(r.active), int((r.hops < n).sum()))),
     )  # fmt: skip
     assert seen == [(i, [i] if i < n else [], min(i + 1, n)) for i in range(1, n + 1)]

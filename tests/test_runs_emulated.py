@@ -20,12 +20,13 @@ from gasla.gpu.space import STATE, Control
 from gasla.graph import Graph
 
 BLOCKS = 2
-RUN = f"""
-extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({BLOCKS}, [=] {{ run_loop(*a); }}); }}
+RUN = """
+extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({blocks}, [=] {{ run_loop(*a); }}); }}
 """
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
 SOON_WIDE = {"THIN_EDGES": ("1 << 16", "20"), "WIDE_EDGES": ("1 << 18", "60")}
+RUNS = (0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (9, 1, 1, 100.0), (5, 2, 1, 1e9)
 SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
@@ -34,10 +35,12 @@ class Emulated(EmulatedLoop):
     """A whole run, in memory that processes share."""
 
     file = "thin.cuh"
-    entry = RUN
 
-    def __init__(self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path) -> None:
-        super().__init__(program, graph, Shape(graph.out.indptr.dtype, thin=thin), BLOCKS, constants, folder)
+    def __init__(self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path, small: bool = False) -> None:
+        blocks = 1 if small else BLOCKS
+        shape = Shape(graph.out.indptr.dtype, thin=thin, small=small)
+        super().__init__(program, graph, shape, blocks, constants, folder)
+        self.entry = RUN.format(blocks=blocks)
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
     def placed(self, array: np.ndarray) -> np.ndarray:
@@ -99,10 +102,15 @@ def test_long_lists(tmp_path: Path) -> None:
     check(Emulated(bfs.Parents, skewed(), 0, AS_THEY_ARE, tmp_path), bfs.Parents)
 
 
+@pytest.mark.parametrize("program", [bfs.Levels, SHORTEST])
+def test_one_block(program: Any, tmp_path: Path) -> None:
+    check(Emulated(program, skewed(), 0, AS_THEY_ARE, tmp_path, small=True), program)
+
+
 def check(emulated: Emulated, program: Any) -> None:
     """Pushing and pulling, all at once or an iteration a launch; runs follow each other on what the last one left."""
     graph = emulated.graph
-    for source, way, at_once, delta in ((0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (5, 2, 1, 1e9)):
+    for source, way, at_once, delta in RUNS:
         if program is SHORTEST:
             fields = emulated.run(source, way, at_once, delta, {"distance": {source: 0}})
             np.testing.assert_array_equal(fields["distance"], gasla.sssp(graph, source))
