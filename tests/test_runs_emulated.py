@@ -36,7 +36,9 @@ class Emulated(EmulatedLoop):
 
     file = "thin.cuh"
 
-    def __init__(self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path, small: bool = False) -> None:
+    def __init__(
+        self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path, small: bool = False
+    ) -> None:
         blocks = 1 if small else BLOCKS
         shape = Shape(graph.out.indptr.dtype, thin=thin, small=small)
         super().__init__(program, graph, shape, blocks, constants, folder)
