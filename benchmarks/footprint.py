@@ -1,27 +1,41 @@
 """What a fresh process costs: time to import and to a first result, and the memory that an algorithm holds.
 
-    python -m benchmarks.footprint [--graphs rmat20,grid20] [--json FILE]
+    python -m benchmarks.footprint [--device gpu] [--graphs rmat20,grid20] [--json FILE]
 
-Every figure is taken in a process of its own. Times are medians, with the cache of compiled code warm. Memory is what
-the resident set grows by, at its highest, during a second call (the first has loaded the compiled code). Next to it
-stand what `Graph.nbytes` grew by, what `workspace` promises for the program and what its fields take; and, of search
-and PageRank, what is allowed: 32 bytes a vertex and the fields, and a CSC where the graph is not symmetric.
+Times are medians of processes of their own, with the cache of compiled code warm. Memory is what a second call (the
+first has loaded the compiled code) takes, at its highest and afterwards: on the CPU by what the resident set of a
+process of its own grows, on the GPU by what CuPy's pool does. Next to it stand what `Graph.nbytes` grew by, what
+`workspace` promises for the program and what its fields take; and, of search and PageRank on the CPU, what is allowed:
+32 bytes a vertex and the fields, and a CSC where the graph is not symmetric.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import subprocess
 import sys
 import time
+import warnings
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+from scipy.sparse import triu
+
+import gasla
+from benchmarks.gpu import made
+from gasla.algorithms import bfs, pagerank, sssp
+from gasla.arrays import device_of
+from gasla.bench import graphs
+from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
+from gasla.cpu import generate
+from gasla.gpu.space import field_bytes
 
 REPEATS = 5
 BARS = {"import": 0.5, "first result": 1.5}  # seconds
@@ -31,46 +45,7 @@ ALGORITHMS = ("bfs", "sssp", "pagerank")
 
 IMPORT = "import time; t = time.perf_counter(); import gasla; print(time.perf_counter() - t)"
 FIRST_RESULT = "import gasla; A = gasla.datasets.grid(8); gasla.bfs(A, 0)"
-MEMORY = """
-import json, sys
-from pathlib import Path
-import numpy as np
-import gasla
-from gasla.algorithms import bfs, pagerank, sssp
-from gasla.bench import graphs
-from gasla.cpu import generate
-from gasla.gpu.space import field_bytes
-from scipy.sparse import triu
-
-def status(key):
-    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(key))
-    return int(line.split()[1]) * 1024
-
-def call(algorithm, graph, source):
-    if algorithm == "bfs":
-        return gasla.bfs(graph, source, parents=True)
-    if algorithm == "sssp":
-        return gasla.sssp(graph, source)
-    return gasla.pagerank(graph, weighted=False, dtype=np.float32, tol=1e-3)
-
-name, algorithm, directed = sys.argv[1], sys.argv[2], sys.argv[3] == "directed"
-benchmark = graphs.load(name)
-matrix = triu(benchmark.matrix, format="csr") if directed else benchmark.matrix
-call(algorithm, graphs.load("rmat8").matrix, 0)
-call(algorithm, triu(graphs.load("rmat8").matrix, format="csr"), 0)
-graph = gasla.Graph(matrix)
-graph.is_symmetric
-before, lists = status("VmRSS"), graph.nbytes
-Path("/proc/self/clear_refs").write_text("5")
-answer = call(algorithm, graph, benchmark.sources[0])
-grown, held = status("VmHWM") - before, status("VmRSS") - before
-programs = {"bfs": bfs.Parents, "sssp": sssp.NearFirst, "pagerank": pagerank.Uniform}
-types = {"bfs": (), "sssp": ("distance", "weight"), "pagerank": ("rank", "share", "inverse", "alpha")}[algorithm]
-program = programs[algorithm].typed(**dict.fromkeys(types, np.dtype(np.float32)))
-fields = field_bytes(generate.plan(program, graph.id_dtype), graph)
-sizes = {"graph": lists, "lists": graph.nbytes - lists, "workspace": program.workspace(graph), "fields": fields}
-print(json.dumps({"n": graph.n, "m": graph.m, "grown": grown, "held": held, **sizes}))
-"""
+MEMORY = "from benchmarks.footprint import grown_on_cpu; grown_on_cpu({!r}, {!r}, {!r})"
 
 
 def output(code: str, *arguments: str) -> str:
@@ -98,14 +73,94 @@ def first_result_seconds() -> float:
     return median(once() for _ in range(REPEATS))
 
 
-def memory(graph: str, algorithm: str, directed: bool) -> dict[str, Any]:
-    """Return by how many bytes the process grows, what was promised, and how many a vertex it may."""
-    found = json.loads(output(MEMORY, graph, algorithm, "directed" if directed else "symmetric"))
-    allowed = PER_VERTEX + FIELDS[algorithm] if algorithm in FIELDS else None
+def called(algorithm: str, graph: Any, source: int) -> Any:
+    """The answer; its size is that of the program's fields, or less."""
+    if algorithm == "bfs":
+        return gasla.bfs(graph, source, parents=True)
+    if algorithm == "sssp":
+        return gasla.sssp(graph, source)
+    with warnings.catch_warnings(action="ignore", category=gasla.ConvergenceWarning):
+        return gasla.pagerank(graph, weighted=False, dtype=np.float32, tol=1e-3)
+
+
+def directed_or_not(matrix: Any, directed: bool) -> Any:
+    """The matrix, or half of it."""
+    if not directed:
+        return matrix
+    if device_of(matrix) == "cpu":
+        return triu(matrix, format="csr")
+    from cupyx.scipy import sparse
+
+    return sparse.triu(matrix, format="csr")
+
+
+def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Graph:
+    """The graph, whose symmetry is known; the same has been called on a small one, so that all code is loaded."""
+    small = graphs.load("rmat8").on(benchmark.device).matrix
+    for other in (False, True):
+        called(algorithm, directed_or_not(small, other), 0)
+    graph = gasla.Graph(directed_or_not(benchmark.matrix, directed))
+    graph.is_symmetric  # noqa: B018
+    return graph
+
+
+def promised(graph: gasla.Graph, algorithm: str) -> dict[str, int]:
+    """What a run is said to take beside the graph."""
+    programs = {"bfs": bfs.Parents, "sssp": sssp.NearFirst, "pagerank": pagerank.Uniform}
+    types = {"bfs": (), "sssp": ("distance", "weight"), "pagerank": ("rank", "share", "inverse", "alpha")}[algorithm]
+    program: Any = programs[algorithm].typed(**dict.fromkeys(types, np.dtype(np.float32)))  # type: ignore[attr-defined]
+    return {
+        "workspace": program.workspace(graph),
+        "fields": field_bytes(generate.plan(program, graph.id_dtype), graph),
+    }
+
+
+def status(key: str) -> int:
+    """Bytes of this process, as Linux counts them."""
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(key))
+    return int(line.split()[1]) * 1024
+
+
+def grown_on_cpu(name: str, algorithm: str, directed: bool) -> None:
+    """Print by how much this process grows in a call, as JSON."""
+    benchmark = graphs.load(name)
+    graph = ready(benchmark, algorithm, directed)
+    before, lists = status("VmRSS"), graph.nbytes
+    Path("/proc/self/clear_refs").write_text("5")
+    answer = called(algorithm, graph, benchmark.sources[0])
+    grown, held = status("VmHWM") - before, status("VmRSS") - before
+    sizes = {"graph": lists, "lists": graph.nbytes - lists, **promised(graph, algorithm)}
+    print(json.dumps({"n": graph.n, "m": graph.m, "grown": grown, "held": held, **sizes}))
+    del answer
+
+
+def grown_on_gpu(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, int]:
+    """The same of CuPy's pool, which gives nothing back by itself."""
+    import cupy
+
+    pool, source = cupy.get_default_memory_pool(), benchmark.sources[0]
+    graph = ready(benchmark, algorithm, directed)
+    gc.collect()
+    pool.free_all_blocks()
+    used, total, lists = pool.used_bytes(), pool.total_bytes(), graph.nbytes
+    answer = called(algorithm, graph, source)
+    grown, held = pool.total_bytes() - total, pool.used_bytes() - used
+    del answer
+    sizes = {"graph": lists, "lists": graph.nbytes - lists, **promised(graph, algorithm)}
+    return {"n": graph.n, "m": graph.m, "grown": grown, "held": held, **sizes}
+
+
+def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, Any]:
+    """Return by how many bytes a call grows, what was promised, and how many a vertex it may."""
+    if isinstance(graph, str):
+        name, allowed = graph, PER_VERTEX + FIELDS[algorithm] if algorithm in FIELDS else None
+        found: dict[str, int] = json.loads(output(MEMORY.format(graph, algorithm, directed)))
+    else:
+        name, allowed, found = graph.name, None, grown_on_gpu(graph, algorithm, directed)
     if directed and allowed is not None:  # the in-edges: for each its neighbour and its place among the out-edges
         allowed += 8 * found["m"] / found["n"] + 4
     return {
-        "name": graph,
+        "name": name,
         "algorithm": algorithm,
         "directed": directed,
         **found,
@@ -117,23 +172,36 @@ def memory(graph: str, algorithm: str, directed: bool) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Measure all, and print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.footprint", description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="on the GPU memory alone")
     parser.add_argument("--graphs", default="rmat20,grid20", help="whose memory is measured (%(default)s)")
+    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
+    parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args(arguments)
-    times = {"import": import_seconds(), "first result": first_result_seconds()}
+    generator = made.module_at(options.graphs_module)
+    on_cpu = options.device == "cpu"
+    times = {"import": import_seconds(), "first result": first_result_seconds()} if on_cpu else {}
     for name, seconds in times.items():
         verdict = "ok" if seconds <= BARS[name] else "OVER"
         print(f"{name:<32}{seconds:8.2f} s   at most {BARS[name]:.1f} s   {verdict}", flush=True)
     figures = []
-    for graph, algorithm, directed in product(options.graphs.split(","), ALGORITHMS, (False, True)):
-        found = memory(graph, algorithm, directed)
-        figures.append(found)
-        per_vertex, allowed = found["bytes_per_vertex"], found["allowed"]
-        verdict = f"   at most {allowed:.1f}   {'ok' if per_vertex <= allowed else 'OVER'}" if allowed else ""
-        label = f"{algorithm}, {graph}{', directed' if directed else ''}"
-        print(f"{label:<32}{per_vertex:8.1f} B/vertex{verdict}", flush=True)
+    for name in options.graphs.split(","):
+        graph = name if on_cpu else made.load(name, generator)
+        for algorithm, directed in product(ALGORITHMS, (False, True)):
+            figures.append(memory(graph, algorithm, directed))
+            print(line(figures[-1]), flush=True)
     if options.json:
-        Report(provenance("cpu"), {}, []).write(options.json, seconds=times, memory=figures)
+        found = provenance(options.device, options.commit)
+        Report(found, {}, []).write(options.json, seconds=times, memory=figures)
+
+
+def line(figure: dict[str, Any]) -> str:
+    """A figure as one line: what was taken, what the parts that were promised come to, what is allowed."""
+    per_vertex, allowed = figure["bytes_per_vertex"], figure["allowed"]
+    parts = sum(figure[part] for part in ("lists", "workspace", "fields")) / figure["n"]
+    verdict = f"   at most {allowed:.1f}   {'ok' if per_vertex <= allowed else 'OVER'}" if allowed else ""
+    label = f"{figure['algorithm']}, {figure['name']}{', directed' if figure['directed'] else ''}"
+    return f"{label:<32}{per_vertex:8.1f} B/vertex   promised {parts:8.1f}{verdict}"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
     python -m benchmarks.overhead [--graphs rmat10,rmat20] [--algorithms bfs,sssp] [--engine gpu] [--json FILE]
 
+(`--graphs-module FILE` as for `python -m benchmarks.gpu`.)
+
 A call passes through these, and each counts without those inside it:
 
 arguments   the function itself: checks, conversions, arrays that a run starts with, whatever NumPy does in between
@@ -30,6 +32,7 @@ from typing import Any
 from unittest import mock
 
 import gasla
+from benchmarks.gpu import made
 from benchmarks.suite import ALGORITHMS, call_of, load
 from gasla import runner
 from gasla.arrays import finish
@@ -38,7 +41,7 @@ from gasla.cpu import blocks, engine, symmetry, threads
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
-SECONDS = 0.3  # for each row of calls: watched, not watched, and on a GPU by its clock
+SECONDS = {"cpu": 0.3, "gpu": 0.1}  # for each row of calls: watched, not watched, and on a GPU by its clock
 LEAST, MOST = 3, 500  # calls
 
 clock = time.perf_counter
@@ -152,10 +155,10 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
     return sum(float(cupy.cuda.get_elapsed_time(*pair)) for pair in events) / 1e3
 
 
-def repeated(measure: Callable[[], Any]) -> list[Any]:
-    """What a number of measurements give that take a second together."""
+def repeated(measure: Callable[[], Any], device: str) -> list[Any]:
+    """What some measurements give."""
     began, found = clock(), []
-    while len(found) < LEAST or (clock() - began < SECONDS and len(found) < MOST):
+    while len(found) < LEAST or (clock() - began < SECONDS[device] and len(found) < MOST):
         found.append(measure())
     return found
 
@@ -181,11 +184,11 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
         return dict(watch.seconds)
 
     plain(), watched()  # compiles, and builds what the graph lacks
-    total = median(repeated(plain))
-    seen = repeated(watched)
+    total = median(repeated(plain, device))
+    seen = repeated(watched, device)
     found = {"call": total} | {part: median(one.get(part, 0.0) for one in seen) for part in PARTS}
     if device == "gpu":
-        found["kernel"] = median(repeated(lambda: kernel_seconds(call)))
+        found["kernel"] = median(repeated(lambda: kernel_seconds(call), device))
         found["outside"] = 1 - found["kernel"] / total
     else:
         found["outside"] = median(1 - one["kernel"] / sum(one.values()) for one in seen)
@@ -198,8 +201,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated (%(default)s)")
     parser.add_argument("--algorithms", default=",".join([*ALGORITHMS, "mxv"]), help="comma-separated (%(default)s)")
     parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
+    parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write the figures, in seconds, to this file")
     options = parser.parse_args(arguments)
+    generator = made.module_at(options.graphs_module)
     print(
         f"{'graph':<9}{'edges':>10} {'algorithm':<12}{'call':>10}",
         *(f"{part:>10}" for part in PARTS),
@@ -208,7 +214,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     kept = []
     for name in options.graphs.split(","):
-        benchmark = load(name, options.engine)
+        benchmark = made.load(name, generator) if generator else load(name, options.engine)
         graph = benchmark.graph
         product = partial(gasla.mxv, graph, graph.values[: graph.n])
         for algorithm in options.algorithms.split(","):
@@ -224,7 +230,7 @@ def main(arguments: list[str] | None = None) -> None:
                 flush=True,
             )
     if options.json:
-        report = {"provenance": provenance(options.engine), "engine": options.engine, "cells": kept}
+        report = {"provenance": provenance(options.engine, options.commit), "engine": options.engine, "cells": kept}
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 
 

@@ -20,9 +20,11 @@ import math
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu.bars import GRAPHS as GPU_GRAPHS
 from gasla.bench import peers, plot
 from gasla.bench.cells import Cell
 from gasla.bench.report import Report
@@ -44,6 +46,10 @@ class Files:
         self.cells = {(c.graph, c.algorithm): c for report in self.reports for c in report.cells}
         self.graphs = list(dict.fromkeys(graph for graph, _ in self.cells))
 
+    def listed(self, what: str) -> list[dict[str, Any]]:
+        """A list that all files hold beside their cells."""
+        return [entry for path in self.paths for entry in json.loads(path.read_text(encoding="utf-8"))[what]]
+
     def rows(self, algorithms: list[str], show: Callable[[Cell], str]) -> list[list[str]]:
         """A row a graph, a column an algorithm, of those that there are."""
         return [
@@ -61,6 +67,8 @@ class Files:
         return list(dict.fromkeys(a for _, a in self.cells if a.startswith(f"{family} ")))
 
 
+UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}
+GPU_TABLES = ("gpu", "gpu-mxv", "gpu-own", "gpu-call", "gpu-first", "gpu-iterations")
 ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])
 
 
@@ -123,23 +131,48 @@ def ceilings(files: Files) -> str:
     return markdown(["", *map(size, found.copy)], rows) + barrier
 
 
-def bars(files: Files) -> str:
-    """Figures of `benchmarks.gpu` beside their bars: a row a figure, a column a graph."""
-    figures = [f for path in files.paths for f in json.loads(path.read_text(encoding="utf-8"))["figures"]]
-    graphs = list(dict.fromkeys(f["graph"] for f in figures if f["bar"] is not None))
-    names = list(dict.fromkeys((f["name"], f["unit"]) for f in figures if f["bar"] is not None))
-    shown = {(f["graph"], f["name"]): _beside_its_bar(f) for f in figures}
-    rows = [[f"{name}, {unit}", *(shown.get((graph, name), "") for graph in graphs)] for name, unit in names]
-    return markdown(["", *graphs], rows)
+def figures(files: Files, group: str) -> str:
+    """Figures of `benchmarks.gpu`, in bold where over their bars, which follow: a row a figure, a column a graph."""
+    found = [f for f in files.listed("figures") if _group(f) == group]
+    units = {f["name"]: f["unit"] for f in sorted(found, key=lambda f: bool(f["unit"]))}
+    return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
+
+
+def floors(files: Files) -> str:
+    """How near figures of `benchmarks.gpu` come to the least time on that GPU, and what that would be spent on."""
+    found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
+
+    def show(figure: dict[str, Any]) -> str:
+        least, cause = figure["floor"]
+        return f"{100e3 * least / figure['value']:.0f}% {cause}"
+
+    return _by_graph(found, lambda f: f["name"], show)
+
+
+def _by_graph(found: list[dict[str, Any]], row: Callable[..., str], show: Callable[..., str]) -> str:
+    """A row a name, a column a graph."""
+    graphs = sorted({f["graph"]: 0 for f in found}, key=lambda g: GPU_GRAPHS.index(g) if g in GPU_GRAPHS else -1)
+    rows = {f["name"]: [row(f), *[""] * len(graphs)] for f in found}
+    for f in found:
+        rows[f["name"]][1 + graphs.index(f["graph"])] = show(f)
+    return markdown(["", *graphs], list(rows.values()))
 
 
 def _beside_its_bar(figure: dict[str, Any]) -> str:
     if figure["wrong"]:
         return "wrong"
-    text = number(figure["value"])
+    text = number(figure["value"]) if figure["unit"] else f"{figure['value']:,}"
     if figure["bar"] is None:
         return text
     return f"{f'**{text}**' if figure['value'] > figure['bar'] else text} ({figure['bar']:g})"
+
+
+def _group(figure: dict[str, Any]) -> str:
+    """In which table a figure stands."""
+    first = figure["name"].partition(" ")[0]
+    if first in ("mxv", "own", "call", "first"):
+        return f"gpu-{first}"
+    return "gpu" if figure["unit"] in ("ms", "x") or figure["wrong"] else "gpu-iterations"
 
 
 # --- how cost grows ---------------------------------------------------------------------------------------------------
@@ -222,10 +255,9 @@ def devices(files: Files) -> str:
 
 def memory(files: Files) -> str:
     """Bytes a vertex, as `benchmarks.footprint` found them, beside what was promised."""
-    figures = [f for path in files.paths for f in json.loads(path.read_text(encoding="utf-8"))["memory"]]
     parts = ("lists", "workspace", "fields")
     rows = []
-    for f in figures:
+    for f in files.listed("memory"):
         name = f"{f['algorithm']}, {f['name']}{', directed' if f['directed'] else ''}"
         promised = sum(f[part] for part in parts)
         columns = [f[k] / f["n"] for k in ("graph", *parts)] + [v / f["n"] for v in (promised, f["held"], f["grown"])]
@@ -303,8 +335,9 @@ def _proportional(axes: Any) -> None:
 TABLES: dict[str, Callable[[Files], str]] = {
     **{
         f.__name__: f
-        for f in (ratios, gteps, products, programs, ceilings, bars, growth, times, losses, devices, memory)
+        for f in (ratios, gteps, products, programs, ceilings, growth, times, losses, devices, memory, floors)
     },
+    **{group: partial(figures, group=group) for group in GPU_TABLES},
     "growth-by-vertices": lambda files: growth(files, "n"),
     "growth-by-depth": lambda files: growth(files, "depth"),
 }

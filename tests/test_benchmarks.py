@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -78,8 +79,18 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = {c.graph: {"n": c.edges[0], "m": c.edges[0], "depth": round(c.edges[0] ** 0.5)} for c in found}
     measured = Report({"cpu": "c", "threads": 1, "date": "d", "versions": {}}, graphs, found)
     measured = measured._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
-    figure = {"graph": "rmat22", "name": "bfs", "unit": "ms", "value": 0.3, "bar": 0.25, "wrong": ""}
-    measured.write(tmp_path / "run.json", figures=[figure])
+    figures = [
+        {"graph": graph, "name": name, "unit": unit, "value": value, "bar": bar, "wrong": "", "floor": None}
+        for graph, name, unit, value, bar in [
+            ("grid24", "bfs", "ms", 15.0, 22),
+            ("rmat22", "bfs", "ms", 0.3, 0.25),
+            ("rmat22", "bfs iterations", "", 1234, None),
+            ("1,000 vertices", "call bfs", "us", 90.0, 100),
+        ]
+    ]
+    figures.append({"graph": "rmat22", "name": "sssp", "unit": "", "value": math.nan, "bar": None, "wrong": "failed"})
+    figures[0]["floor"] = [0.003, "barriers"]
+    measured.write(tmp_path / "run.json", figures=figures)
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     assert tables.block("growth-by-depth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 3.00 |"
     assert "| grid8 | 65,536 | 65,536 | 256 | 16.8 |" in tables.block("times", ["run.json"])
@@ -89,7 +100,16 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
     assert "| grid8 | 0.00391 |" in tables.block("gteps", ["run.json"])
     assert "| copy, GB/s | 10.0 | 2.00 |" in tables.block("ceilings", ["run.json"])
-    assert "| bfs, ms | **0.300** (0.25) |" in tables.block("bars", ["run.json"])
+    assert tables.block("gpu", ["run.json"]).splitlines()[1:] == [
+        "|  | rmat22 | grid24 |",
+        "| --- | --- | --- |",
+        "| bfs, ms | **0.300** (0.25) | 15.0 (22) |",
+        "| sssp | wrong |  |",
+        "",
+    ]
+    assert "| bfs | 20% barriers |" in tables.block("floors", ["run.json"])
+    assert "| bfs iterations | 1,234 |" in tables.block("gpu-iterations", ["run.json"])
+    assert "| call bfs, µs | 90.0 (100) |" in tables.block("gpu-call", ["run.json"])
     for kind, draw in tables.PICTURES.items():
         draw(tables.Files(["run.json"]), tmp_path / f"{kind}.png")
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
@@ -112,7 +132,7 @@ def test_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Every part of a run is seen, and together they are about a call."""
-    monkeypatch.setattr(overhead, "SECONDS", 0.01)
+    monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)
     file = tmp_path / "overhead.json"
     overhead.main(["--graphs", "grid10", "--algorithms", "levels,components,mxv", "--json", str(file)])
     levels, components, product = json.loads(file.read_text())["cells"]

@@ -1,6 +1,7 @@
 """The GPU's benchmark: figures and their bars, on any machine; and all of it runs on a GPU."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import gasla
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import bars, figures, starting
-from gasla.bench import graphs
+from gasla.bench import ceilings, floors, graphs, report
 from gasla.bench.cells import Cell, Entry
 
 
@@ -57,6 +58,31 @@ def test_known_facts(tmp_path: Path) -> None:
     second.write_text('{"rmat8": {"components": 2}}')
     known = command.known_facts([first, second])
     assert known["rmat8"] == {"graph": "rmat8", "triangles": 5, "components": 2}
+
+
+def test_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was measured before is kept, the later figure counts, and another commit's file is left alone."""
+    file, rates = tmp_path / "run.json", {1 << 16: 1e10}
+    found = ceilings.Ceilings("gpu", rates, rates, rates, 1e-6)
+    monkeypatch.setattr(ceilings, "measure", lambda device: found)
+    for module in (command, report):
+        monkeypatch.setattr(module, "provenance", lambda device, commit=None: {"commit": commit, "gpu": "H100"})
+
+    def measured(*values: tuple[str, float], add: bool = True, commit: str = "a") -> dict[str, float]:
+        run = command.Run.begin(lambda figure: None, file, add, commit)
+        run.figures += [figures.Figure(name, "bfs", x, "ms", floor=floors.Floor(1.0, "bytes")) for name, x in values]
+        run.report.cells.extend(replace(cell("bfs", "gasla", gasla=[x]), graph=name) for name, x in values)
+        run.write()
+        kept = json.loads(file.read_text())
+        assert [c["graph"] for c in kept["cells"]] == [f["graph"] for f in kept["figures"]]
+        assert kept["figures"][-1]["floor"] == [1.0, "bytes"]
+        return {f["graph"]: f["value"] for f in kept["figures"]}
+
+    assert measured(("rmat22", 1.0), ("grid24", 2.0)) == {"rmat22": 1, "grid24": 2}
+    assert measured(("grid24", 3.0), ("rgg22", 4.0)) == {"rmat22": 1, "grid24": 3, "rgg22": 4}
+    with pytest.raises(ValueError, match="of another commit: a"):
+        measured(("rmat22", 1.0), commit="b")
+    assert measured(("rmat22", 5.0), add=False, commit="b") == {"rmat22": 5}
 
 
 @pytest.mark.gpu

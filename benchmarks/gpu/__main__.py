@@ -1,28 +1,30 @@
 """Measure the GPU engine, compare each figure with its bar, and check the answers: `gasla bench` for who works on it.
 
-    python -m benchmarks.gpu [--graphs rmat22,grid24] [--algorithms bfs,sssp] [--json FILE]
+    python -m benchmarks.gpu [--graphs rmat22,grid24] [--algorithms bfs,sssp] [--json FILE [--add]]
 
-Bars are in milliseconds on one H100, or ratios. Graphs of 2**22 vertices and more take minutes to make on the CPU,
-once; `--graphs-module FILE` names a Python file whose `make(cupy, name)` makes them on the GPU.
+Bars are in milliseconds on one H100, or ratios. The file is written after every algorithm, so that a run which is cut
+short loses only what it was at; with `--add` it keeps what a run before has measured at the same commit on the same
+GPU. Graphs of 2**22 vertices and more take minutes to make on the CPU, once; `--graphs-module FILE` names a Python file
+whose `make(cupy, name)` makes them on the GPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from benchmarks.gpu import figures, starting
 from benchmarks.gpu.bars import GRAPHS
 from benchmarks.gpu.figures import Figure
-from gasla.bench import ceilings, cells, graphs, peers, table
+from benchmarks.gpu.made import load, module_at
+from gasla.bench import ceilings, cells, peers, table
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
 
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
@@ -38,6 +40,7 @@ CELLS = {  # the groups of cells that make the figures
 FIGURES = {"pagerank": figures.pagerank, "levels": figures.levels}  # what is no cell
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv", "own", "levels")
 SETTINGS = {"rounds": 56, "budget": 0.6, "betweenness_sources": 8}
+SAME = "commit", "gpu"  # of runs that make one file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
 
@@ -70,37 +73,35 @@ def known_facts(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     return known
 
 
-def module_at(path: Path | None) -> ModuleType | None:
-    """Import a module by the path of its file."""
-    if path is None:
-        return None
-    found = importlib.util.spec_from_file_location(path.stem, path)
-    assert found is not None and found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
-
-
-def load(name: str, generator: ModuleType | None, known: dict[str, Any]) -> BenchmarkGraph:
-    """A graph on the GPU; `generator.make(cupy, name)` gives n, rows, offsets, columns, weights and a fingerprint."""
-    if generator is None:
-        made = graphs.load(name)
-        made.known.update(known)
-        return made.on("gpu")
-    import cupy
-    from cupyx.scipy.sparse import csr_matrix
-
-    n, _, indptr, indices, weights, *more = generator.make(cupy, name)
-    known = {**known, **({"fingerprint": f"{more[0]:016x}"} if more else {})}
-    return BenchmarkGraph(name, csr_matrix((weights, indices, indptr), shape=(n, n)), known.get("sources"), known)
-
-
 class Run:
     """All figures of a run, shown as they come. What fails is shown as wrong, and the rest goes on."""
 
-    def __init__(self, report: Report, show: Callable[[Figure], Any]) -> None:
-        self.report, self.show, self.figures = report, show, []
+    def __init__(
+        self, report: Report, show: Callable[[Figure], Any], file: Path | None = None, before: Iterable[Figure] = ()
+    ) -> None:
+        self.report, self.show, self.file, self.figures = report, show, file, []
+        self.before = list(before)
         self.settings = cells.Settings(ceilings=report.ceilings, **SETTINGS)
+
+    @classmethod
+    def begin(cls, show: Callable[[Figure], Any], file: Path | None, add: bool, commit: str | None) -> Run:
+        """A new run, or the one that the file holds goes on."""
+        if file is None or not add or not file.exists():
+            return cls(Report.begin(ceilings.measure("gpu"), commit), show, file)
+        report, now = Report.read(file), provenance("gpu", commit)
+        if wrong := [key for key in SAME if report.provenance[key] != now[key]]:
+            raise ValueError(f"{file} is of another {wrong[0]}: {report.provenance[wrong[0]]}")
+        before = [Figure.from_dict(figure) for figure in json.loads(file.read_text())["figures"]]
+        return cls(report, show, file, before)
+
+    def write(self) -> None:
+        """Write all of it to the file, if there is one; of what was measured twice the later."""
+        if self.file is None:
+            return
+        figures = {(f.graph, f.name): f for f in [*self.before, *self.figures]}
+        cells = {(c.graph, c.algorithm): c for c in self.report.cells}
+        report = self.report._replace(cells=list(cells.values()))
+        report.write(self.file, figures=[{**f._asdict(), "verdict": verdict(f)} for f in figures.values()])
 
     def take(self, graph: str, name: str, make: Callable[..., Iterable[Figure]], *arguments: Any) -> None:
         """The figures of one function."""
@@ -113,6 +114,7 @@ class Run:
             traceback.print_exc()
             self._add(Figure(graph, name, float("nan"), "", wrong=f"failed: {type(error).__name__}: {error}"))
         cupy.get_default_memory_pool().free_all_blocks()
+        self.write()
 
     def _add(self, figure: Figure) -> None:
         self.figures.append(figure)
@@ -158,10 +160,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
     parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
+    parser.add_argument("--add", action="store_true", help="to what the file holds")
     options = parser.parse_args(arguments)
-    report = Report.begin(ceilings.measure("gpu"), options.commit)
-    print(*table.introduction(report), "", HEADER, sep="\n", flush=True)
-    run = Run(report, lambda figure: print(line(figure), flush=True))
+    run = Run.begin(lambda figure: print(line(figure), flush=True), options.json, options.add, options.commit)
+    print(*table.introduction(run.report), "", HEADER, sep="\n", flush=True)
     for name in APART:
         if name in options.algorithms:
             run.take("", name, APART[name])
@@ -170,8 +172,6 @@ def main(arguments: list[str] | None = None) -> int:
         graph = load(name, generator, known.get(name, {}))
         run.measure(graph, options.algorithms)
         del graph
-    if options.json:
-        report.write(options.json, figures=[{**f._asdict(), "verdict": verdict(f)} for f in run.figures])
     counted = {word: sum(verdict(f) == word for f in run.figures) for word in ("ok", "OVER", "WRONG")}
     print(", ".join(f"{count} {word}" for word, count in counted.items()))
     return 1 if counted["WRONG"] else 0

@@ -12,6 +12,8 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
     "triangles": (100, 300, 8, None, 2.5, 0.8),
     "betweenness": (40, 40, 60, None, 150, 500),
 }
+CALL = 100  # microseconds, on 1,000 vertices
+FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
 PARENTS = 1.3  # levels and parents together take at most so many times what levels take
 
 

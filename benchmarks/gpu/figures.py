@@ -32,12 +32,18 @@ class Figure(NamedTuple):
     graph: str
     name: str
     value: float
-    unit: str  # "ms", "us", "s", or "x" for a ratio
+    unit: str  # "ms", "us", "s", "x" for a ratio, or "" for a count
     bar: float | None = None
     wrong: str = ""  # what is wrong with the answer
     note: str = ""
     runs: Any = None  # seconds, where there is no cell that holds them
     floor: Floor | None = None
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> Figure:
+        """The same, from what JSON holds."""
+        floor = kept["floor"]
+        return cls(**{**{k: kept[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
 
 
 def of_cell(cell: Cell) -> Figure:
@@ -133,9 +139,10 @@ def levels(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
             rows = iterations(*made, graph.graph, source)
         took = np.diff(rows[:, 3]) / 1e3
         kept = [[*map(int, row[:3]), round(t, 2)] for row, t in zip(rows[1:], took.tolist())][:64]
-        note = f"{len(rows)} iterations, by the GPU's clock; the longest {took.max(initial=0):.1f}"
         value = float(np.median(took)) if len(took) else 0.0
-        yield Figure(graph.name, f"{name} iteration", value, "us", None, "", note, kept)
+        yield Figure(graph.name, f"{name} iterations", len(rows), "")
+        yield Figure(graph.name, f"{name} iteration", value, "us", note="by the GPU's clock", runs=kept)
+        yield Figure(graph.name, f"{name} longest iteration", float(took.max(initial=0)), "us")
 
 
 def search(source: int) -> tuple[Any, dict[str, Any]]:
