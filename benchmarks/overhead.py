@@ -20,7 +20,6 @@ share of a call outside the kernels; on graphs of over a million edges it should
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -37,12 +36,14 @@ from benchmarks.suite import ALGORITHMS, call_of, load
 from gasla import runner
 from gasla.arrays import finish
 from gasla.bench.provenance import provenance
+from gasla.bench.report import Report
 from gasla.cpu import blocks, engine, symmetry, threads
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
 SECONDS = {"cpu": 0.3, "gpu": 0.1}  # for each row of calls: watched, not watched, and on a GPU by its clock
 LEAST, MOST = 3, 500  # calls
+LARGE, MOST_OUTSIDE = 1_000_000, 0.05  # on graphs of more edges at most this share of a call
 
 clock = time.perf_counter
 
@@ -221,7 +222,7 @@ def main(arguments: list[str] | None = None) -> None:
             found = parts_of(product if algorithm == "mxv" else call_of(algorithm, benchmark), options.engine)
             kept.append({"graph": name, "edges": graph.m, "algorithm": algorithm, **found})
             parts = (f"{1e6 * found[part]:10.1f}" for part in ("call", *PARTS))
-            verdict = "" if graph.m < 1_000_000 or found["outside"] < 0.05 else "  OVER"
+            verdict = "  OVER" if graph.m > LARGE and found["outside"] > MOST_OUTSIDE else ""
             print(
                 f"{name:<9}{graph.m:>10,} {algorithm:<12}",
                 *parts,
@@ -230,8 +231,7 @@ def main(arguments: list[str] | None = None) -> None:
                 flush=True,
             )
     if options.json:
-        report = {"provenance": provenance(options.engine, options.commit), "engine": options.engine, "cells": kept}
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        Report(provenance(options.engine, options.commit), {}, []).write(options.json, overhead=kept)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import overhead
 from benchmarks.gpu.bars import GRAPHS as GPU_GRAPHS
 from gasla.bench import peers, plot
 from gasla.bench.cells import Cell
@@ -68,6 +69,7 @@ class Files:
 
 
 UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}
+CPU = "gasla-cpu"  # as a peer of the GPU
 GPU_TABLES = ("gpu", "gpu-mxv", "gpu-own", "gpu-call", "gpu-first", "gpu-iterations")
 ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])
 
@@ -194,10 +196,12 @@ def sizes(files: Files, measure: str = "m") -> dict[str, int]:
     return {name: facts[measure] for report in files.reports for name, facts in report.graphs.items()}
 
 
-def points(files: Files, family: list[str], algorithm: str, measure: str = "m") -> list[tuple[int, float]]:
+def points(
+    files: Files, family: list[str], algorithm: str, measure: str = "m", who: str | None = None
+) -> list[tuple[int, float]]:
     """That size and seconds."""
-    size_of, cells = sizes(files, measure), files.cells
-    timed = [(g, cells[g, algorithm].seconds()) for g in family if (g, algorithm) in cells]
+    size_of, cells = sizes(files, measure), [c for g in family if (c := files.cells.get((g, algorithm)))]
+    timed = [(c.graph, c.seconds(who)) for c in cells if who is None or who in c.entries]
     return [(size_of[g], s) for g, s in timed if s is not None]
 
 
@@ -246,11 +250,30 @@ def devices(files: Files) -> str:
     """Milliseconds on the GPU, and over those of the CPU beside it."""
 
     def show(cell: Cell) -> str:
-        own, other = cell.seconds(), cell.seconds("gasla-cpu") if "gasla-cpu" in cell.entries else None
+        own, other = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
         return milliseconds(own) + (f", **{own / other:.2f}**" if own and other else "")
 
     algorithms = files.present(ALGORITHMS)
     return markdown(["", *algorithms], files.rows(algorithms, show))
+
+
+def crossover(files: Files) -> str:
+    """The smallest graph of each family from which on the GPU is faster than the CPU beside it, and its edges."""
+    algorithms, size_of, rows = files.present(ALGORITHMS), sizes(files), []
+    for family, graphs in families(files).items():
+        row = [family]
+        for algorithm in algorithms:
+            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
+            slower = [k for k, c in enumerate(cells) if not _faster(c, CPU)]
+            later = cells[slower[-1] + 1 :] if slower else cells
+            row.append(f"{later[0].graph}, {size_of[later[0].graph]:,}" if later else "beyond")
+        rows.append(row)
+    return markdown(["", *algorithms], rows)
+
+
+def _faster(cell: Cell, other: str) -> bool:
+    own, rival = cell.seconds(), cell.seconds(other) if other in cell.entries else None
+    return own is not None and rival is not None and own < rival
 
 
 def memory(files: Files) -> str:
@@ -265,11 +288,34 @@ def memory(files: Files) -> str:
     return markdown(["bytes a vertex", "the graph", *("+ lists", *parts[1:]), "promised", "held", "at most"], rows)
 
 
+def outside(files: Files) -> str:
+    """Microseconds of calls, and what share of each lies outside the kernels; bold where more than it should be."""
+    found: dict[str, dict[str, str]] = {}
+    for f in files.listed("overhead"):
+        share = f"{f['outside']:.1%}"
+        text = f"**{share}**" if f["outside"] > overhead.MOST_OUTSIDE and f["edges"] > overhead.LARGE else share
+        found.setdefault(f["algorithm"], {})[f["graph"]] = f"{1e6 * f['call']:,.0f}, {text}"
+    graphs = list(dict.fromkeys(f["graph"] for f in files.listed("overhead")))
+    return markdown(["", *graphs], [[a, *(shown.get(g, "") for g in graphs)] for a, shown in found.items()])
+
+
+def parts(files: Files) -> str:
+    """Where the microseconds of calls go, on the smallest of the graphs."""
+    least = min(f["edges"] for f in files.listed("overhead"))
+    found = [f for f in files.listed("overhead") if f["edges"] == least]
+    names = [name for name in ("call", *overhead.PARTS) if any(f[name] for f in found)]
+    rows = [[f["algorithm"], *(f"{1e6 * f[name]:.1f}" for name in names)] for f in found]
+    return markdown([found[0]["graph"], *names], rows)
+
+
 GAP = 0.085  # of a panel's height, from one label to the next
 
 
 def draw_growth(files: Files, path: Path) -> None:
-    """A panel an algorithm, a line a family: milliseconds by edges, both logarithmic; faint lines have slope one."""
+    """A panel an algorithm, a line a family: milliseconds by edges, both logarithmic; faint lines have slope one.
+
+    Of the CPU beside a GPU there is a dashed line.
+    """
     from matplotlib.figure import Figure
 
     algorithms, some = files.present(ALGORITHMS), families(files)
@@ -285,6 +331,9 @@ def draw_growth(files: Files, path: Path) -> None:
             edges, seconds = zip(*family_points)
             milli = [1e3 * s for s in seconds]
             axes.loglog(edges, milli, "o-", color=colours[family], markersize=4, linewidth=1.6)
+            if beside := points(files, some[family], algorithm, who=CPU):
+                edges, seconds = zip(*beside)
+                axes.loglog(edges, [1e3 * s for s in seconds], "--", color=colours[family], linewidth=1.2)
         _label_ends(axes, found, colours)
         _proportional(axes)
         plot.plain(axes, plot.TITLES.get(algorithm, algorithm))
@@ -292,6 +341,10 @@ def draw_growth(files: Files, path: Path) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.set_xlabel("edges", fontsize=9, color=plot.FAINT)
         axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
+    if any(CPU in cell.entries for cell in files.cells.values()):
+        found = files.reports[0].provenance
+        text = f"solid: {found['gpu']}; dashed: {found['cpu']}, {found['threads']} threads"
+        figure.suptitle(text, x=0.01, ha="left", fontsize=10, color=plot.FAINT)
     figure.savefig(path, dpi=150, facecolor=plot.PAPER)
 
 
@@ -335,7 +388,22 @@ def _proportional(axes: Any) -> None:
 TABLES: dict[str, Callable[[Files], str]] = {
     **{
         f.__name__: f
-        for f in (ratios, gteps, products, programs, ceilings, growth, times, losses, devices, memory, floors)
+        for f in (
+            ratios,
+            gteps,
+            products,
+            programs,
+            ceilings,
+            growth,
+            times,
+            losses,
+            devices,
+            crossover,
+            memory,
+            outside,
+            parts,
+            floors,
+        )
     },
     **{group: partial(figures, group=group) for group in GPU_TABLES},
     "growth-by-vertices": lambda files: growth(files, "n"),

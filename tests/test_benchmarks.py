@@ -72,12 +72,12 @@ def test_pages_show_what_was_measured(page: Path, kind: str, names: list[str], t
 
 def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = {1 << 16: 1e10, 1 << 24: 2e9}
-    found = [
-        Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0])})
-        for k in (4, 6, 8)
-    ]
+    found = []
+    for k, other in ((4, 1e-9), (6, 1e-9), (8, 2 * 1e-9 * 8**8)):
+        entries = {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0]), "gasla-cpu": Entry("", [other])}
+        found.append(Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], entries, None, ("x",)))
     graphs = {c.graph: {"n": c.edges[0], "m": c.edges[0], "depth": round(c.edges[0] ** 0.5)} for c in found}
-    measured = Report({"cpu": "c", "threads": 1, "date": "d", "versions": {}}, graphs, found)
+    measured = Report({"cpu": "c", "gpu": "g", "threads": 1, "date": "d", "versions": {}}, graphs, found)
     measured = measured._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
     figures = [
         {"graph": graph, "name": name, "unit": unit, "value": value, "bar": bar, "wrong": "", "floor": None}
@@ -96,7 +96,8 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tables.block("growth-by-depth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 3.00 |"
     assert "| grid8 | 65,536 | 65,536 | 256 | 16.8 |" in tables.block("times", ["run.json"])
     assert "| bfs | none |" in tables.block("losses", ["run.json"])
-    assert "| grid8 | 16.8 |" in tables.block("devices", ["run.json"])
+    assert "| grid8 | 16.8, **0.50** |" in tables.block("devices", ["run.json"])
+    assert "| grid | grid8, 65,536 |" in tables.block("crossover", ["run.json"])
     assert tables.block("growth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 1.50 |"
     assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
     assert "| grid8 | 0.00391 |" in tables.block("gteps", ["run.json"])
@@ -136,9 +137,14 @@ def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)
     file = tmp_path / "overhead.json"
     overhead.main(["--graphs", "grid10", "--algorithms", "levels,components,mxv", "--json", str(file)])
-    levels, components, product = json.loads(file.read_text())["cells"]
+    levels, components, product = json.loads(file.read_text())["overhead"]
     assert all(levels[part] > 0 for part in ("arguments", "binding", "start", "launch", "kernel", "result"))
     for cell in (levels, components, product):
         assert 0 < cell["kernel"] < sum(cell[part] for part in overhead.PARTS)
         assert 0 < cell["outside"] < 1
     assert "grid10" in capsys.readouterr().out
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "| grid10 | call | arguments |" in tables.block("parts", [file.name])
+    assert f"{levels['outside']:.1%} |" in tables.block("outside", [file.name])
+    monkeypatch.setattr(overhead, "LARGE", 1000)
+    assert f"**{levels['outside']:.1%}** |" in tables.block("outside", [file.name])
