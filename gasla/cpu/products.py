@@ -45,15 +45,20 @@ def multiply({arguments}):
     """Threads take `chunk` rows at a time. Sets the stop flag where the matrix points outside itself."""
     one, two, bound, stored = np.uint64(1), np.uint64(2), np.uint64(width), np.uint64(len(indices))
     rows, ahead = np.uint64(len(indptr) - 1), np.uint64({ahead})
-    ask_until, few_until = stored - min(ahead, stored), stored - min(np.uint64({few}), stored)
+    ask_until = stored - min(ahead, stored)
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
             return
-        last = np.uint64(indptr[start])
-        for i in range(start, min(start + np.uint64(chunk), rows)):
+        end = min(start + np.uint64(chunk), rows)
+        last, limit = np.uint64(indptr[start]), np.uint64(indptr[end])
+        few = np.uint64({few}) if limit + np.uint64({few}) <= stored else np.uint64(0)
+        if limit > stored:
+            control[STOP] = 1
+            return
+        for i in range(start, end):
             first, last = last, np.uint64(indptr[i + one])
-            if first > last or last > stored:
+            if first > last or last > limit:
                 control[STOP] = 1
                 return
 {row}
@@ -70,7 +75,7 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
         values = values.view(f"u{values.itemsize}")
         terms = truth_of_bits(terms, values.dtype)
     crew = 1 if rows + stored < SMALL else threads.num_threads()
-    chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew))) if crew > 1 else rows
+    chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew)))
     given = {"values": values, "x": x, "mask": mask}
     optional = [given[name] for name in _optional(terms, mask is not None)]
     control = threads.new_control()
@@ -112,7 +117,7 @@ def source(terms: Terms, masked: bool) -> str:
         prelude=printer.PRELUDE,
         functions="\n\n".join("@jit\n" + f for f in _functions(terms)),
         ahead=AHEAD if terms.reads("x") else 0,
-        few=FEW - 1,
+        few=FEW,
         arguments=", ".join(["thread, threads, control, width, chunk, complement", *arrays]),
         row=indent("\n".join(_row(terms, masked)), INDENT * 3),
     )
@@ -157,8 +162,8 @@ def _row(terms: Terms, masked: bool) -> list[str]:
 def _few(terms: Terms, otherwise: list[str]) -> list[str]:
     """Compute a row of one to FEW entries as if there were FEW: how many there are, no processor can predict.
 
-    An idempotent monoid takes the last entry again. Others look at the entries that follow, and leave the result; so
-    does bool, where that is one instruction.
+    An idempotent monoid takes the last entry again. Others look at the entries that follow, if the matrix has so many
+    (`few` is 0 else), and leave the result; so does bool, where that is one instruction.
     """
     if any(e.op in printer.CALLS for e in in_order([terms.product, _combination(terms)])):
         return otherwise
@@ -174,8 +179,7 @@ def _few(terms: Terms, otherwise: list[str]) -> list[str]:
     for k in range(1, FEW):
         lines += [f"more = combine(total, {_entry(terms, str(k), places[str(k)])})"]
         lines += [f"total = more if last - first > np.uint64({k}) else total"]
-    few = f"if (last - first - one < np.uint64({FEW})) & (first < few_until):"
-    return [*_indented(few, lines), *_indented("else:", otherwise)]
+    return [*_indented("if last - first - one < few:", lines), *_indented("else:", otherwise)]
 
 
 def _two_by_two(terms: Terms) -> list[str]:
