@@ -9,7 +9,8 @@ A block of a page names what it shows and the files that it comes from; the test
     ...
     <!-- /benchmarks -->
 
-Of several files that hold the same cell the last counts. Pictures go to docs/images, named after the first file.
+A name may have stars in it. Of several files that hold the same cell the last counts. Pictures go to docs/images, named
+after the first.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Files:
     """Some results, as one."""
 
     def __init__(self, names: list[str]) -> None:
-        self.paths = [RESULTS / name for name in names]
+        self.paths = [path for name in names for path in sorted(RESULTS.glob(name)) or [RESULTS / name]]
         self.reports = [Report.read(path) for path in self.paths]
         self.cells = {(c.graph, c.algorithm): c for report in self.reports for c in report.cells}
         self.graphs = list(dict.fromkeys(graph for graph, _ in self.cells))
@@ -410,14 +411,14 @@ TABLES: dict[str, Callable[[Files], str]] = {
     "growth-by-depth": lambda files: growth(files, "depth"),
 }
 PICTURES: dict[str, Callable[[Files, Path], None]] = {
-    "plot": lambda files, path: plot.draw(files.reports[0], path),
+    "plot": lambda files, path: plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path),
     "growth-plot": draw_growth,
 }
 
 
 def picture(kind: str, names: list[str]) -> Path:
     """Where a picture is kept."""
-    return IMAGES / f"{Path(names[0]).stem}-{kind}.png"
+    return IMAGES / f"{Path(names[0]).stem.rstrip('-*')}-{kind}.png"
 
 
 def block(kind: str, names: list[str], page: Path = PAGES[0]) -> str:
