@@ -42,6 +42,12 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interleave, "PAUSE", 0)
 
 
+def test_what_is_said_of_the_commit() -> None:
+    """A copy of a checkout has no git to ask, or one that knows of something else."""
+    found = provenance.provenance("cpu", "abc")
+    assert (found["commit"], found["uncommitted_changes"]) == ("abc", False)
+
+
 # --- graphs -----------------------------------------------------------------------------------------------------------
 
 
