@@ -30,7 +30,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
     commit : str, optional
         What to say instead of asking git, where this is a copy of a checkout.
     """
-    in_git = not commit and bool(_git("ls-files", HERE.name))  # and not merely installed somewhere inside another checkout
+    in_git = not commit and bool(_git("ls-files", HERE.name))  # and not merely installed inside another checkout
     found = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
