@@ -21,7 +21,7 @@ OTHERS = {  # one colour a peer, the same in every picture
     "cusparse": "#7fa650",
     "cugraph": "#b49a3c",
     "gasla-cpu": "#7fb8d1",
-    OWN: "#7fb8d1",
+    OWN: "#4f9a86",
 }
 TITLES = {
     "bfs": "breadth-first search, parents",
@@ -35,6 +35,7 @@ TITLES = {
 LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.8}}
 COLUMNS = 3
 MANY = 6  # groups in a panel, beyond which what stands below them is slanted
+CROWD = 30  # bars in a panel, beyond which there is no room for figures above them
 DECADES = 6  # at most: who is slower than that looks like who isn't there
 
 
@@ -50,7 +51,8 @@ def draw(report: Report, path: Path) -> None:
     rows = -(-len(found) // across) or 1
     width, height = max(7.5, 4.6 * across), 2.5 + 3.1 * rows
     figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
-    figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=0.42)
+    space = 0.54 if any(len(bars) > MANY for _, bars in found) else 0.42
+    figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=space)
     for place, (title, bars) in enumerate(found, 1):
         panel(figure.add_subplot(rows, across, place, facecolor=PAPER), title, bars)
     write_around(figure, report, found, width, height)
@@ -90,8 +92,9 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
     bottom = max(min([*heights, *ceilings], default=0.1) / 2.5, top / 10**DECADES)
     axes.set_yscale("log")
     axes.set_ylim(bottom, top)
+    roomy = sum(len(shown(cell)) for _, cell in bars) <= CROWD
     for place, (_, cell) in enumerate(bars):
-        group(axes, place, cell, bottom)
+        group(axes, place, cell, bottom, roomy)
     axes.set_xlim(-0.55, len(bars) - 0.45)
     long = len(bars) > MANY
     axes.set_xticks(range(len(bars)), [below for below, _ in bars], rotation=35 if long else 0)
@@ -112,8 +115,8 @@ def plain(axes: Any, title: str) -> None:
     axes.spines["bottom"].set_color(FAINT)
 
 
-def group(axes: Any, place: int, cell: Cell, bottom: float) -> None:
-    """The bars of one cell side by side, gasla's first and with its figure above, and the line of its ceiling."""
+def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
+    """The bars of one cell side by side, gasla's first, with its figure above where there is room; its ceiling as a line."""
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
     left = place - width * len(names) / 2
@@ -124,7 +127,7 @@ def group(axes: Any, place: int, cell: Cell, bottom: float) -> None:
         else:
             text = "wrong" if cell.entries[name].note.startswith("wrong") else "failed"
             axes.text(centre, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
-        if name == cell.own and height is not None:
+        if figures and name == cell.own and height is not None:
             axes.text(centre, height * 1.08, f"{height:.2g}", ha="center", va="bottom", zorder=4, **LABEL)
     if limit := ceiling(cell):
         axes.hlines(limit, place - 0.45, place + 0.45, color=INK, linewidth=1.4, zorder=3)
@@ -173,6 +176,6 @@ def write_around(
         columnspacing=1.4,
     )
     commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
-    made = f"gasla {provenance['versions'].get('gasla', '')}{commit}, {provenance['date'][:10]}"
+    made = f"gasla {provenance['versions'].get('gasla', 'from a source tree')}{commit}, {provenance['date'][:10]}"
     text = "\n".join([*wrap(TEPS, int(16 * width)), made])
     figure.text(0.02, 0.1 / height, text, fontsize=7.5, color=FAINT, va="bottom", linespacing=1.5)
