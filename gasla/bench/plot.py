@@ -116,7 +116,7 @@ def plain(axes: Any, title: str) -> None:
 
 
 def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
-    """The bars of one cell side by side, gasla's first, with its figure above where there is room; its ceiling as a line."""
+    """The bars of one cell side by side, gasla's first, with its figure above if wanted; its ceiling as a line."""
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
     left = place - width * len(names) / 2
