@@ -27,12 +27,12 @@ class Binding:
         return self.graph.id_dtype
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        known = {*self.traced.vertex_types, *self.plan.edge_states}
         for name in fields:
-            if name not in known:
+            if name not in self.traced.vertex_types and name not in self.plan.edge_states:
+                known = sorted({*self.traced.vertex_types, *self.plan.edge_states})
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
-                    f"{', '.join(sorted(known)) or 'none'}"
+                    f"{', '.join(known) or 'none'}"
                 )
 
     def parameters(self) -> dict[str, Any]:
@@ -183,6 +183,8 @@ class _Lazy(dict[str, Any]):
 
 def number(where: str, value: Any, kind: np.dtype) -> Any:
     """A parameter as a NumPy scalar of its type."""
+    if type(value) is float and kind.kind == "f":  # the quick way for most
+        return kind.type(value)
     array = np.asarray(value)
     if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
         raise TypeError(f"{where} is {value!r}; expected one number of type {kind}")

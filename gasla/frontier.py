@@ -53,6 +53,13 @@ class Frontier:
         frontier.n, frontier.is_all, frontier._device = int(n), True, device
         return frontier
 
+    @classmethod
+    def none(cls, n: int) -> "Frontier":
+        """No vertex."""
+        frontier = cls.__new__(cls)
+        frontier.n, frontier.__dict__["ids"] = n, np.zeros(0, np.int64)
+        return frontier
+
     def to(self, device: Device) -> "Frontier":
         """Itself if its arrays are on that device, else a copy there."""
         if self.is_all:

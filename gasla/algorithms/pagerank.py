@@ -250,27 +250,30 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     xp: Any = module_of(graph.device)
     if weighted:
         check_weights(graph, least=0)
-    inverse = _inverse(graph, weighted, kind)
-    rank = kind.type(1 / graph.n) if "nstart" not in shares else shares["nstart"].astype(kind)
-    fields = {"rank": rank, "share": inverse * rank, "inverse": inverse}  # with a NumPy number in front CuPy is slow
+    inverse, share = _divided(graph, weighted, kind)
+    fields = {"rank": kind.type(1 / graph.n), "share": share, "inverse": inverse}
+    if "nstart" in shares:
+        rank = shares["nstart"].astype(kind)
+        fields |= {"rank": rank, "share": rank * inverse}
     if shares.keys() - {"nstart"}:
         fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
     return fields
 
 
-_inverses: "weakref.WeakKeyDictionary[Graph, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+_known: "weakref.WeakKeyDictionary[Graph, dict[Any, tuple[Any, Any]]]" = weakref.WeakKeyDictionary()
 
 
-def _inverse(graph: Graph, weighted: bool, kind: np.dtype) -> Any:
-    """One over what leaves each vertex, or 0; made once for a graph."""
-    known, xp = _inverses.setdefault(graph, {}), module_of(graph.device)
+def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
+    """One over what leaves each vertex, or 0, and what that makes of equal ranks; made once for a graph."""
+    known, xp = _known.setdefault(graph, {}), module_of(graph.device)
     if (weighted, kind) not in known:
         total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
         some = total > 0
         inverse = xp.divide(some, xp.where(some, total, 1), dtype=kind)
+        share = inverse * kind.type(1 / graph.n)  # with a NumPy number in front CuPy is slow
         finish(graph.device)  # another thread may find it, on another stream
-        known[weighted, kind] = inverse
+        known[weighted, kind] = inverse, share
     return known[weighted, kind]
 
 

@@ -148,18 +148,23 @@ class Kernel:
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
         """Launch on the current stream, all blocks at once, so that they may wait for each other; or else one block."""
-        grid = min(self.blocks, blocks or self.blocks) if launches_cooperatively() else 1
-        options = {"shared_mem": self.shared, "enable_cooperative_groups": grid > 1}
-        self.function((grid,), (self.threads,), _packed(arguments), **options)
+        grid = min(self.blocks, blocks or self.blocks)
+        if grid > 1 and not launches_cooperatively():
+            grid = 1
+        together = grid > 1
+        self.function((grid,), (self.threads,), _packed(arguments), self.shared, enable_cooperative_groups=together)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""
-        self.function((blocks,), (self.threads,), _packed(arguments), shared_mem=self.shared)
+        self.function((blocks,), (self.threads,), _packed(arguments), self.shared)
+
+
+_STRUCTS = np.ndarray, ctypes.Structure
 
 
 def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments as CuPy takes them. A struct, of ctypes or of NumPy, goes by value."""
-    return tuple(struct(a) if isinstance(a, np.ndarray | ctypes.Structure) else a for a in arguments)
+    return tuple([struct(a) if isinstance(a, _STRUCTS) else a for a in arguments])
 
 
 def struct(value: Any) -> Any:

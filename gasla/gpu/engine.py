@@ -2,18 +2,18 @@
 
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
-from gasla.gpu import compile, generate, relabel
+from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import offset_type
 from gasla.gpu.plan import Shape, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Control, Space, field_bytes, forget, is_small, row_plan, workspace_sizes
+from gasla.gpu.space import Control, Space, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
@@ -97,18 +97,23 @@ class Bound(Binding):
             self._set(f"e_{name}", self._edge_array(name, fields))
 
     def _fill(self, name: str, given: Any) -> bool:
-        """Let the kernel fill a field that starts alike everywhere but for one vertex; False if it doesn't."""
-        kind, arguments = self.traced.vertex_types[name], self._arguments
+        """Let the kernel fill a field that starts alike everywhere but for one vertex, or as an array; else False."""
+        kind, n, arguments = self.traced.vertex_types[name], self.graph.n, self._arguments
         seeds = given if isinstance(given, Mapping) else {}
-        value = self.plan.starts[name] if given is None or given is seeds else plain_number(given, kind)
-        if value is None or len(seeds) > (self.numbering is None):
-            return False
-        at, seed = -1, value
-        for v, x in seeds.items():
-            at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), np.asarray(x).astype(kind).item()
-        for part, x in (("start", value), ("at", at), ("seed", seed)):
-            setattr(arguments, f"{part}_{name}", x)
-        self._set(f"v_{name}", self.xp.empty((2, self.graph.n) if name in self.plan.doubled else self.graph.n, kind))
+        if given is not None and given is not seeds and self._is_ready(given, kind, n):
+            if not (name in self.plan.doubled or self.numbering or name in self.traced.writes("apply", "post_apply")):
+                return False  # the array itself will do
+            self._set(f"from_{name}", given)
+        else:
+            value = self.plan.starts[name] if given is None or given is seeds else plain_number(given, kind)
+            if value is None or len(seeds) > (self.numbering is None):
+                return False
+            at, seed = -1, value
+            for v, x in seeds.items():
+                at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), np.asarray(x).astype(kind).item()
+            for part, x in (("start", value), ("at", at), ("seed", seed), ("from", 0)):
+                setattr(arguments, f"{part}_{name}", x)
+        self._set(f"v_{name}", self.xp.empty((2, n) if name in self.plan.doubled else n, kind))
         return True
 
     def _set_schedule(self, schedule: Schedule) -> int:
@@ -170,7 +175,7 @@ class Bound(Binding):
     def _is_local(self) -> bool:
         """Whether neighbours are near each other, as in a road network: frontiers will be thin and iterations many."""
         lists = self.graph.out
-        return self.plan.thin and bool(row_plan(lists.indptr, lists.indices, small=False).facts.near >= 0.5)
+        return self.plan.thin and bool(rows.plan(lists.indptr, lists.indices).facts.near >= 0.5)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
@@ -224,10 +229,16 @@ class Bound(Binding):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
         now = {n: self._arrays[f"v_{n}"] for n in self.traced.vertex_types}
-        for name in self.plan.doubled:
-            now[name] = now[name][self.iteration & 1]
         edges = {n: self._arrays[f"e_{n}"] for n in self.plan.edge_states}
-        return {**now, **edges} if self.numbering is None else relabel.InOwnOrder(self.numbering, now, edges)
+        if self.numbering is None and not self.plan.doubled:
+            return now | edges
+        side, doubled, numbering = self.iteration & 1, self.plan.doubled, self.numbering
+
+        def finished(name: str) -> Any:
+            array = now[name][side] if name in doubled else now[name]
+            return array if numbering is None else numbering.back(array)
+
+        return WhenAsked(finished, now, edges)
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
@@ -237,7 +248,7 @@ class Bound(Binding):
         """The active vertices as they are now."""
         n, count = self.graph.n, self._now.size
         if count == 0:
-            return Frontier(n, [])
+            return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)
         side = self.iteration & 1
@@ -245,6 +256,27 @@ class Bound(Binding):
             return Frontier(n, self._space.queued(side)[:count].copy())
         bits = self._space.arrays["bits"].reshape(2, -1)[side]
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
+
+
+class WhenAsked(Mapping[str, Any]):
+    """Fields of vertices that take some work, done when one is first asked for; and fields of edges."""
+
+    def __init__(self, make: Callable[[str], Any], vertices: Mapping[str, Any], edges: dict[str, Any]) -> None:
+        self._make, self._vertices, self._known = make, vertices, edges
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self._known[name] = self._make(name)
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._vertices or name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._vertices, **self._known})
+
+    def __len__(self) -> int:
+        return len({**self._vertices, **self._known})
 
 
 def _free(cupy: Any) -> int:
@@ -266,11 +298,11 @@ def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: 
     key = kind, deterministic, scheduled
     if key not in known:
         lanes, relabelled, small = 0, False, is_small(graph)
-        if program.everyone and not scheduled:
+        if program.everyone and not scheduled and not small:
             lists = Lists(graph, program.direction, ordered=False)
-            rows = row_plan(lists.indptr(), lists.indices(), small)
-            lanes, commutes = rows.lanes, program.reduce is None or program.reduce.commutative
-            relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, rows.facts)
+            shares = rows.plan(lists.indptr(), lists.indices())
+            lanes, commutes = shares.lanes, program.reduce is None or program.reduce.commutative
+            relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
         flat = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
         thin = 0 if not flat else 1 if scheduled or graph.m <= 5 * graph.n else 4

@@ -79,8 +79,8 @@ struct Program {{
 LOOP = """
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 run_loop(const __grid_constant__ Program::Arguments a) {
-    __shared__ gasla::Shared<Program> shared;
-    gasla::Loop<Program>(a, shared).run();
+    __shared__ gasla::AllShared<Program> shared;
+    gasla::run_program<Program>(a, shared);
 }
 """
 
@@ -118,7 +118,7 @@ class Module(GpuPlan):
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
             threads=STAGE_THREADS if self.staged else THREADS,
-            header="stages" if self.staged else "loop",
+            header="stages" if self.staged else "alone",
             kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
             prelude=cuda.PRELUDE,
             functions="\n".join(self._printed()),
@@ -177,6 +177,7 @@ class Module(GpuPlan):
             "HAS_STOP": has("stop"),
             "THIN": self.thin,
             "SMALL": self.shape.small,
+            "ALONE": self.alone,
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,
             "HAS_HUBS": bool(self.hub_fields),
@@ -517,16 +518,15 @@ class Module(GpuPlan):
         )
 
     def _starts(self) -> str:
-        lines = []
+        parts, lines, own = [], [], "c.a.originals[v]" if self.relabelled else "v"
         for n in self.starts:
-            arrays = [self._array(n, side) for side in (("old", "new") if n in self.doubled else ("old",))]
-            kind = cuda.ctype(self.traced.vertex_types[n])
-            lines.append(f"if (c.a.fills_{n}) {{")
-            lines.append(f"    const {kind} x = v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n};")
-            lines += [f"    {array}[v] = x;" for array in arrays]
-            lines.append("}")
+            number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
+            first = f"return c.a.from_{n} ? c.a.from_{n}[{own}] : {number};"
+            head = f"{cuda.ctype(self.traced.vertex_types[n])} first_{n}(const Context& c, vertex_t v)"
+            parts.append(_function(head, [first]))
+            lines.append(f"if (c.a.fills_{n}) {self._array(n, 'old')}[v] = first_{n}(c, v);")
         fill = _function("void fill(const Context& c, vertex_t v)", lines)
-        return "\n".join([fill, self._admits_at_start()])
+        return "\n".join([*parts, fill, self._admits_at_start()])
 
     def _admits_at_start(self) -> str:
         """What the mask says of a vertex that has just been filled, without reading what was written."""
@@ -536,7 +536,7 @@ class Module(GpuPlan):
         for n in self._fields("vertex", "mask"):
             value = self._load(n, "v")
             if n in self.starts:
-                value = f"!c.a.fills_{n} ? {value} : v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
+                value = f"c.a.fills_{n} ? first_{n}(c, v) : {value}"
             lines.append(f"const {cuda.ctype(self._kind(n))} vertex_{n} = {value};")
         head = "bool admits_at_start(const Context& c, vertex_t v)"
         return _function(head, [*lines, f"return {self._call('mask')};"])

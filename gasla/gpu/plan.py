@@ -78,7 +78,13 @@ class GpuPlan(Plan):
     def rows(self) -> bool:
         """Whether iterations are just a reduction over all rows."""
         plain = self.everyone and self.gathers and not self.active_only
-        return plain and not self.keeps_active and not self.keeps_receivers
+        return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
+
+    @property
+    def alone(self) -> bool:
+        """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
+        plain = not self.scheduled and not self.two_phases
+        return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
 
     @property
     def lists_rows(self) -> bool:
@@ -150,6 +156,7 @@ class GpuPlan(Plan):
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
+        pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
@@ -162,9 +169,9 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def starts(self) -> dict[str, Any]:
-        """Fields that the kernel can fill with the same number everywhere but for one vertex, and the program's own.
+        """Fields that the kernel can fill, and the number that the program has them start with; None if it's no number.
 
-        None where that is no number.
+        It fills them with the same number everywhere but for one vertex, or from an array that stays as it is.
         """
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields

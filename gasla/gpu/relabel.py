@@ -6,7 +6,6 @@ their way in, and back on their way out; ids and degrees are looked up under the
 
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -66,24 +65,6 @@ class Numbering:
     def back(self, array: Any) -> Any:
         """A field in the user's order."""
         return array[self.places]
-
-
-class InOwnOrder(Mapping[str, Any]):
-    """Fields of vertices under a numbering, put in the user's order when first asked for; and fields of edges."""
-
-    def __init__(self, numbering: Numbering, vertices: dict[str, Any], edges: dict[str, Any]) -> None:
-        self._numbering, self._vertices, self._known = numbering, vertices, edges
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._known:
-            self._known[name] = self._numbering.back(self._vertices[name])
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._vertices, **self._known})
-
-    def __len__(self) -> int:
-        return len({**self._vertices, **self._known})
 
 
 class RenumberedLists(Lists):

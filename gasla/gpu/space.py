@@ -3,7 +3,6 @@
 import ctypes
 import threading
 import weakref
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,11 +94,13 @@ class Space:
         self.arguments.hubs = relabel.hubs(plan, graph.n)
         if plan.thin or plan.flat:
             self.arguments.lanes = _lanes(graph.m / graph.n) // (2 if plan.thin and plan.thin_at_once > 1 else 1)
+        if plan.alone:
+            self.arguments.lanes = _lanes_alone(graph.n, graph.m)
 
     def _share_rows(self, plan: Any, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = row_plan(*lists, plan.shape.small) if numbering is None else relabel.row_plan(*lists)
+        self._rows = rows.plan(*lists) if numbering is None else relabel.row_plan(*lists)
         self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
@@ -123,12 +124,6 @@ def is_small(graph: Graph) -> bool:
     return graph.n + graph.m <= SMALL
 
 
-def row_plan(indptr: Any, indices: Any, small: bool) -> rows.Plan:
-    """How all rows are shared out among threads."""
-    found = rows.plan(indptr, indices)
-    return rows.make_plan(indptr, replace(found.facts, near=1.0)) if small else found
-
-
 def _blocks(plan: Any, graph: Graph, most: int) -> int:
     """How many blocks share the work: the more, the longer each waits for all."""
     if plan.shape.small:
@@ -142,6 +137,12 @@ def _blocks(plan: Any, graph: Graph, most: int) -> int:
 def _lanes(degree: float) -> int:
     """Threads that share a vertex of a thin frontier."""
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
+
+
+def _lanes_alone(n: int, m: int) -> int:
+    """Threads that share a vertex where one block does all: no more than find something to do."""
+    most = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
+    return 1 << most.bit_length() - 1
 
 
 def entry_type(plan: Any) -> tuple[int, int]:

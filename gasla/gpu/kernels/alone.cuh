@@ -1,0 +1,264 @@
+// A whole run by one block, for small graphs: every iteration pulls, and one or two __syncthreads are all that it waits for.
+//
+// Few instructions matter most: code that runs for the first time comes from the L2 cache, line by line, which takes longer
+// than a thousand vertices do. So what the loop for large graphs (loop.cuh) keeps in counters and bitmaps, each thread knows
+// for itself here, and bytes in shared memory say who is active.
+#pragma once
+#include "gather.cuh"
+#include "loop.cuh"
+
+namespace gasla {
+
+constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
+constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
+
+template <class P> struct AloneShared {
+    bool active[2][P::KEEPS_ACTIVE ? MOST_ALONE : 1];
+    u32 counts[2][MOST_WARPS];
+    typename P::Sums sums[MOST_WARPS], total;
+};
+
+template <class P> struct Alone {
+    typedef typename P::Gathered Gathered;
+    typedef typename P::Sums Sums;
+    static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;  // a count: active vertices, edges looked at, whether to stop
+
+    const typename P::Arguments& a;
+    AloneShared<P>& s;
+    typename P::Uniform uniform;
+    typename P::Context c;
+    long long next_look;
+    bool done = false;
+
+    __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s)
+        : a(a), s(s), c(a, uniform), next_look(clock64() + LOOK_EVERY) {}
+
+    __device__ __forceinline__ void run() {
+        long long iteration = a.fresh ? 0 : a.control->iteration, total = a.fresh ? 0 : a.control->total;
+        u64 size = a.fresh ? a.active_count : a.control->size;
+        enter(iteration);
+        begin();
+        bool over = false;
+        while (size && !over && iteration < a.limit) {
+            const u32 counts = sum(pull());
+            const u64 touched = (counts & ~STOP) >> TOUCHED_AT;
+            note(iteration, size, touched);
+            total += touched;
+            size = counts & ((1u << TOUCHED_AT) - 1);
+            over = counts & STOP;
+            if constexpr (P::HAS_STOP) done = P::stop(c);
+            over = over || done;
+            enter(++iteration);
+        }
+        end(iteration, total, size);
+    }
+
+    // What is the same all through an iteration.
+    __device__ __forceinline__ void enter(long long iteration) {
+        uniform.self_iteration = iteration;
+        const u32 side = iteration & 1;
+        uniform.old_at = side * a.self_n;
+        uniform.new_at = (1 - side) * a.self_n;
+        uniform.active_at = side * a.words;
+    }
+    __device__ __forceinline__ u32 side() const { return uniform.self_iteration & 1; }
+
+    // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
+    __device__ __forceinline__ void begin() {
+        for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
+            if (a.fresh) {
+                P::fill(c, (vertex_t)v);
+                P::aggregate_start(c, (vertex_t)v);
+            }
+            if constexpr (P::KEEPS_ACTIVE)
+                s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
+        }
+        __syncthreads();
+        if constexpr (P::KEEPS_ACTIVE)
+            if (a.fresh && a.active_ids) {
+                for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;
+                __syncthreads();
+            }
+        if constexpr (P::AGGREGATES) {
+            if (a.fresh) {
+                sum(0);
+            } else {
+                s.total = *(const Sums*)a.parts;
+                P::take_sums(c, s.total);
+            }
+        }
+    }
+
+    // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
+    __device__ __forceinline__ u32 pull() {
+        const u32 n = (u32)a.self_n, lanes = a.lanes, each = WARP / lanes, me = lane() & (lanes - 1);
+        u32 counts = 0;
+        for (u32 base = warp_of_block() * each; base < n; base += warps_of_block() * each) {
+            const u32 v = base + lane() / lanes;
+            const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
+            offset_t first = 0, last = 0;
+            typename P::Had had;
+            if (open) {
+                first = a.gp[v];
+                last = a.gp[v + 1];
+                had = P::load_had(c, (vertex_t)v);
+            }
+            const Row<P> row = gather(open, (vertex_t)v, first, last, counts);
+            bool active = false;
+            if (applies) {
+                if (open && row.found)
+                    active = P::finish(c, (vertex_t)v, row.gathered, had) & ACTIVE;
+                else if constexpr (P::DOUBLED)
+                    P::carry_over(c, (vertex_t)v);
+                if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][v] = active;
+            }
+            counts += active;
+        }
+        return counts;
+    }
+
+    // Reduce the rows of a warp's vertices, by `lanes` each: then what is left of long rows one after the other, by the
+    // whole warp. The first lane of each vertex has the result.
+    __device__ __forceinline__ Row<P> gather(bool open, vertex_t v, offset_t first, offset_t last, u32& counts) {
+        u32 width = a.lanes, owner = 0;
+        const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
+        u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
+        Row<P> result;
+        vertex_t its = v;
+        offset_t low = first, high = is_long ? first : last;
+        for (bool whole = false;; whole = true) {
+            const u32 me = lane() & (width - 1);
+            Row<P> row{P::identity(), false, false};
+            if ((P::GATHERS || !P::EVERYONE) && low < high) {
+                const typename P::Target target = P::load_target(c, its);
+                if constexpr (P::COMMUTES) {
+                    counts += walk(row, target, low + (offset_t)me, high, (offset_t)width) << TOUCHED_AT;
+                } else {  // a run of neighbours for each lane
+                    const offset_t run = (high - low + (offset_t)width - 1) / (offset_t)width;
+                    const offset_t from = least(low + run * (offset_t)me, high);
+                    counts += walk(row, target, from, least(from + run, high), 1) << TOUCHED_AT;
+                }
+            }
+            for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
+                const Gathered other = shuffle(row.gathered, me + step, width);
+                const bool found = shuffle((u32)row.found, me + step, width);
+                if constexpr (P::GATHERS && !P::ANY) row.gathered = P::combine(row.gathered, other);
+                if constexpr (P::ANY)
+                    if (!row.found) row.gathered = other;
+                row.found |= found;
+            }
+            if (whole) row.gathered = shuffle(row.gathered, 0);
+            if (!whole || lane() == owner) result = row;
+            if (!rest) break;
+            owner = __ffs(rest) - 1;
+            rest &= rest - 1;
+            width = WARP;
+            its = shuffle(v, owner);
+            low = shuffle(first, owner);
+            high = shuffle(last, owner);
+        }
+        result.found |= P::EVERYONE;
+        return result;
+    }
+
+    // Edges first, first + stride, ... of a row, some at once. Returns how many were looked at.
+    __device__ __forceinline__ u32 walk(
+        Row<P>& row, const typename P::Target& target, offset_t first, offset_t last, offset_t stride) {
+        constexpr int AT_ONCE = 4;
+        u32 touched = 0;
+        for (offset_t e = first; e < last && !row.over; e += AT_ONCE * stride) {
+            vertex_t u[AT_ONCE];
+            bool awake[AT_ONCE];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; ++j) u[j] = a.gi[e + j * stride < last ? e + j * stride : e];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; ++j) awake[j] = !TESTS || s.active[side()][u[j]];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; ++j)
+                if (e + j * stride < last && !row.over) {
+                    step<P>(c, row, target, e + j * stride, u[j], awake[j]);
+                    ++touched;
+                }
+        }
+        return touched;
+    }
+    static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
+
+    // What the counts of all threads come to, and the aggregates.
+    __device__ __forceinline__ u32 sum(u32 counts) {
+        if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
+        counts = warp_sum(counts);
+        if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
+        if constexpr (P::AGGREGATES) {
+            const Sums sums = Loop<P>::warp_total(c.sums);
+            c.sums = P::no_sums();
+            if (lane() == 0) s.sums[warp_of_block()] = sums;
+        }
+        __syncthreads();
+        const bool is = lane() < warps_of_block();
+        counts = warp_sum(is ? s.counts[side()][lane()] : 0);
+        if constexpr (P::AGGREGATES) {
+            if (warp_of_block() == 0) {
+                const Sums sums = Loop<P>::warp_total(is ? s.sums[lane()] : P::no_sums());
+                if (lane() == 0) s.total = sums;
+            }
+            __syncthreads();
+            P::take_sums(c, s.total);
+        }
+        return counts;
+    }
+
+    __device__ __forceinline__ bool looks_and_stops() {
+        if (clock64() < next_look) return false;
+        next_look = clock64() + LOOK_EVERY;
+        volatile Page* page = a.page;
+        page->progress = uniform.self_iteration;
+        return page->stop;
+    }
+
+    __device__ __forceinline__ void note(long long iteration, u64 size, u64 touched) {
+        const long long line = iteration - a.log_from;
+        if (threadIdx.x == 0 && line < a.log_rows) {
+            const long long entry[4] = {(long long)size, (long long)touched, DENSE, (long long)nanoseconds()};
+            for (u32 i = 0; i < 4; ++i) a.log[4 * line + i] = entry[i];
+        }
+    }
+
+    // For the host, and for the next launch.
+    __device__ __forceinline__ void end(long long iteration, long long total, u64 size) {
+        if constexpr (P::KEEPS_ACTIVE)
+            for (u32 base = warp_of_block() * WARP; base < a.self_n; base += blockDim.x) {
+                const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
+                if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
+            }
+        if (threadIdx.x != 0) return;
+        tell(*a.control, iteration, total, size);
+        tell(a.page->control, iteration, total, size);
+        if constexpr (P::AGGREGATES) {
+            *(Sums*)a.parts = s.total;
+            *(Sums*)a.shown = s.total;
+        }
+        __threadfence_system();
+    }
+    __device__ __forceinline__ void tell(Control& now, long long iteration, long long total, u64 size) const {
+        now.iteration = iteration;
+        now.total = total;
+        now.size = size;
+        now.far = 0;
+        now.form = BITS;
+        now.done = done;
+    }
+};
+
+template <class P> union AllShared {
+    Shared<P> loop;
+    AloneShared<P> alone;
+};
+
+template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
+    if constexpr (P::ALONE)
+        if (P::EVERYONE || a.way == DENSE) return Alone<P>(a, shared.alone).run();
+    if constexpr (!P::ALONE || !P::EVERYONE) Loop<P>(a, shared.loop).run();
+}
+
+}  // namespace gasla
