@@ -141,6 +141,12 @@ def figures(files: Files, group: str) -> str:
     return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
 
 
+def milliseconds_of(files: Files) -> str:
+    """Those in milliseconds, by themselves."""
+    found = [f for f in files.listed("figures") if _group(f) == "gpu" and f["unit"] != "x"]
+    return _by_graph(found, lambda f: f["name"], lambda f: "wrong" if f["wrong"] else number(f["value"]))
+
+
 def floors(files: Files) -> str:
     """How near figures of `benchmarks.gpu` come to the least time on that GPU, and what that would be spent on."""
     found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
@@ -407,6 +413,7 @@ TABLES: dict[str, Callable[[Files], str]] = {
         )
     },
     **{group: partial(figures, group=group) for group in GPU_TABLES},
+    "gpu-ms": milliseconds_of,
     "growth-by-vertices": lambda files: growth(files, "n"),
     "growth-by-depth": lambda files: growth(files, "depth"),
 }

@@ -109,6 +109,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "| sssp | wrong |  |",
         "",
     ]
+    assert "| bfs | 0.300 | 15.0 |" in tables.block("gpu-ms", ["run.json"])
     assert "| bfs | 20% barriers |" in tables.block("floors", ["run.json"])
     assert "| bfs iterations | 1,234 |" in tables.block("gpu-iterations", ["run.json"])
     assert "| call bfs, µs | 90.0 (100) |" in tables.block("gpu-call", ["run.json"])
