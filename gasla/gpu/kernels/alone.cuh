@@ -25,22 +25,26 @@ template <class P> struct Alone {
 
     const typename P::Arguments& a;
     AloneShared<P>& s;
-    typename P::Uniform uniform;
+    typename P::Uniform& uniform;  // a thread's own; not a member, lest all of this object stay in memory
     typename P::Context c;
     long long next_look;
     bool done = false;
 
-    __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s)
-        : a(a), s(s), c(a, uniform), next_look(clock64() + LOOK_EVERY) {}
+    __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
+        : a(a), s(s), uniform(uniform), c(a, uniform), next_look(clock64() + LOOK_EVERY) {}
 
     __device__ __forceinline__ void run() {
         long long iteration = a.fresh ? 0 : a.control->iteration, total = a.fresh ? 0 : a.control->total;
         u64 size = a.fresh ? a.active_count : a.control->size;
         enter(iteration);
         begin();
-        bool over = false;
-        while (size && !over && iteration < a.limit) {
-            const u32 counts = sum(pull());
+        bool starts = P::AGGREGATES && a.fresh, over = false;  // at first they are summed up alone
+        while (starts || (size && !over && iteration < a.limit)) {
+            const u32 counts = sum(starts ? 0 : pull());
+            if (starts) {
+                starts = false;
+                continue;
+            }
             const u64 touched = (counts & ~STOP) >> TOUCHED_AT;
             note(iteration, size, touched);
             total += touched;
@@ -65,6 +69,7 @@ template <class P> struct Alone {
 
     // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
+#pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
             if (a.fresh) {
                 P::fill(c, (vertex_t)v);
@@ -79,22 +84,19 @@ template <class P> struct Alone {
                 for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;
                 __syncthreads();
             }
-        if constexpr (P::AGGREGATES) {
-            if (a.fresh) {
-                sum(0);
-            } else {
+        if constexpr (P::AGGREGATES)
+            if (!a.fresh) {
                 s.total = *(const Sums*)a.parts;
                 P::take_sums(c, s.total);
             }
-        }
     }
 
     // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
     __device__ __forceinline__ u32 pull() {
         const u32 n = (u32)a.self_n, lanes = a.lanes, each = WARP / lanes, me = lane() & (lanes - 1);
         u32 counts = 0;
-        for (u32 base = warp_of_block() * each; base < n; base += warps_of_block() * each) {
-            const u32 v = base + lane() / lanes;
+        for (u32 base = 0; base < n; base += warps_of_block() * each) {  // all warps alike: they shuffle in there
+            const u32 v = base + threadIdx.x / lanes;
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
             offset_t first = 0, last = 0;
             typename P::Had had;
@@ -139,6 +141,7 @@ template <class P> struct Alone {
                     counts += walk(row, target, from, least(from + run, high), 1) << TOUCHED_AT;
                 }
             }
+#pragma unroll 1
             for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
                 const Gathered other = shuffle(row.gathered, me + step, width);
                 const bool found = shuffle((u32)row.found, me + step, width);
@@ -257,7 +260,10 @@ template <class P> union AllShared {
 
 template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
     if constexpr (P::ALONE)
-        if (P::EVERYONE || a.way == DENSE) return Alone<P>(a, shared.alone).run();
+        if (P::EVERYONE || a.way == DENSE) {
+            typename P::Uniform uniform;
+            return Alone<P>(a, shared.alone, uniform).run();
+        }
     if constexpr (!P::ALONE || !P::EVERYONE) Loop<P>(a, shared.loop).run();
 }
 
