@@ -285,14 +285,16 @@ def _faster(cell: Cell, other: str) -> bool:
 
 def memory(files: Files) -> str:
     """Bytes a vertex, as `benchmarks.footprint` found them, beside what was promised."""
-    parts = ("lists", "workspace", "fields")
+    parts, taken = ("lists", "workspace", "fields"), {"held": "held", "grown": "at most", "again": "another call"}
+    found = files.listed("memory")
+    taken = {key: title for key, title in taken.items() if key in found[0]}
     rows = []
-    for f in files.listed("memory"):
+    for f in found:
         name = f"{f['algorithm']}, {f['name']}{', directed' if f['directed'] else ''}"
-        promised = sum(f[part] for part in parts)
-        columns = [f[k] / f["n"] for k in ("graph", *parts)] + [v / f["n"] for v in (promised, f["held"], f["grown"])]
-        rows.append([name, *map(number, columns)])
-    return markdown(["bytes a vertex", "the graph", *("+ lists", *parts[1:]), "promised", "held", "at most"], rows)
+        sizes = [f["graph"], *(f[part] for part in parts), sum(f[part] for part in parts), *(f[key] for key in taken)]
+        rows.append([name, *(number(size / f["n"]) for size in sizes)])
+    titles = ["bytes a vertex", "the graph", *("+ lists", *parts[1:]), "promised", *taken.values()]
+    return markdown(titles, rows)
 
 
 def outside(files: Files) -> str:
