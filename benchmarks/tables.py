@@ -16,69 +16,24 @@ after the first.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import os
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from benchmarks import overhead
-from benchmarks.gpu.bars import GRAPHS as GPU_GRAPHS
-from gasla.bench import peers, plot
+from benchmarks import growth, overhead
+from benchmarks.gpu import tables as gpu_tables
+from benchmarks.measured import ALGORITHMS, CPU, Files, markdown
+from gasla.bench import plot
 from gasla.bench.cells import Cell
-from gasla.bench.report import Report
 from gasla.bench.table import milliseconds, number, size
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, IMAGES = ROOT / "benchmarks" / "results", ROOT / "docs" / "images"
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), RESULTS / "README.md")
+IMAGES = ROOT / "docs" / "images"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "results" / "README.md")
 BLOCK = re.compile(r"^(<!-- benchmarks: (\S+) (.+?) -->\n)(.*?)^(<!-- /benchmarks -->)$", re.MULTILINE | re.DOTALL)
 NAMES = {"graphblas": "GraphBLAS", "scipy": "SciPy", "networkit": "NetworKit", "cusparse": "cuSPARSE"}
-
-
-class Files:
-    """Some results, as one."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.paths = [path for name in names for path in sorted(RESULTS.glob(name)) or [RESULTS / name]]
-        self.reports = [Report.read(path) for path in self.paths]
-        self.cells = {(c.graph, c.algorithm): c for report in self.reports for c in report.cells}
-        self.graphs = list(dict.fromkeys(graph for graph, _ in self.cells))
-
-    def listed(self, what: str) -> list[dict[str, Any]]:
-        """A list that all files hold beside their cells."""
-        return [entry for path in self.paths for entry in json.loads(path.read_text(encoding="utf-8"))[what]]
-
-    def rows(self, algorithms: list[str], show: Callable[[Cell], str]) -> list[list[str]]:
-        """A row a graph, a column an algorithm, of those that there are."""
-        return [
-            [graph, *(show(self.cells[graph, a]) if (graph, a) in self.cells else "" for a in algorithms)]
-            for graph in self.graphs
-            if any((graph, a) in self.cells for a in algorithms)
-        ]
-
-    def present(self, algorithms: tuple[str, ...]) -> list[str]:
-        """Those of the algorithms that were measured."""
-        return [a for a in algorithms if any(a == algorithm for _, algorithm in self.cells)]
-
-    def members(self, family: str) -> list[str]:
-        """The algorithms whose names begin so."""
-        return list(dict.fromkeys(a for _, a in self.cells if a.startswith(f"{family} ")))
-
-
-UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}
-CPU = "gasla-cpu"  # as a peer of the GPU
-GPU_TABLES = ("gpu", "gpu-mxv", "gpu-own", "gpu-call", "gpu-first", "gpu-iterations")
-ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])
-
-
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """A table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def ratios(files: Files) -> str:
@@ -134,101 +89,6 @@ def ceilings(files: Files) -> str:
     return markdown(["", *map(size, found.copy)], rows) + barrier
 
 
-def figures(files: Files, group: str) -> str:
-    """Figures of `benchmarks.gpu`, in bold where over their bars, which follow: a row a figure, a column a graph."""
-    found = [f for f in files.listed("figures") if _group(f) == group]
-    units = {f["name"]: f["unit"] for f in sorted(found, key=lambda f: bool(f["unit"]))}
-    return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
-
-
-def milliseconds_of(files: Files) -> str:
-    """Those in milliseconds, by themselves."""
-    found = [f for f in files.listed("figures") if _group(f) == "gpu" and f["unit"] != "x"]
-    return _by_graph(found, lambda f: f["name"], lambda f: "wrong" if f["wrong"] else number(f["value"]))
-
-
-def floors(files: Files) -> str:
-    """How near figures of `benchmarks.gpu` come to the least time on that GPU, and what that would be spent on."""
-    found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
-
-    def show(figure: dict[str, Any]) -> str:
-        least, cause = figure["floor"]
-        return f"{100e3 * least / figure['value']:.0f}% {cause}"
-
-    return _by_graph(found, lambda f: f["name"], show)
-
-
-def _by_graph(found: list[dict[str, Any]], row: Callable[..., str], show: Callable[..., str]) -> str:
-    """A row a name, a column a graph."""
-    graphs = sorted({f["graph"]: 0 for f in found}, key=lambda g: GPU_GRAPHS.index(g) if g in GPU_GRAPHS else -1)
-    rows = {f["name"]: [row(f), *[""] * len(graphs)] for f in found}
-    for f in found:
-        rows[f["name"]][1 + graphs.index(f["graph"])] = show(f)
-    return markdown(["", *graphs], list(rows.values()))
-
-
-def _beside_its_bar(figure: dict[str, Any]) -> str:
-    if figure["wrong"]:
-        return "wrong"
-    text = number(figure["value"]) if figure["unit"] else f"{figure['value']:,}"
-    if figure["bar"] is None:
-        return text
-    return f"{f'**{text}**' if figure['value'] > figure['bar'] else text} ({figure['bar']:g})"
-
-
-def _group(figure: dict[str, Any]) -> str:
-    """In which table a figure stands."""
-    first = figure["name"].partition(" ")[0]
-    if first in ("mxv", "own", "call", "first"):
-        return f"gpu-{first}"
-    return "gpu" if figure["unit"] in ("ms", "x") or figure["wrong"] else "gpu-iterations"
-
-
-# --- how cost grows ---------------------------------------------------------------------------------------------------
-
-
-def families(files: Files) -> dict[str, list[str]]:
-    """The graphs of each family, by size, where there are several."""
-    found: dict[str, list[str]] = {}
-    for graph in files.graphs:
-        if match := re.fullmatch(r"([a-z]+)(\d+)", graph):
-            found.setdefault(match[1], []).append(graph)
-    return {
-        family: sorted(some, key=lambda g: int(g[len(family) :])) for family, some in found.items() if len(some) > 1
-    }
-
-
-def sizes(files: Files, measure: str = "m") -> dict[str, int]:
-    """The edges (m), vertices (n) or levels of a search (depth) of each graph."""
-    return {name: facts[measure] for report in files.reports for name, facts in report.graphs.items()}
-
-
-def points(
-    files: Files, family: list[str], algorithm: str, measure: str = "m", who: str | None = None
-) -> list[tuple[int, float]]:
-    """That size and seconds."""
-    size_of, cells = sizes(files, measure), [c for g in family if (c := files.cells.get((g, algorithm)))]
-    timed = [(c.graph, c.seconds(who)) for c in cells if who is None or who in c.entries]
-    return [(size_of[g], s) for g, s in timed if s is not None]
-
-
-def slope(found: list[tuple[int, float]]) -> float:
-    """The exponent of the size by which the time grows, least squares."""
-    x, y = [math.log(m) for m, _ in found], [math.log(s) for _, s in found]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y)) / sum((a - mean_x) ** 2 for a in x)
-
-
-def growth(files: Files, measure: str = "m") -> str:
-    """The exponent of the edges by which time grows, over all sizes; where there are many, over the last three too."""
-    algorithms, rows = files.present(ALGORITHMS), []
-    parts = [part for whole in families(files).values() for part in (whole, whole[-3:])[: 1 + (len(whole) > 4)]]
-    for some in parts:
-        found = [points(files, some, a, measure) for a in algorithms]
-        rows.append([f"{some[0]} to {some[-1]}", *(f"{slope(p):.2f}" if len(p) > 1 else "" for p in found)])
-    return markdown(["", *algorithms], rows)
-
-
 def times(files: Files) -> str:
     """How large each graph is, and milliseconds."""
     algorithms = files.present(ALGORITHMS)
@@ -262,25 +122,6 @@ def devices(files: Files) -> str:
 
     algorithms = files.present(ALGORITHMS)
     return markdown(["", *algorithms], files.rows(algorithms, show))
-
-
-def crossover(files: Files) -> str:
-    """The smallest graph of each family from which on the GPU is faster than the CPU beside it, and its edges."""
-    algorithms, size_of, rows = files.present(ALGORITHMS), sizes(files), []
-    for family, graphs in families(files).items():
-        row = [family]
-        for algorithm in algorithms:
-            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
-            slower = [k for k, c in enumerate(cells) if not _faster(c, CPU)]
-            later = cells[slower[-1] + 1 :] if slower else cells
-            row.append(f"{later[0].graph}, {size_of[later[0].graph]:,}" if later else "beyond")
-        rows.append(row)
-    return markdown(["", *algorithms], rows)
-
-
-def _faster(cell: Cell, other: str) -> bool:
-    own, rival = cell.seconds(), cell.seconds(other) if other in cell.entries else None
-    return own is not None and rival is not None and own < rival
 
 
 def memory(files: Files) -> str:
@@ -317,81 +158,6 @@ def parts(files: Files) -> str:
     return markdown([found[0]["graph"], *names], rows)
 
 
-GAP = 0.085  # of a panel's height, from one label to the next
-
-
-def draw_growth(files: Files, path: Path) -> None:
-    """A panel an algorithm, a line a family: milliseconds by edges, both logarithmic; faint lines have slope one.
-
-    Of the CPU beside a GPU there is a dashed line.
-    """
-    from matplotlib.figure import Figure
-
-    algorithms, some = files.present(ALGORITHMS), families(files)
-    colours = dict(zip(some, [plot.OURS, "#e08e45", "#c2575b", "#7fa650", "#9a86b8"]))
-    columns = plot.columns(len(algorithms))
-    rows = -(-len(algorithms) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), facecolor=plot.PAPER, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
-    for place, algorithm in enumerate(algorithms, 1):
-        axes = figure.add_subplot(rows, columns, place, facecolor=plot.PAPER)
-        found = {family: p for family, graphs in some.items() if (p := points(files, graphs, algorithm))}
-        for family, family_points in found.items():
-            edges, seconds = zip(*family_points)
-            milli = [1e3 * s for s in seconds]
-            axes.loglog(edges, milli, "o-", color=colours[family], markersize=4, linewidth=1.6)
-            if beside := points(files, some[family], algorithm, who=CPU):
-                edges, seconds = zip(*beside)
-                axes.loglog(edges, [1e3 * s for s in seconds], "--", color=colours[family], linewidth=1.2)
-        _label_ends(axes, found, colours)
-        _proportional(axes)
-        plot.plain(axes, plot.TITLES.get(algorithm, algorithm))
-        axes.xaxis.set_major_formatter(_edges)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        axes.set_xlabel("edges", fontsize=9, color=plot.FAINT)
-        axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
-    if any(CPU in cell.entries for cell in files.cells.values()):
-        found = files.reports[0].provenance
-        text = f"solid: {found['gpu']}; dashed: {found['cpu']}, {found['threads']} threads"
-        figure.suptitle(text, x=0.01, ha="left", fontsize=10, color=plot.FAINT)
-    figure.savefig(path, dpi=150, facecolor=plot.PAPER)
-
-
-def _edges(value: float, _: int = 0) -> str:
-    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
-
-
-def _label_ends(axes: Any, found: dict[str, list[tuple[int, float]]], colours: dict[str, str]) -> None:
-    """The name of each line and its slope, at the right edge beside its end, moved apart where they would touch."""
-    low, high = (math.log(y) for y in axes.get_ylim())
-    ends = sorted((math.log(1e3 * some[-1][1]), family) for family, some in found.items())
-    places = [(end - low) / (high - low) for end, _ in ends]
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + GAP)
-    for i in range(len(places) - 1, -1, -1):
-        places[i] = min(places[i], 1 - GAP * (len(places) - 1 - i))
-    for place, (_, family) in zip(places, ends):
-        edges, seconds = found[family][-1]
-        text = f"{family}  {slope(found[family]):.2f}" if len(found[family]) > 1 else family
-        leader = {"arrowstyle": "-", "color": colours[family], "linewidth": 0.6, "alpha": 0.6}
-        axes.annotate(
-            text, (edges, 1e3 * seconds), (1.03, place), textcoords="axes fraction", va="center", fontsize=9,
-            color=colours[family], weight="bold", arrowprops={**leader, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 3},
-        )  # fmt: skip
-
-
-def _proportional(axes: Any) -> None:
-    """Faint lines along which time is proportional to edges."""
-    limits = axes.get_xlim(), axes.get_ylim()
-    (left, right), (low, high) = limits
-    rate = 100 ** math.floor(math.log(low / right, 100))
-    while rate * left < high:
-        axes.plot([left, right], [rate * left, rate * right], color=plot.GRID, linewidth=0.8, zorder=0)
-        rate *= 10
-    axes.set_xlim(limits[0])
-    axes.set_ylim(limits[1])
-
-
 # --- blocks of pages --------------------------------------------------------------------------------------------------
 
 TABLES: dict[str, Callable[[Files], str]] = {
@@ -403,25 +169,25 @@ TABLES: dict[str, Callable[[Files], str]] = {
             products,
             programs,
             ceilings,
-            growth,
+            growth.growth,
             times,
             losses,
             devices,
-            crossover,
+            growth.crossover,
             memory,
             outside,
             parts,
-            floors,
+            gpu_tables.floors,
         )
     },
-    **{group: partial(figures, group=group) for group in GPU_TABLES},
-    "gpu-ms": milliseconds_of,
-    "growth-by-vertices": lambda files: growth(files, "n"),
-    "growth-by-depth": lambda files: growth(files, "depth"),
+    **{group: partial(gpu_tables.figures, group=group) for group in gpu_tables.GROUPS},
+    "gpu-ms": gpu_tables.milliseconds_of,
+    "growth-by-vertices": lambda files: growth.growth(files, "n"),
+    "growth-by-depth": lambda files: growth.growth(files, "depth"),
 }
 PICTURES: dict[str, Callable[[Files, Path], None]] = {
     "plot": lambda files, path: plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path),
-    "growth-plot": draw_growth,
+    "growth-plot": growth.draw_growth,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, footprint, overhead, shapes, tables
+from benchmarks import compare, footprint, measured, overhead, shapes, tables
 from gasla.bench import ceilings, graphs, interleave
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.report import Report
@@ -77,8 +77,8 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         entries = {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0]), "gasla-cpu": Entry("", [other])}
         found.append(Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], entries, None, ("x",)))
     graphs = {c.graph: {"n": c.edges[0], "m": c.edges[0], "depth": round(c.edges[0] ** 0.5)} for c in found}
-    measured = Report({"cpu": "c", "gpu": "g", "threads": 1, "date": "d", "versions": {}}, graphs, found)
-    measured = measured._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
+    run = Report({"cpu": "c", "gpu": "g", "threads": 1, "date": "d", "versions": {}}, graphs, found)
+    run = run._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
     figures = [
         {"graph": graph, "name": name, "unit": unit, "value": value, "bar": bar, "wrong": "", "floor": None}
         for graph, name, unit, value, bar in [
@@ -91,8 +91,8 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = {"name": "sssp", "unit": "", "value": math.nan, "bar": None, "wrong": "failed"}
     figures.append(figures[0] | failed | {"graph": "rmat22"})
     figures[0]["floor"] = [0.003, "barriers"]
-    measured.write(tmp_path / "run.json", figures=figures)
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    run.write(tmp_path / "run.json", figures=figures)
+    monkeypatch.setattr(measured, "RESULTS", tmp_path)
     assert tables.block("growth-by-depth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 3.00 |"
     assert "| grid8 | 65,536 | 65,536 | 256 | 16.8 |" in tables.block("times", ["run.json"])
     assert "| bfs | none |" in tables.block("losses", ["run.json"])
@@ -144,7 +144,7 @@ def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         assert 0 < cell["kernel"] < sum(cell[part] for part in overhead.PARTS)
         assert 0 < cell["outside"] < 1
     assert "grid10" in capsys.readouterr().out
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(measured, "RESULTS", tmp_path)
     assert "| grid10 | call | arguments |" in tables.block("parts", [file.name])
     assert f"{levels['outside']:.1%} |" in tables.block("outside", [file.name])
     monkeypatch.setattr(overhead, "LARGE", 1000)
