@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Pairs = Iterator[tuple[Array, Array]]
 
-_EDGE, _PERMUTATION, _WEIGHT = 0x1234_5678_9ABC_DEF0, 0x0F1E_2D3C_4B5A_6978, 0x5DEE_CE66_D1CE_4E5B
-_CUT, _POINT, _SOURCE, _PRINT = 0x2545_F491_4F6C_DD1D, 0x9E6C_63D0_876A_46E5, 0xD6E8_FEB8_6659_FD93, 1  # seeds
+SEEDS = {
+    "edges": 0x1234_5678_9ABC_DEF0,
+    "order": 0x0F1E_2D3C_4B5A_6978,
+    "weights": 0x5DEE_CE66_D1CE_4E5B,
+    "cuts": 0x2545_F491_4F6C_DD1D,
+    "points": 0x9E6C_63D0_876A_46E5,
+    "sources": 0xD6E8_FEB8_6659_FD93,
+}
+_EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
+_PRINT = 1
 _HALF = np.uint64(32)
 _BLOCK = 1 << 16  # numbers hashed at a time: they stay in the cache
 _NO_WEIGHTS = np.empty(0, np.float32)

@@ -342,6 +342,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert all(cell.share > 0 for cell in read.cells)
     assert all(cell.best for cell in read.cells if cell.algorithm != "levels")
     assert read.provenance["versions"]["numpy"] == np.__version__
+    assert read.provenance["seeds"]["rounds"] == interleave.SEED
     assert read.graphs["rmat8"]["fingerprint"] == gasla.datasets.fingerprint(gasla.datasets.rmat(8))
     assert read.ceilings == replace(CEILINGS, device="cpu")
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -10,7 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gasla import generators
 from gasla.arrays import Device
+from gasla.bench import interleave
 from gasla.bench.peers import threads
 
 PACKAGES = (
@@ -21,7 +23,7 @@ HERE = Path(__file__).resolve()
 
 
 def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
-    """Return device, driver, versions, commit and date.
+    """Return device, driver, versions, commit, seeds and date.
 
     Parameters
     ----------
@@ -35,6 +37,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
         "uncommitted_changes": in_git and bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "seeds": {**generators.SEEDS, "rounds": interleave.SEED},
         "cpu": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "threads": threads(),
