@@ -193,6 +193,15 @@ def test_known_answers(algorithm: str, known: dict[str, Any], said: str) -> None
 # --- timing -----------------------------------------------------------------------------------------------------------
 
 
+def test_only_who_takes_turns_makes_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(cells, "PAUSE", 0.5)
+    monkeypatch.setattr(cells, "interleaved", lambda calls, rounds, budget, keep, pause: pauses.append(pause) or {})
+    for names in ("a", "ab"):
+        cells.in_turns("cpu", {name: lambda number: None for name in names}, QUICK, frozenset())
+    assert pauses == [0, 0.5]
+
+
 def test_rounds_take_turns_and_drop_the_hopeless() -> None:
     order: list[str] = []
 
