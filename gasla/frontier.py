@@ -56,8 +56,17 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
+        return cls._of(n, np.zeros(0, np.int64))
+
+    @classmethod
+    def one(cls, n: int, vertex: int) -> "Frontier":
+        """One vertex, known to be inside the graph."""
+        return cls._of(n, np.array([vertex]))
+
+    @classmethod
+    def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.n, frontier.__dict__["ids"] = n, np.zeros(0, np.int64)
+        frontier.n, frontier.__dict__["ids"] = n, ids
         return frontier
 
     def to(self, device: Device) -> "Frontier":

@@ -446,7 +446,7 @@ class Graph:
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         if self._ends is not None:
-            return any_true(self._ends[0] == self._ends[1])
+            return any_true(array_module(self._ends[0]).equal(*self._ends))
         lists = self._rows or self._columns
         assert lists is not None
         return _lists(lists.indptr).has_self_loops(lists.indptr, lists.indices)
@@ -566,15 +566,15 @@ def _same_device(**arrays: Any) -> Device:
 def _check_offsets(indptr: Array, n: int, m: int) -> None:
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
-    if indptr[0] != 0:
-        raise ValueError(f"indptr starts at {int(indptr[0])}; expected 0")
-    falls = indptr[1:] < indptr[:-1]
+    if first := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first}; expected 0")
+    falls = array_module(indptr).less(indptr[1:], indptr[:-1])
     if any_true(falls):
         v = int(falls.argmax())
         a, b = int(indptr[v]), int(indptr[v + 1])
         raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
-    if indptr[-1] != m:
-        raise ValueError(f"indptr ends at {int(indptr[-1])} and there are {m} indices; expected the same number")
+    if (last := int(indptr[-1])) != m:
+        raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
 
 
 def _check_range(name: str, ids: Array, n: int) -> None:
@@ -626,4 +626,4 @@ def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
 
 
 def _ascends(ids: Array) -> bool:
-    return not any_true(ids[1:] < ids[:-1])
+    return not any_true(array_module(ids).less(ids[1:], ids[:-1]))

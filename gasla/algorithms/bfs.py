@@ -15,6 +15,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import source_vertex
+from gasla.frontier import Frontier
 from gasla.graph import as_graph
 from gasla.program import ID, VertexProgram, vertex
 from gasla.runner import run
@@ -105,8 +106,9 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
+    active = Frontier.one(graph.n, source)
     if not parents:
-        return run(Levels, graph, active=[source], max_iterations=max_depth, level={source: 0}).level
+        return run(Levels, graph, active=active, max_iterations=max_depth, level={source: 0}).level
     start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
-    result = run(Parents, graph, active=[source], max_iterations=max_depth, **start)
+    result = run(Parents, graph, active=active, max_iterations=max_depth, **start)
     return BFSResult(result.level, result.parent)

@@ -251,7 +251,7 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     if weighted:
         check_weights(graph, least=0)
     inverse, share = _divided(graph, weighted, kind)
-    fields = {"rank": kind.type(1 / graph.n), "share": share, "inverse": inverse}
+    fields = {"rank": 1 / graph.n, "share": share, "inverse": inverse}
     if "nstart" in shares:
         rank = shares["nstart"].astype(kind)
         fields |= {"rank": rank, "share": rank * inverse}
@@ -269,7 +269,7 @@ def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
     known, xp = _known.setdefault(graph, {}), module_of(graph.device)
     if (weighted, kind) not in known:
         total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
-        some = total > 0
+        some = xp.greater(total, 0)  # the operator would have CuPy import SciPy
         inverse = xp.divide(some, xp.where(some, total, 1), dtype=kind)
         share = inverse * kind.type(1 / graph.n)  # with a NumPy number in front CuPy is slow
         finish(graph.device)  # another thread may find it, on another stream

@@ -15,7 +15,8 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import check_weights, float_type, source_vertex
-from gasla.arrays import array_module, moved
+from gasla.arrays import any_true, array_module, moved
+from gasla.frontier import Frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import ID, VertexProgram, edge, vertex
 from gasla.runner import run
@@ -136,9 +137,8 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     program = AnyOrder if negative else NearFirst
     types = {"distance": kind, "weight": kind if values is None else values.dtype}
     limit = graph.n if negative else None
-    result = run(
-        program.typed(**types), graph, active=[source], distance={source: 0}, delta=delta, max_iterations=limit
-    )
+    active = Frontier.one(graph.n, source)
+    result = run(program.typed(**types), graph, active=active, distance={source: 0}, delta=delta, max_iterations=limit)
     if not result.converged:
         vertex = _on_cycle(graph.to("cpu"), moved(result.distance, "cpu"))
         raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
@@ -152,11 +152,11 @@ def _parents(graph: Graph, source: int, distances: Any, types: dict[str, Any]) -
     xp: Any = array_module(distances)
     fields: dict[str, Any] = {"distance": distances, "parent": {source: source}}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
-    missing = xp.isfinite(distances) & (found < 0)
-    if not missing.any():
+    missing = xp.isfinite(distances) & xp.less(found, 0)
+    if not any_true(missing):
         return found
     fields["parent"] = found
-    return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(found >= 0), **fields).parent
+    return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(xp.greater_equal(found, 0)), **fields).parent
 
 
 def _on_cycle(graph: Graph, distances: np.ndarray) -> int:

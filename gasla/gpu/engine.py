@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import require_gpu
 from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, relabel, rows
@@ -57,6 +58,7 @@ class Bound(Binding):
 
     def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
         self._arrays: dict[str, Any] = {}
+        self._filled_by_kernel: dict[str, Any] = {}
         self._space = Space.take(self, self.numbering)
         self._arguments = self._space.arguments
         for name, value in self.parameters().items():
@@ -70,6 +72,7 @@ class Bound(Binding):
             self._make_arrays(fields, schedule)
         except MemoryError:
             self._arrays.clear()
+            self._filled_by_kernel.clear()
             self.__dict__.pop("_space", None)
             return False
         return True
@@ -110,10 +113,13 @@ class Bound(Binding):
                 return False
             at, seed = -1, value
             for v, x in seeds.items():
-                at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), np.asarray(x).astype(kind).item()
+                at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), plain_number(x, kind)
+                seed = np.asarray(x).astype(kind).item() if seed is None else seed
             for part, x in (("start", value), ("at", at), ("seed", seed), ("from", 0)):
                 setattr(arguments, f"{part}_{name}", x)
-        self._set(f"v_{name}", self.xp.empty((2, n) if name in self.plan.doubled else n, kind))
+        memory = self.xp.cuda.alloc(n * kind.itemsize * (2 if name in self.plan.doubled else 1))
+        self._filled_by_kernel[name] = memory  # an array is put around it when one is asked for: that takes its time
+        setattr(arguments, f"v_{name}", memory.ptr)
         return True
 
     def _set_schedule(self, schedule: Schedule) -> int:
@@ -228,17 +234,7 @@ class Bound(Binding):
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
-        now = {n: self._arrays[f"v_{n}"] for n in self.traced.vertex_types}
-        edges = {n: self._arrays[f"e_{n}"] for n in self.plan.edge_states}
-        if self.numbering is None and not self.plan.doubled:
-            return now | edges
-        side, doubled, numbering = self.iteration & 1, self.plan.doubled, self.numbering
-
-        def finished(name: str) -> Any:
-            array = now[name][side] if name in doubled else now[name]
-            return array if numbering is None else numbering.back(array)
-
-        return WhenAsked(finished, now, edges)
+        return Fields(self, self.iteration & 1)
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
@@ -258,25 +254,35 @@ class Bound(Binding):
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 
 
-class WhenAsked(Mapping[str, Any]):
-    """Fields of vertices that take some work, done when one is first asked for; and fields of edges."""
+class Fields(Mapping[str, Any]):
+    """The fields of a run, each in the user's order, put together when one is first asked for."""
 
-    def __init__(self, make: Callable[[str], Any], vertices: Mapping[str, Any], edges: dict[str, Any]) -> None:
-        self._make, self._vertices, self._known = make, vertices, edges
+    def __init__(self, run: Bound, side: int) -> None:
+        self._n, self._types, self._doubled, self._side = run.graph.n, run.traced.vertex_types, run.plan.doubled, side
+        self._arrays, self._filled, self._numbering = run._arrays, run._filled_by_kernel, run.numbering
+        self._known: dict[str, Any] = {n: self._arrays[f"e_{n}"] for n in run.plan.edge_states}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            self._known[name] = self._make(name)
+            array = self._vertex_field(name, self._side if name in self._doubled else 0)
+            self._known[name] = array if self._numbering is None else self._numbering.back(array)
         return self._known[name]
 
+    def _vertex_field(self, name: str, side: int) -> Any:
+        memory, kind = self._filled.get(name), self._types[name]
+        if memory is not None:
+            return require_gpu().ndarray(self._n, kind, memory + side * self._n * kind.itemsize)
+        array = self._arrays[f"v_{name}"]
+        return array[side] if name in self._doubled else array
+
     def __contains__(self, name: object) -> bool:
-        return name in self._vertices or name in self._known
+        return name in self._types or name in self._known
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._vertices, **self._known})
+        return iter({**self._types, **self._known})
 
     def __len__(self) -> int:
-        return len({**self._vertices, **self._known})
+        return len({**self._types, **self._known})
 
 
 def _free(cupy: Any) -> int:

@@ -2,7 +2,8 @@
 
 Lists come from sorting: an edge becomes one 64-bit key, the vertex to group by in its upper half and in its lower half
 the position or the other end, and CuPy sorts such keys by radix. Only operations that NumPy has too are used, so the
-same functions run on NumPy arrays, which is how they are tested where there is no GPU.
+same functions run on NumPy arrays, which is how they are tested where there is no GPU. Arrays are compared by
+functions: for operators CuPy asks NumPy, which asks CuPy again, and that imports SciPy, half a second.
 
 Memory: keys take 8 bytes an edge and their sort as much again. A build therefore needs at most 16 bytes an edge besides
 its input and, with the 4 bytes an edge of owners, up to 20; ``is_symmetric`` of lists that do not ascend needs 24, and
@@ -65,7 +66,7 @@ def owners(indptr: Array, indices: Array) -> Array:
     """The vertex whose list each position is in."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
-    vertices = xp.flatnonzero(indptr[1:] > indptr[:-1]).astype(indices.dtype)  # those with any
+    vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)  # those with any
     starts = indptr[vertices]
     vertices[1:] -= vertices[:-1].copy()
     steps[starts] = vertices
@@ -82,16 +83,16 @@ def count_ids(ids: Array, n: int) -> Array:
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
     """Whether every list ascends: a fall is allowed only where a new list starts."""
-    before, after = indices[:-1], indices[1:]
-    falls = after <= before if strictly else after < before
-    starts = indptr[(indptr > 0) & (indptr < len(indices))]
+    xp = array_module(indptr)
+    falls = (xp.less_equal if strictly else xp.less)(indices[1:], indices[:-1])
+    starts = indptr[xp.greater(indptr, 0) & xp.less(indptr, len(indices))]
     falls[starts - 1] = False
     return not any_true(falls)
 
 
 def has_self_loops(indptr: Array, indices: Array) -> bool:
     """Whether any vertex is in its own list."""
-    return any_true(owners(indptr, indices) == indices)
+    return any_true(array_module(indptr).equal(owners(indptr, indices), indices))
 
 
 def is_symmetric(indptr: Array, indices: Array) -> bool:
@@ -103,7 +104,7 @@ def is_symmetric(indptr: Array, indices: Array) -> bool:
     del ends
     if not ascends_within(indptr, indices):
         forward.sort()
-    return not any_true(forward != backward)
+    return not any_true(array_module(forward).not_equal(forward, backward))
 
 
 def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
@@ -114,7 +115,7 @@ def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
     opposite = _lower(packed, _offset_dtype(m))  # turned round, symmetric lists are what they were
     del packed
     bits = values.view(f"u{values.dtype.itemsize}")
-    return not any_true(bits[opposite] != bits)
+    return not any_true(array_module(bits).not_equal(bits[opposite], bits))
 
 
 def _packed(upper: Array, lower: Array, n: int) -> Array:

@@ -186,6 +186,8 @@ class GpuPlan(Plan):
 
 def plain_number(value: Any, kind: np.dtype) -> Any:
     """A number as a field of this type holds it; None for an array or a function."""
+    if (type(value) is int and kind.kind in "iuf") or (type(value) is float and kind.kind == "f"):
+        return value  # ctypes converts it alike
     return np.asarray(value).astype(kind).item() if isinstance(value, _NUMBERS) else None
 
 

@@ -93,10 +93,11 @@ template <class P> struct Alone {
 
     // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
     __device__ __forceinline__ u32 pull() {
-        const u32 n = (u32)a.self_n, lanes = a.lanes, each = WARP / lanes, me = lane() & (lanes - 1);
+        const u32 n = (u32)a.self_n, shift = __ffs(a.lanes) - 1, me = lane() & (a.lanes - 1);
         u32 counts = 0;
-        for (u32 base = 0; base < n; base += warps_of_block() * each) {  // all warps alike: they shuffle in there
-            const u32 v = base + threadIdx.x / lanes;
+#pragma unroll 1
+        for (u32 base = 0; base < n; base += blockDim.x >> shift) {  // all warps alike: they shuffle in there
+            const u32 v = base + (threadIdx.x >> shift);
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
             offset_t first = 0, last = 0;
             typename P::Had had;
@@ -230,10 +231,12 @@ template <class P> struct Alone {
     // For the host, and for the next launch.
     __device__ __forceinline__ void end(long long iteration, long long total, u64 size) {
         if constexpr (P::KEEPS_ACTIVE)
-            for (u32 base = warp_of_block() * WARP; base < a.self_n; base += blockDim.x) {
-                const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
-                if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
-            }
+            if (size)
+#pragma unroll 1
+                for (u32 base = warp_of_block() * WARP; base < a.self_n; base += blockDim.x) {
+                    const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
+                    if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
+                }
         if (threadIdx.x != 0) return;
         tell(*a.control, iteration, total, size);
         tell(a.page->control, iteration, total, size);
