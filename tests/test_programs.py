@@ -54,10 +54,11 @@ def same(result: Any, reference: Reference) -> None:
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
 
 
-@pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads even for the smallest graph."""
+@pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])
+def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads even for the smallest graph; or the second one comes in the midst of a run."""
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
 
 

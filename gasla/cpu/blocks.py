@@ -16,17 +16,19 @@ inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # 
 
 SIZE, N = TICKET + 1, TICKET + 2  # where the last two arguments of `blocks` are kept, in the ticket's cache line
 SMALL = 1 << 15  # vertices and edges below which one thread does all
-LARGE = 1 << 22  # and above which a run may take long enough for Ctrl-C to be tried
+SHORT = 1 << 26  # and up to which the caller takes part: above it Ctrl-C may be tried
 
 
-def run(kernel: Any, work: int, *args: Any) -> None:
+def run(kernel: Any, work: int, *args: Any, loose: bool = False) -> None:
     """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve.
 
-    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard.
+    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard. `loose` as for
+    `run_parallel`.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
-    run_parallel(kernel, control, args, threads_for(work), watch=_nothing if work > LARGE else None)
+    short = work <= SHORT
+    run_parallel(kernel, control, args, threads_for(work), None if short else _nothing, short=short, loose=loose)
 
 
 def _nothing() -> None:

@@ -22,6 +22,9 @@ from gasla.schedule import Schedule
 from semirings import VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all
+ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
+SHORT = 1 << 26  # and before the caller's thread is set free, to hear Ctrl-C
+NO_LIMIT = 1 << 62
 ZEROED = ("activated", "bits", "claimed", "far_bits")  # at the start of a run
 
 _workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref.WeakKeyDictionary()
@@ -174,7 +177,8 @@ class Bound(Binding):
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel = getattr(self.module, stage)
-        threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held)
+        short = self.graph.n + self.graph.m <= SHORT
+        threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held, short=short)
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
@@ -186,10 +190,14 @@ class Bound(Binding):
         control[runtime.EDGE_SUM] = self.graph.m
         if self._schedule:
             control[runtime.ACTIVE] = len(self._schedule[1]) - 1
+        # Others can join later where nothing but lists is each thread's own.
+        can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
+        self._alone = can_wait and way != runtime.DENSE and len(frontier) <= ALONE
         if self.plan.keeps_active:
             ids = frontier.ids
             control[runtime.ACTIVE] = len(ids)
-            bounds = [len(ids) * t // self.threads for t in range(self.threads + 1)]
+            crew = 1 if self._alone else self.threads
+            bounds = [len(ids) * t // crew for t in range(crew + 1)]
             for t, part in enumerate(ids[a:b] for a, b in itertools.pairwise(bounds)):
                 self.arrays["queues"][0, t, : len(part)] = part
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
@@ -235,14 +243,19 @@ class Bound(Binding):
         self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until the one numbered `until`, or the program's end."""
-        self.control[runtime.LAST] = until
-        if self.control[runtime.DONE]:
-            return
+        """Run iterations until the one numbered `until`, or the program's end, or until others should help."""
         control = self.control
+        control[runtime.LAST] = until
+        if control[runtime.DONE]:
+            return
+        work = control[runtime.WORK] + control[runtime.EDGE_SUM]
+        self._alone = self._alone and work <= ALONE
+        crew = 1 if self._alone else self.threads
+        short = self._alone or (progress is None and max(work, self.graph.n + self.graph.m) <= SHORT)
+        control[runtime.ENOUGH] = ALONE if self._alone else SHORT if short else NO_LIMIT
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
-        threads.run_parallel(self.module.run_loop, control, self.arguments(), self.threads, watch, self._held)
+        threads.run_parallel(self.module.run_loop, control, self.arguments(), crew, watch, self._held, short)
 
     @property
     def iteration(self) -> int:

@@ -74,7 +74,7 @@ def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
             raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
     lists, counts = graph.sorted_out, np.zeros(len(edges), np.int64)
     sources, targets = (np.ascontiguousarray(ends, graph.id_dtype) for ends in (edges.src, edges.dst))
-    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts)
+    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts, loose=True)
     return counts
 
 
@@ -91,7 +91,7 @@ def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array
     crew = threads_for(work)
     totals = np.zeros(crew, np.int64)
     counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
-    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew))
+    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew), loose=True)
     return int(totals.sum()), None if counts is None else counts.sum(axis=0)
 
 

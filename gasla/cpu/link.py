@@ -33,7 +33,7 @@ def hook(graph: Graph) -> Array:
     array([0, 0, 2, 2], dtype=int32)
     """
     parents = np.empty(graph.n, graph.id_dtype)
-    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n))
+    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n), loose=True)
     return parents
 
 
@@ -65,7 +65,7 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
     lists = graph.out
     kernel = _link if known is None or graph.is_symmetric else _link_outward
     limits = np.uint64(first), np.uint64(graph.m if last is None else last), -1 if known is None else known
-    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, _block(graph.n))
+    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, _block(graph.n), loose=True)
 
 
 def compress(parents: Array) -> None:
@@ -78,7 +78,7 @@ def compress(parents: Array) -> None:
     >>> parents
     array([0, 0, 0, 0])
     """
-    run(_compress, len(parents), parents, _block(len(parents)))
+    run(_compress, len(parents), parents, _block(len(parents)), loose=True)
 
 
 def number(parents: Array) -> int:

@@ -18,11 +18,11 @@ def text(module: "Stages") -> str:
     more = "(size > 0 or left > 0)" if module.prioritised else "size > 0"
     body = [
         *_begin(module),
-        f"while {more} and self_iteration < limit and load(control, STOP) == 0 and not done:",
+        f"while {more} and self_iteration < limit and work + edges <= enough and not (done or load(control, STOP)):",
         *("    " + line for line in _iteration(module)),
         *_end(module),
     ]
-    doc = "Run iterations until nothing is active, the program says stop, or the limit is reached."
+    doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
     return f'@jit\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
 
 
@@ -32,6 +32,7 @@ def _begin(m: "Stages") -> list[str]:
         "remaining, form, done, traversed = control[REMAINING], control[FORM], False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
         "began = self_iteration = control[ITERATION]",
+        "work, enough = control[WORK], control[ENOUGH]",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
         *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
     ]
@@ -53,7 +54,9 @@ def _iteration(m: "Stages") -> list[str]:
     lines += [
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
-        "traversed += total(counters, threads, TOUCHED)",
+        "touched = total(counters, threads, TOUCHED)",
+        "traversed += touched",
+        "work += touched + size + (self_n >> 3 if way == DENSE else 0) + 1",
         "size = total(counters, threads, NEXT)",
         *(["left = total(counters, threads, LEFT)"] if m.prioritised else []),
         "edges = total(counters, threads, EDGES) if skewed else size * mean_degree",
@@ -171,6 +174,7 @@ def _scheduled(m: "Stages") -> str:
         "    control[ACTIVE] = len(starts) - 1 - self_iteration",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
+        "see_off(control, thread, threads)",
     ]
     return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
 
@@ -184,6 +188,8 @@ def _end(m: "Stages") -> list[str]:
         "if thread == 0:",
         "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",
         "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
+        "    control[WORK] = work",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
+        "see_off(control, thread, threads)",
     ]

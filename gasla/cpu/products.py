@@ -22,6 +22,7 @@ from semirings.expr import in_order, node
 from semirings.printers import numba as printer
 
 SMALL = 1 << 15  # rows and entries below which the calling thread does all
+SHORT = 1 << 26  # and up to which it takes part: above it Ctrl-C may be tried
 GRAIN = 4096  # entries that a thread takes at once
 
 OFTEN = 8  # entries a row from which a pass over x beforehand pays, and the truth of values is better told by bits
@@ -80,7 +81,8 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
     optional = [given[name] for name in _optional(terms, mask is not None)]
     control = threads.new_control()
     args = (lists.width, chunk, complement, lists.indptr, lists.indices, *optional, *outs)
-    threads.run_parallel(module(terms, mask is not None).multiply, control, args, crew)
+    kernel = module(terms, mask is not None).multiply
+    threads.run_parallel(kernel, control, args, crew, short=rows + stored <= SHORT, loose=True)
     return not control[threads.STOP]
 
 

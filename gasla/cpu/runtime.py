@@ -15,7 +15,7 @@ from gasla.cpu.atomics import (
     select,
     store,
 )
-from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier
+from gasla.cpu.threads import CONTROL_SIZE, ENDED, PROGRESS, STOP, barrier, see_off
 
 __all__ = [
     "ACTIVE",
@@ -27,6 +27,7 @@ __all__ = [
     "DONE",
     "EDGES",
     "EDGE_SUM",
+    "ENOUGH",
     "FAR",
     "FORM",
     "ITERATION",
@@ -45,6 +46,7 @@ __all__ = [
     "TOTAL",
     "TOUCHED",
     "WAY",
+    "WORK",
     "barrier",
     "beyond",
     "block",
@@ -63,6 +65,7 @@ __all__ = [
     "prefetch",
     "reassociating",
     "renew",
+    "see_off",
     "select",
     "smallest",
     "store",
@@ -78,8 +81,8 @@ jit = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 reassociating = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
-ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF = range(40, 50)
-assert PUT_OFF < CONTROL_SIZE
+ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH = range(40, 52)
+assert ENOUGH < ENDED < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

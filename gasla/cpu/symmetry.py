@@ -19,6 +19,7 @@ _jit = njit(cache=True, nogil=True, error_model="numpy")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.empty(0, np.uint32)
 _PARALLEL_FROM = 1 << 16  # edges
+_SHORT = 1 << 26
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
@@ -32,7 +33,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     indptr = indptr.astype(np.int64, copy=False)
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
-    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads)
+    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads, short=len(indices) <= _SHORT)
     return int(sums.sum()) == 0
 
 

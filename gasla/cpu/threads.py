@@ -5,7 +5,9 @@ microsecond, where starting a parallel region for each of thousands of thin leve
 threads that truly run together, which `numba.prange` does not promise.
 """
 
+import ctypes
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +19,7 @@ from numba import njit, types
 from gasla.cpu.atomics import fetch_add, load, pause, store
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
-ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
+ARRIVED, GENERATION, STOP, TICKET, PROGRESS, ENDED = 0, 8, 16, 24, 32, 56
 CONTROL_SIZE = 64
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
@@ -56,13 +58,25 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
             _give_way()
 
 
-def _to_own_core(place: int) -> set[int]:
-    """Move this thread to a core of its own; returns the cores that it had."""
-    if not hasattr(os, "sched_setaffinity"):
-        return set()
-    cores = os.sched_getaffinity(0)
-    _stay_on({sorted(cores)[place % len(cores)]})
-    return cores
+@njit(error_model="numpy", nogil=True, _nrt=False)
+def see_off(control: np.ndarray, thread: int, threads: int) -> None:  # pragma: no cover - compiled
+    """The last thing that the first thread does: wait a short while until all others have ended.
+
+    Each takes Python's lock for a moment. To be woken when it is free takes several times as long as all of this.
+    """
+    if thread != 0 or threads == 1:
+        return
+    for _ in range(4000):
+        if load(control, ENDED) >= threads - 1:
+            break
+        pause()
+    for _ in range(50):  # the last one is about to give the lock free
+        pause()
+
+
+def _cores() -> set[int]:
+    """The cores that this thread may run on."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _stay_on(cores: set[int]) -> None:
@@ -71,43 +85,68 @@ def _stay_on(cores: set[int]) -> None:
             os.sched_setaffinity(0, cores)
 
 
+def _this_core() -> int:
+    """The core that this thread runs on; -1 where nobody can say."""
+    return int(_getcpu()) if _getcpu is not None else -1
+
+
+_getcpu = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix" else None
+
+
+class _Job:
+    """A kernel and its arguments, for one worker."""
+
+    def __init__(self, kernel: Callable[..., Any], thread: int, threads: int, control: np.ndarray, args: Any) -> None:
+        self._kernel, self._args, self._control = kernel, (thread, threads, control, *args), control
+        self._done = threading.Lock()
+        self._done.acquire()
+        self.begun = self.taken_back = False
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        self.begun = True
+        try:
+            self._kernel(*self._args)
+        except BaseException as error:  # handed to the thread that waits
+            self.error = error
+        del self._kernel, self._args  # a parked thread keeps nobody's arrays alive
+
+    def end(self) -> None:
+        """Tell who waits; not before the worker has nothing left to do, which would be in the other's way."""
+        self._done.release()
+        self._control[ENDED] += 1  # by one worker at a time, as each holds Python's lock
+
+    def wait(self, timeout: float = -1) -> bool:
+        return self._done.acquire(timeout=timeout)
+
+
 class _Worker:
-    """One parked thread. Two bare locks wake it in about 15 microseconds, a third of an executor's time.
+    """One parked thread, woken by a job.
 
     It parks on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
     and then, and take milliseconds to notice, while one waits for the other.
     """
 
     def __init__(self, place: int) -> None:
-        self._place = place
-        self._start, self._done = threading.Lock(), threading.Lock()
-        self._start.acquire()
-        self._done.acquire()
-        self._error: BaseException | None = None
+        self._place, self.core = place, -1
+        self.jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         threading.Thread(target=self._loop, name="gasla", daemon=True).start()
 
     def _loop(self) -> None:
+        job: _Job | None = None
         while True:
-            cores = _to_own_core(self._place)
-            self._start.acquire()
+            cores = _cores()
+            if cores:
+                self.core = sorted(cores)[self._place % len(cores)]
+                _stay_on({self.core})
+            if job is not None:
+                job.end()
+            job = self.jobs.get()
             _stay_on(cores)
-            try:
-                self._kernel(*self._args)
-            except BaseException as error:  # handed to the thread that waits
-                self._error = error
-            del self._kernel, self._args  # a parked thread keeps nobody's arrays alive
-            self._done.release()
-
-    def start(self, kernel: Callable[..., Any], *args: Any) -> None:
-        self._kernel, self._args, self._error = kernel, args, None
-        self._start.release()
-
-    def wait(self, timeout: float = -1) -> bool:
-        return self._done.acquire(timeout=timeout)
-
-    def check(self) -> None:
-        if self._error is not None:
-            raise self._error
+            if job.begun or job.taken_back:
+                job = None
+            else:
+                job.run()
 
 
 @contextmanager
@@ -128,6 +167,8 @@ def run_parallel(
     threads: int,
     watch: Callable[[], None] | None = None,
     held: bool = False,
+    short: bool = False,
+    loose: bool = False,
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
@@ -135,37 +176,74 @@ def run_parallel(
     run holds the threads, it is called here with `threads=1`; `held` says that the caller does (`team`).
     `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is
     then raised.
+
+    In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
+    has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
-    if (threads <= 1 and watch is None) or not (held or _busy.acquire(blocking=False)):
+    if (threads <= 1 and (watch is None or short)) or not (held or _busy.acquire(blocking=False)):
         kernel(0, 1, control, *args)
         return
     try:
-        _run(kernel, control, args, threads, watch)
+        control[ENDED] = 0 if short else threads  # then there is nobody to see off
+        jobs = [_Job(kernel, i, threads, control, args) for i in range(1 if short else 0, threads)]
+        if short:
+            _take_part(kernel, control, args, threads, jobs, loose)
+        else:
+            _start(jobs, _crew(threads))
+            _wait(jobs, control, watch)
+        for job in jobs:
+            if job.error is not None:
+                raise job.error
     finally:
         if not held:
             _busy.release()
 
 
-def _run(
+def _crew(threads: int) -> list[_Worker]:
+    """The workers, those on other cores than this thread first."""
+    while len(_workers) < threads:
+        _workers.append(_Worker(len(_workers)))
+    core = _this_core()
+    return sorted(_workers[:threads], key=lambda worker: worker.core == core)
+
+
+def _start(jobs: list[_Job], crew: list[_Worker]) -> None:
+    for job, worker in zip(jobs, crew):
+        worker.jobs.put(job)
+
+
+def _take_part(
     kernel: Callable[..., Any],
     control: np.ndarray,
     args: tuple[Any, ...],
     threads: int,
-    watch: Callable[[], None] | None,
+    jobs: list[_Job],
+    loose: bool,
 ) -> None:
-    while len(_workers) < threads:
-        _workers.append(_Worker(len(_workers)))
-    crew = _workers[:threads]
-    for i, worker in enumerate(crew):
-        worker.start(kernel, i, threads, control, *args)
-    _wait(crew, control, watch)
-    for worker in crew:
-        worker.check()
+    """Be the first thread; return when all are done."""
+    generation, crew = control[GENERATION], _crew(threads)
+    try:
+        _start(jobs, crew)
+        kernel(0, threads, control, *args)
+    except BaseException:  # Ctrl-C, likely
+        control[STOP] = 1
+        if not loose and control[GENERATION] == generation:  # it was before the kernel: others wait at a barrier
+            _start(jobs, crew)
+            with suppress(Exception):
+                kernel(0, threads, control, *args)
+        raise
+    finally:
+        for job in jobs:
+            job.taken_back = loose and not job.begun
+        coming = [job for job in jobs if not job.taken_back]
+        if coming:
+            see_off(control, 0, 1 + len(coming))
+        _wait(coming, control, None)
 
 
-def _wait(crew: list[_Worker], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Return when the whole crew is done; an exception here (Ctrl-C) first makes the kernel leave."""
-    waiting = list(crew)
+def _wait(jobs: list[_Job], control: np.ndarray, watch: Callable[[], None] | None) -> None:
+    """Return when all jobs are done; an exception here (Ctrl-C) first makes the kernel leave."""
+    waiting = list(jobs)
     try:
         while waiting:
             if waiting[-1].wait(-1 if watch is None else 0.1):
@@ -174,8 +252,8 @@ def _wait(crew: list[_Worker], control: np.ndarray, watch: Callable[[], None] | 
                 watch()
     except BaseException:
         control[STOP] = 1
-        for worker in waiting:
-            worker.wait()
+        for job in waiting:
+            job.wait()
         raise
 
 

@@ -1,0 +1,102 @@
+"""Kernels on several threads: who takes part, who is waited for, and what becomes of an error."""
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla.cpu.threads import STOP, barrier, new_control, run_parallel
+
+
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_thread_runs_once(short: bool, count: int) -> None:
+    """Each has its number; the caller is the first of a short run."""
+    found: dict[int, threading.Thread] = {}
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        assert threads == count
+        found[thread] = threading.current_thread()
+
+    for _ in range(5):
+        found.clear()
+        run_parallel(kernel, new_control(), (), count, short=short)
+        assert sorted(found) == list(range(count))
+        assert len(set(found.values())) == count
+        assert (found[0] is threading.current_thread()) == (short or count == 1)
+
+
+def test_nobody_waits_for_who_is_not_awake() -> None:
+    """In a loose run the first thread may have done all of the work before the second one begins."""
+    done: list[int] = []
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        done.append(thread)
+
+    for i in range(200):
+        run_parallel(kernel, new_control(), (), 2, short=True, loose=True)
+        assert done.count(0) == i + 1
+        assert done.count(1) <= i + 1
+
+
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.parametrize("guilty", [0, 1])
+def test_an_error_arrives(short: bool, guilty: int) -> None:
+    """Whichever thread raises it, and only once all others have left."""
+    left: list[int] = []
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        if thread == guilty:
+            raise ZeroDivisionError
+        time.sleep(0.01)
+        left.append(thread)
+
+    with pytest.raises(ZeroDivisionError):
+        run_parallel(kernel, new_control(), (), 2, short=short)
+    assert left == [1 - guilty]
+
+
+def test_a_caller_that_watches_can_end_the_run() -> None:
+    """As Ctrl-C does: the stop flag is set, and the exception raised when all have left."""
+    left: list[int] = []
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        while not control[STOP]:
+            time.sleep(0.001)
+        left.append(thread)
+
+    def watch() -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_parallel(kernel, new_control(), (), 2, watch)
+    assert sorted(left) == [0, 1]
+
+
+def test_ctrl_c_before_the_kernel_leaves_nobody_at_a_barrier() -> None:
+    """The caller takes part after all, as the stop flag tells everybody to leave."""
+    left: list[int] = []
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        if thread == 0 and not control[STOP]:
+            raise KeyboardInterrupt
+        barrier(control, threads)
+        left.append(thread)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_parallel(kernel, new_control(), (), 2, short=True)
+    assert sorted(left) == [0, 1]
+
+
+def test_threads_that_are_taken_are_not_waited_for() -> None:
+    """A run inside a run, or beside it, has one thread."""
+    inner: list[int] = []
+
+    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
+        if thread == 0:
+            run_parallel(lambda _, threads, control: inner.append(threads), new_control(), (), 2, short=True)
+
+    run_parallel(kernel, new_control(), (), 2, short=True)
+    assert inner == [1]
