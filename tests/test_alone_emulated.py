@@ -33,9 +33,18 @@ class Emulated(EmulatedLoop):
         shape = Shape(graph.out.indptr.dtype, small=True)
         super().__init__(program, graph, shape, 1, {"LONG_ALONE": ("32", "4")}, folder)
 
+    def field(self, name: str, start: dict[str, Any]) -> np.ndarray:
+        """The array of a field, for the kernel to fill if it can."""
+        array = self._vertex_array(name, start)
+        if name in self.plan.starts:
+            self.put(f"from_{name}", array[0] if name in self.plan.doubled else array)
+            setattr(self.arguments, f"fills_{name}", 1)
+            array = np.full_like(array, 77)
+        return self.put(f"v_{name}", array)
+
     def run(self, active: Any, lanes: int, limit: int, at_once: int, start: dict[str, Any]) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
-        fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
+        fields = {name: self.field(name, start) for name in self.traced.vertex_types}
         for name, value in self.parameters().items():
             setattr(self.arguments, f"self_{name}", value.item())
         arguments, now = self.arguments, self.page.control
