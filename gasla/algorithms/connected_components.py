@@ -51,11 +51,6 @@ def connected_components(graph: Any) -> ComponentsResult:
         from gasla.gpu.link import connected_components as in_one_launch
 
         return ComponentsResult(*in_one_launch(graph))
-    from gasla.cpu.link import compress, hook, likely_largest, link, number  # Numba takes its time to import
+    from gasla.cpu.link import connected_components as in_one_run  # Numba takes its time to import
 
-    parents = hook(graph)
-    if graph.n:
-        link(graph, parents, first=1, last=2)
-        compress(parents)
-        link(graph, parents, known=likely_largest(parents))
-    return ComponentsResult(number(parents), parents)
+    return ComponentsResult(*in_one_run(graph))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from gasla.cpu.atomics import fetch_add
-from gasla.cpu.threads import STOP, TICKET, new_control, num_threads, run_parallel
+from gasla.cpu.threads import STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
@@ -49,6 +49,15 @@ def threads_for(work: int) -> int:
 def block_size(n: int, threads: int) -> np.uint64:
     """Vertices that a thread takes at once: few enough that all threads stay busy, enough to be worth a ticket."""
     return np.uint64(min(max(n // (16 * threads), 64), 4096))
+
+
+@jit
+def next_pass(thread, threads, control):  # type: ignore[no-untyped-def]
+    """Wait for all, and begin to give out blocks once more."""
+    barrier(control, threads)
+    if thread == 0:
+        control[TICKET] = 0
+    barrier(control, threads)
 
 
 @njit(nogil=True, error_model="numpy", _nrt=False)  # Numba can't use a generator that it takes from its cache

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
-from gasla.cpu.blocks import block_size, blocks, inlined, jit, run, threads_for
-from gasla.cpu.threads import barrier
+from gasla.cpu.blocks import block_size, blocks, inlined, jit, next_pass, run, threads_for
+from gasla.cpu.threads import barrier, see_off
 from gasla.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -100,6 +100,31 @@ def likely_largest(parents: Array) -> int:
     scattered = np.arange(_SAMPLES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(len(parents))
     roots, counts = np.unique(parents[scattered], return_counts=True)
     return int(roots[counts.argmax()])
+
+
+def connected_components(graph: Graph) -> tuple[int, Array]:
+    """Afforest, all of it in one run: the number of components, and each vertex's.
+
+    Examples
+    --------
+    >>> connected_components(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2], n=5))
+    (2, array([0, 0, 0, 0, 1], dtype=int32))
+    """
+    parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
+    counts, lists = np.zeros(threads_for(work), np.int64), graph.out
+    block = block_size(graph.n, len(counts))
+    run(
+        _components,
+        work,
+        lists.indptr,
+        lists.indices,
+        parents,
+        graph.is_symmetric,
+        np.empty(1, np.int64),
+        counts,
+        block,
+    )
+    return int(counts.sum()), parents
 
 
 def _block(n: int) -> np.uint64:
@@ -222,6 +247,40 @@ def _number(thread, threads, control, parents, counts):
     barrier(control, threads)
     for v in range(start, end):
         parents[v] = max(parents[v], ~parents[v])
+
+
+@jit
+def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
+    """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
+    _hook(thread, threads, control, indptr, indices, parents, block)
+    next_pass(thread, threads, control)
+    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, block)
+    next_pass(thread, threads, control)
+    _compress(thread, threads, control, parents, block)
+    next_pass(thread, threads, control)
+    if thread == 0 and len(parents):
+        largest[0] = _majority(parents)
+    barrier(control, threads)
+    zero, end = np.uint64(0), np.uint64(len(indices))
+    if symmetric:
+        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+    else:
+        _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+    barrier(control, threads)
+    _number(thread, threads, control, parents, counts)
+    see_off(control, thread, threads)
+
+
+@jit
+def _majority(parents):
+    """The root that most vertices of a sample point at, if more than half of them do."""
+    n, root, lead = np.uint64(len(parents)), np.int64(0), 0
+    for i in range(_SAMPLES):
+        found = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])
+        if lead == 0:
+            root = found
+        lead += 1 if found == root else -1
+    return root
 
 
 @jit
