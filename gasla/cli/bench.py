@@ -77,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
     for name in options.graphs:
         for cell in report.measure(loaded(name, options.device), groups, rivals, settings, functions):
             say(table.line(cell))
+            if json:  # now, so that who stops here keeps what there is
+                report.write(json)
     say("", *table.explanation())
-    if json:
-        report.write(json)
     if picture:
         plot.draw(report, picture)
     say(*(f"wrote {target}" for target in (json, picture) if target))
