@@ -385,7 +385,7 @@ def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
     assert "wrong" in (tmp_path / "a.svg").read_text()
 
 
-@pytest.mark.gpu
+@pytest.mark.usefixtures("quick_ceilings")
 def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     what = ["--graphs", "grid4,star3", "--algorithms", "components", "--rounds", "1"]
@@ -393,6 +393,7 @@ def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path) -> None
     assert [cell.graph for cell in report.Report.read(file).cells] == ["grid4"]
 
 
+@pytest.mark.gpu
 @pytest.mark.usefixtures("quick_ceilings")
 def test_the_command_on_the_gpu(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
