@@ -328,7 +328,8 @@ class Graph:
             self._edges(), axis=1
         )  # one edge after the other, each with its two ends
         lists = _group(ends.ravel(), ends[:, ::-1].ravel(), self.n)
-        return Adjacency(lists.indptr, lists.indices, _edge_ids(lists) // 2)
+        halves = array_module(lists.indptr).right_shift(_edge_ids(lists), 1)
+        return Adjacency(lists.indptr, lists.indices, halves)
 
     def _edges(self) -> tuple[Array, Array]:
         """Sources and destinations in the order of the input."""

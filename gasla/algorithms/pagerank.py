@@ -269,9 +269,9 @@ def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
     known, xp = _known.setdefault(graph, {}), module_of(graph.device)
     if (weighted, kind) not in known:
         total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
-        some = xp.greater(total, 0)  # the operator would have CuPy import SciPy
+        some = xp.greater(total, 0)  # functions, as operators with a number make CuPy import SciPy
         inverse = xp.divide(some, xp.where(some, total, 1), dtype=kind)
-        share = inverse * kind.type(1 / graph.n)  # with a NumPy number in front CuPy is slow
+        share = xp.multiply(inverse, kind.type(1 / graph.n))
         finish(graph.device)  # another thread may find it, on another stream
         known[weighted, kind] = inverse, share
     return known[weighted, kind]

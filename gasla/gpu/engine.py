@@ -133,7 +133,7 @@ class Bound(Binding):
         xp = self.xp
         levels = xp.asarray(levels)
         depth = int(levels.max()) + 1 if levels.size else 0
-        keys = (xp.maximum(levels, -1) + 1).astype(np.min_scalar_type(depth + 1))
+        keys = xp.add(xp.maximum(levels, -1), 1).astype(np.min_scalar_type(depth + 1))
         order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
         starts = xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype))
         return order.astype(self._ids), starts

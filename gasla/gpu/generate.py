@@ -197,7 +197,8 @@ class Module(GpuPlan):
         sums = _struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
         uniform = [("long long", "self_iteration"), ("double", "threshold")]
         # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
-        uniform += [("gasla::u64", f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
+        place = "gasla::u32" if self.shape.small else "gasla::u64"
+        uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
         gathered = cuda.ctype(t.gathered_type) if self.gathers else "char"
@@ -227,6 +228,8 @@ class Module(GpuPlan):
         if name in ("in_degree", "out_degree"):
             p = f"c.a.{name[:-7]}_p"
             return f"(long long)({p}[{own} + 1] - {p}[{own}])"
+        if name in self.doubled and self.shape.small:
+            return f"c.a.v_{name}[c.u.{side}_at + {at}]"  # an addition of 32 bits
         return f"{self._array(name, side)}[{at}]"
 
     def _array(self, name: str, side: str) -> str:

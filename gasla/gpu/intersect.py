@@ -99,12 +99,12 @@ def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
     """The lists with every edge in both directions, once, and without self loops; they ascend."""
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
-    differ = src != dst
+    differ, half = xp.not_equal(src, dst), np.uint64(32)
     src, dst = src[differ], dst[differ]
-    keys = xp.unique(xp.concatenate([src << np.uint64(32) | dst, dst << np.uint64(32) | src]))
-    starts = xp.arange(n + 1, dtype=np.uint64) << np.uint64(32)
+    keys = xp.unique(xp.concatenate([xp.left_shift(src, half) | dst, xp.left_shift(dst, half) | src]))
+    starts = xp.left_shift(xp.arange(n + 1, dtype=np.uint64), half)
     offsets = xp.searchsorted(keys, starts).astype(np.int32 if len(keys) < 2**31 else np.int64)
-    return offsets, (keys & np.uint64(2**32 - 1)).astype(indices.dtype)
+    return offsets, keys.view(np.uint32)[::2].astype(indices.dtype)
 
 
 def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[int, Array | None]:

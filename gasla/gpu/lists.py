@@ -2,8 +2,8 @@
 
 Lists come from sorting: an edge becomes one 64-bit key, the vertex to group by in its upper half and in its lower half
 the position or the other end, and CuPy sorts such keys by radix. Only operations that NumPy has too are used, so the
-same functions run on NumPy arrays, which is how they are tested where there is no GPU. Arrays are compared by
-functions: for operators CuPy asks NumPy, which asks CuPy again, and that imports SciPy, half a second.
+same functions run on NumPy arrays, which is how they are tested where there is no GPU. Arrays meet numbers,
+and are compared, in functions: for operators CuPy asks NumPy, and imports SciPy to answer it, half a second.
 
 Memory: keys take 8 bytes an edge and their sort as much again. A build therefore needs at most 16 bytes an edge besides
 its input and, with the 4 bytes an edge of owners, up to 20; ``is_symmetric`` of lists that do not ascend needs 24, and
@@ -86,7 +86,7 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
     xp = array_module(indptr)
     falls = (xp.less_equal if strictly else xp.less)(indices[1:], indices[:-1])
     starts = indptr[xp.greater(indptr, 0) & xp.less(indptr, len(indices))]
-    falls[starts - 1] = False
+    falls[xp.subtract(starts, 1)] = False
     return not any_true(falls)
 
 

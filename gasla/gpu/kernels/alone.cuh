@@ -133,14 +133,9 @@ template <class P> struct Alone {
             const u32 me = lane() & (width - 1);
             Row<P> row{P::identity(), false, false};
             if ((P::GATHERS || !P::EVERYONE) && low < high) {
-                const typename P::Target target = P::load_target(c, its);
-                if constexpr (P::COMMUTES) {
-                    counts += walk(row, target, low + (offset_t)me, high, (offset_t)width) << TOUCHED_AT;
-                } else {  // a run of neighbours for each lane
-                    const offset_t run = (high - low + (offset_t)width - 1) / (offset_t)width;
-                    const offset_t from = least(low + run * (offset_t)me, high);
-                    counts += walk(row, target, from, least(from + run, high), 1) << TOUCHED_AT;
-                }
+                const offset_t run = (high - low + (offset_t)width - 1) >> (__ffs(width) - 1);  // of neighbours, for a lane
+                const offset_t from = least(low + run * (offset_t)me, high);
+                counts += walk(row, P::load_target(c, its), from, least(from + run, high)) << TOUCHED_AT;
             }
 #pragma unroll 1
             for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
@@ -165,23 +160,25 @@ template <class P> struct Alone {
         return result;
     }
 
-    // Edges first, first + stride, ... of a row, some at once. Returns how many were looked at.
-    __device__ __forceinline__ u32 walk(
-        Row<P>& row, const typename P::Target& target, offset_t first, offset_t last, offset_t stride) {
+    // Edges of a row, some at once. Returns how many were looked at.
+    __device__ __forceinline__ u32 walk(Row<P>& row, const typename P::Target& target, offset_t first, offset_t last) {
         constexpr int AT_ONCE = 4;
-        u32 touched = 0;
-        for (offset_t e = first; e < last && !row.over; e += AT_ONCE * stride) {
+        u32 touched = P::LEAVES_EARLY ? 0 : last - first;
+#pragma unroll 1
+        for (offset_t e = first; e < last && !row.over; e += AT_ONCE) {
             vertex_t u[AT_ONCE];
             bool awake[AT_ONCE];
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; ++j) u[j] = a.gi[e + j * stride < last ? e + j * stride : e];
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; ++j) awake[j] = !TESTS || s.active[side()][u[j]];
+            for (int j = 0; j < AT_ONCE; ++j)
+                if (e + j < last) u[j] = a.gi[e + j];
 #pragma unroll
             for (int j = 0; j < AT_ONCE; ++j)
-                if (e + j * stride < last && !row.over) {
-                    step<P>(c, row, target, e + j * stride, u[j], awake[j]);
-                    ++touched;
+                if (e + j < last) awake[j] = !TESTS || s.active[side()][u[j]];
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; ++j)
+                if (e + j < last && !row.over) {
+                    step<P>(c, row, target, e + j, u[j], awake[j]);
+                    if constexpr (P::LEAVES_EARLY) ++touched;
                 }
         }
         return touched;
