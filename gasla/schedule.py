@@ -49,7 +49,7 @@ class Schedule:
             given = f"{self.levels.dtype}{self.levels.shape}"
             raise ValueError(f"schedule is {given}; expected integers of shape (n,), one a vertex")
         self.is_reversed = False
-        self._known: dict[Hashable, Sorted] = {}  # shared with the reversed one
+        self._known: dict[Hashable, Any] = {}  # shared with the reversed one
 
     def __len__(self) -> int:
         """The number of vertices."""
@@ -69,6 +69,16 @@ class Schedule:
         if not self.is_reversed:
             return order, starts
         return array_module(order).ascontiguousarray(order[::-1]), len(order) - starts[::-1]
+
+    def turns(self, kind: Hashable, place: Callable[[Any], Any]) -> Any:
+        """The iteration of each vertex, backwards or not, in an array that `place` makes when first asked."""
+        key = "turns", kind, self.is_reversed
+        if key not in self._known:
+            levels = self.levels
+            if self.is_reversed and len(levels):
+                levels = array_module(levels).where(levels < 0, -1, levels.max() - levels)
+            self._known[key] = place(levels)
+        return self._known[key]
 
 
 def as_schedule(n: int, given: Any) -> Schedule:

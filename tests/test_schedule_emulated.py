@@ -12,12 +12,14 @@ from emulated_loop import EmulatedLoop
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
-from gasla.gpu.plan import Shape
+from gasla.algorithms.betweenness_centrality import WideCount
+from gasla.gpu.plan import Shape, as_held
 from gasla.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
-SHORT_ROWS = {"ROW_OF_WARP": (256, 40), "ROW_OF_BLOCK": (2048, 100), "STASH": (64, 3)}
-QUICK = (First, Alone, programs.Spread)
+SHORT_ROWS = {"ROW_OF_WARP": (256, 40), "ROW_OF_BLOCK": (2048, 100), "STASH": (64, 3), "MARKED": (256, 20)}
+QUICK = (First, Alone, programs.Spread, WideCount)
+CASES = [*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})]
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -31,9 +33,28 @@ class Emulated(EmulatedLoop):
         shape = Shape(graph.out.indptr.dtype, scheduled=True, thin=flat)
         super().__init__(program, graph, shape, 1, SHORT_ROWS, folder)
 
-    def run(self, levels: np.ndarray, lanes: int, at_once: int, log: bool, start: dict[str, Any]) -> dict[str, Any]:
+    def fill(self, name: str, given: Any) -> None:
+        """Let the kernel fill a field, if it can."""
+        seeds, value, kind = given or {}, self.plan.starts[name], self.traced.vertex_types[name]
+        fills = value is not None and len(seeds) <= 1
+        setattr(self.arguments, f"fills_{name}", fills)
+        if fills:
+            at, seed = next(iter(seeds.items()), (-1, 0))
+            for part, x in (("start", value), ("at", at), ("seed", as_held(seed, kind)), ("from", 0)):
+                setattr(self.arguments, f"{part}_{name}", x)
+
+    def run(
+        self, levels: np.ndarray, lanes: int, at_once: int, log: bool, fill: bool, start: dict[str, Any]
+    ) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
         fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
+        for name, values in fields.items():
+            setattr(self.arguments, f"fills_{name}", 0)
+            self.put(f"from_{name}", values.copy())
+            if fill:
+                self.fill(name, start.get(name))
+                values[...] = 77 if getattr(self.arguments, f"fills_{name}") else values
+        self.put("turns", levels.astype(np.int32))
         depth, keys = int(levels.max()) + 1, np.maximum(levels, -1) + 1
         order = np.argsort(keys, kind="stable")
         self.put("aside", order.astype(self.graph.id_dtype))
@@ -65,7 +86,7 @@ def skewed(offsets: str) -> Graph:
 @pytest.mark.parametrize("flat", [False, True], ids=["packed", "flat"])
 @pytest.mark.parametrize(
     ("program", "start"),
-    [pytest.param(*p, id=p[0].__name__, marks=[] if p[0] in QUICK else pytest.mark.slow) for p in PROGRAMS],
+    [pytest.param(*p, id=p[0].__name__, marks=[] if p[0] in QUICK else pytest.mark.slow) for p in CASES],
 )
 def test_equals_the_cpu(program: Any, start: dict[str, Any], flat: bool, tmp_path: Path) -> None:
     for offsets, graph in (("i4", skewed("i4")), ("i8", grid("i8"))):
@@ -73,8 +94,8 @@ def test_equals_the_cpu(program: Any, start: dict[str, Any], flat: bool, tmp_pat
         some = np.random.default_rng(3).integers(-1, 6, graph.n)
         for levels, lanes in ((some, 4), (np.minimum(np.arange(graph.n), 9), 16)):
             expected = gasla.run(program, graph, schedule=levels, trace=True, **start)
-            for at_once, log in ((100, False), (1, True)):
-                fields = emulated.run(levels, lanes, at_once, log, start)
+            for at_once, log, fill in ((100, False, True), (1, True, False)):
+                fields = emulated.run(levels, lanes, at_once, log, fill, start)
                 for name, values in fields.items():
                     np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
                 now = emulated.page.control

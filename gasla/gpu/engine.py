@@ -12,13 +12,14 @@ from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import offset_type
-from gasla.gpu.plan import Shape, plain_number
+from gasla.gpu.plan import Shape, as_held, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Control, Space, field_bytes, forget, is_small, workspace_sizes
+from gasla.gpu.space import Control, Space, bytes_of, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
+from semirings import VectorType
 
 PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
 
@@ -94,6 +95,8 @@ class Bound(Binding):
             filled = name in self.plan.starts and self._fill(name, fields.get(name))
             if not filled:
                 self._set(f"v_{name}", self._vertex_array(name, fields))
+                if name in self.plan.timed:
+                    self._set(f"from_{name}", self._arrays[f"v_{name}"].copy())
             if name in self.plan.starts:
                 setattr(self._arguments, f"fills_{name}", filled)
         for name in self.plan.edge_states:
@@ -114,10 +117,10 @@ class Bound(Binding):
             at, seed = -1, value
             for v, x in seeds.items():
                 at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), plain_number(x, kind)
-                seed = np.asarray(x).astype(kind).item() if seed is None else seed
+                seed = as_held(x, kind) if seed is None else seed
             for part, x in (("start", value), ("at", at), ("seed", seed), ("from", 0)):
                 setattr(arguments, f"{part}_{name}", x)
-        memory = self.xp.cuda.alloc(n * kind.itemsize * (2 if name in self.plan.doubled else 1))
+        memory = self.xp.cuda.alloc(n * bytes_of(kind) * (2 if name in self.plan.doubled else 1))
         self._filled_by_kernel[name] = memory  # an array is put around it when one is asked for: that takes its time
         setattr(arguments, f"v_{name}", memory.ptr)
         return True
@@ -125,6 +128,8 @@ class Bound(Binding):
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
         order, starts = schedule.sorted(("gpu", compile.device(), self._ids), self._by_level)
+        if self.plan.timed:
+            self._set("turns", schedule.turns(("gpu", compile.device()), lambda x: self.xp.asarray(x, dtype=np.int32)))
         self._set("aside", order)
         self._set("starts", starts)
         return len(starts) - 1
@@ -271,7 +276,8 @@ class Fields(Mapping[str, Any]):
     def _vertex_field(self, name: str, side: int) -> Any:
         memory, kind = self._filled.get(name), self._types[name]
         if memory is not None:
-            return require_gpu().ndarray(self._n, kind, memory + side * self._n * kind.itemsize)
+            base, shape = (kind.scalar, (self._n, kind.length)) if isinstance(kind, VectorType) else (kind, self._n)
+            return require_gpu().ndarray(shape, base, memory + side * self._n * bytes_of(kind))
         array = self._arrays[f"v_{name}"]
         return array[side] if name in self._doubled else array
 

@@ -46,10 +46,9 @@ struct Body {{  // of a reduction over rows (rows.cuh)
         return false;
     }}
     template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
-        return term(v, e, c.a.gi[e]);
+        return term_of(v, e, {load}(c, c.a.gi[e]));
     }}
-    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e, vertex_t u) {{
-        const Source src = {load}(c, u);
+    template <class position_t> __device__ __forceinline__ value_t term_of(row_t v, position_t e, const Source& src) {{
         const Target dst = load_target(c, (vertex_t)v);
         const Edge edge = load_edge_in(c, (offset_t)e);
         if (HAS_EDGE_MASK && !edge_mask(c, src, dst, edge)) return Program::identity();
@@ -180,6 +179,7 @@ class Module(GpuPlan):
             "ALONE": self.alone,
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,
+            "TIMED": bool(self.timed),
             "HAS_HUBS": bool(self.hub_fields),
             "IS_FLAT": self.flat,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
@@ -265,9 +265,24 @@ class Module(GpuPlan):
         parts.append(_function("Source load_hub_or_source(const Context& c, vertex_t v)", [*load, "return r;"]))
         return [*parts, _function("void stage_hubs(const Context& c)", stage)]
 
+    def _timed_source(self) -> str:
+        """A source as it was before its turn, or as it is."""
+        lines = ["Source r;"]
+        for f in self._fields("src", "gather", "edge_mask"):
+            value = self._load(f, "v")
+            if f in self.timed:
+                where, first = (
+                    f"(had ? c.a.v_{f} : c.a.from_{f}) + v",
+                    f"v == c.a.at_{f} ? c.a.seed_{f} : c.a.start_{f}",
+                )
+                value = f"gasla::load_if(had || c.a.from_{f}, {where}, {first})"
+            lines.append(f"r.f_{f} = {value};")
+        return _function("Source load_timed(const Context& c, vertex_t v, bool had)", [*lines, "return r;"])
+
     def _record_loads(self) -> list[str]:
         parts = [
             self._record("Source", "load_source", "src", ("gather", "edge_mask")),
+            *([self._timed_source()] if self.timed else []),
             self._record("Target", "load_target", "dst", ("gather", "edge_mask")),
             self._record("ScatterSource", "load_scatter_source", "src", ("scatter",), "new"),
             self._record("ScatterTarget", "load_scatter_target", "dst", ("scatter",), "new"),
@@ -372,10 +387,13 @@ class Module(GpuPlan):
         lines.append(f"return gasla::OPEN | ({active} ? gasla::ACTIVE : 0u);")
         arguments = "Context& c, vertex_t v, const Gathered& gathered"
         loads = [f"r.f_{f} = {self._load(f, 'v')};" for f in had]
+        asked = sorted({*had, *self._fields("dst", "gather", "edge_mask")} & set(self.traced.vertex_types))
+        asks = [f"gasla::prefetch({self._array(f, 'old')} + v);" for f in asked]
         return "\n".join(
             [
                 _struct("Had", [(kinds[f], f"f_{f}") for f in had]),
                 _function("Had load_had(const Context& c, vertex_t v)", ["Had r;", *loads, "return r;"]),
+                _function("void ask_for(const Context& c, vertex_t v)", asks),
                 _function(f"gasla::u32 finish({arguments}, const Had& had)", lines),
                 _function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
             ]

@@ -10,13 +10,15 @@ import numpy as np
 from gasla.gpu.rows import ROWS
 from gasla.plan import Plan
 from gasla.program import Traced
+from semirings import VectorType
 from semirings.printers.cuda import ctype
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
-    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("queue", "void")],
+    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("turns", "const int")],
+    ("queue", "void"),
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
@@ -59,6 +61,10 @@ class GpuPlan(Plan):
     def __init__(self, traced: Traced, shape: Shape) -> None:
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
+        # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
+        self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
+        if self.timed:
+            self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
         most = 4 if traced.id_type.itemsize == 4 else 2  # a warp puts so many aside at a time
@@ -175,23 +181,35 @@ class GpuPlan(Plan):
         """
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
-        return {n: plain_number(fields[n].init, kind) for n, kind in types.items() if isinstance(kind, np.dtype)}
+        return {n: plain_number(fields[n].init, kind) for n, kind in types.items()}
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
-        fields = [(name, _as_ctypes(np.dtype(kind))) for name, _, kind in self.members]
+        fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
-def plain_number(value: Any, kind: np.dtype) -> Any:
+def plain_number(value: Any, kind: Any) -> Any:
     """A number as a field of this type holds it; None for an array or a function."""
-    if (type(value) is int and kind.kind in "iuf") or (type(value) is float and kind.kind == "f"):
+    if not isinstance(kind, VectorType) and (
+        (type(value) is int and kind.kind in "iuf") or (type(value) is float and kind.kind == "f")
+    ):
         return value  # ctypes converts it alike
-    return np.asarray(value).astype(kind).item() if isinstance(value, _NUMBERS) else None
+    return as_held(value, kind) if isinstance(value, _NUMBERS) else None
 
 
-def _as_ctypes(kind: np.dtype) -> Any:
+def as_held(value: Any, kind: Any) -> Any:
+    """What is to be one vertex's, as C holds it; a number stands for a vector of it."""
+    if not isinstance(kind, VectorType):
+        return np.asarray(value).astype(kind).item()
+    return tuple(np.broadcast_to(np.asarray(value).astype(kind.scalar), kind.length).tolist())
+
+
+def _as_ctypes(kind: Any) -> Any:
+    if isinstance(kind, VectorType):
+        return _as_ctypes(kind.scalar) * kind.length
+    kind = np.dtype(kind)
     if kind.fields is not None:  # a struct of words
         return ctypes.c_uint64 * (kind.itemsize // 8)
     return np.ctypeslib.as_ctypes_type(kind)

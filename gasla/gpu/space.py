@@ -171,8 +171,10 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["aside"] = n * ids
     if plan.prioritised:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
+    if plan.timed:
+        sizes["bits"] = words
     if plan.keeps:
-        sizes |= {name: n * _bytes(kind) for name, kind in plan.components}
+        sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)
         sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
@@ -182,7 +184,8 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
     return sizes
 
 
-def _bytes(kind: Any) -> int:
+def bytes_of(kind: Any) -> int:
+    """What a value of this type takes."""
     if isinstance(kind, VectorType):
         return int(kind.length * kind.scalar.itemsize)
     assert not isinstance(kind, TupleType)
@@ -191,15 +194,15 @@ def _bytes(kind: Any) -> int:
 
 def field_bytes(plan: Any, graph: Graph) -> int:
     """Bytes of the fields of a program that are its own."""
-    vertices = sum(_bytes(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
-    return graph.n * vertices + graph.m * sum(_bytes(plan.traced.edge_types[n]) for n in plan.edge_states)
+    vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
+    return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in plan.edge_states)
 
 
 def _gathered_bytes(plan: Any) -> int:
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
-    return _bytes(kind)
+    return bytes_of(kind)
 
 
 def _plain(kind: Any) -> Any:

@@ -388,7 +388,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void begin_iteration(long long iteration) {
         enter(iteration);
         choose();
-        if (blockIdx.x == 0 && looks_now()) look_at_host();
+        if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) look_at_host();
     }
 
     // What is the same all through an iteration.
@@ -665,6 +665,7 @@ template <class P> struct Loop {
     // The same where receivers are known ahead, and what they read is asked for in time (schedule.cuh).
     __device__ __forceinline__ void run_schedule() {
         if constexpr (P::LISTS_ROWS) {
+            // Then most iterations have no accounts: only their number is kept.
             constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
             Schedule<P> schedule;
             Receiver<P> receiver(c, s.stash);
@@ -673,32 +674,34 @@ template <class P> struct Loop {
                 const u64 count = schedule.count();
                 const vertex_t* list = c.a.aside + schedule.from;
                 if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
+                receiver.ask_turns(schedule.coming);
                 if (schedule.is_light(c)) {
+                    const vertex_t v = schedule.here.v;
+                    const bool finishes = schedule.here.is && schedule.lane_of_group(c) == 0;
+                    typename P::Had had;
+                    if (finishes) had = P::load_had(c, v);
                     const Gathered gathered = schedule.reduce(receiver);
-                    const bool is = schedule.is && schedule.lane_of_group(c) == 0;
-                    const vertex_t v = schedule.v;
-                    if constexpr (P::TWO_PHASES) wait_while([&] { schedule.advance(c); }, false, [] {});
-                    if (is) P::finish(c, v, gathered);
+                    if (finishes) P::finish(c, v, gathered, had);
                 } else {
-                    receiver.reduce(list, count);
-                    if constexpr (P::TWO_PHASES) {
-                        wait_while([&] { schedule.advance(c); }, false, [] {});
-                        for (u64 i = thread_of_grid(); i < count; i += threads_of_grid())
-                            P::finish(c, list[i], P::kept(c, list[i]));
+                    if (P::TIMED && count >= c.a.self_n / MARKED) {
+                        receiver.mark_turns();
+                        barrier.wait();
                     }
+                    receiver.reduce(list, count);
                 }
                 publish_sums(parity());
                 if (c.a.log_rows) {
                     add_to(TOUCHED, receiver.touched);
                     receiver.touched = 0;
                 }
+                const bool due = !ends || c.a.log_rows || looks_now();
                 const auto ahead = [&] {
-                    if constexpr (!P::TWO_PHASES) schedule.advance(c);
-                    schedule.look(c);
+                    if (threadIdx.x == 0 && !due) count_iteration();
+                    schedule.advance(c);
                 };
-                wait_while(ahead, c.a.log_rows || looks_now(), [&] {
+                wait_while(ahead, due, [&] {
                     s.size = count;
-                    if constexpr (ends) account();
+                    if (ends && due) account();
                 });
                 if constexpr (!ends) {
                     if constexpr (P::HAS_POST_APPLY) post_apply(list);
@@ -715,8 +718,15 @@ template <class P> struct Loop {
         }
     }
 
+    // All the accounts that most iterations of a schedule have, while nobody reads them.
+    __device__ __forceinline__ void count_iteration() {
+        enter(c.u.self_iteration + 1);
+        --now.size;
+    }
+
     // A schedule is interrupted only now and then.
-    __device__ __forceinline__ bool looks_now() const { return !P::LISTS_ROWS || c.u.self_iteration % 32 == 0; }
+    static constexpr long long LOOKS = 32;
+    __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
 
     // The receivers of a schedule are known ahead.
     __device__ __forceinline__ void scheduled() {

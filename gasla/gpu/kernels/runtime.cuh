@@ -68,6 +68,29 @@ template <class T> __device__ __forceinline__ T from_either(bool near, const T* 
     }
 }
 
+// A value from memory, or else one that is known: without a branch as well.
+template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* from, T otherwise) {
+#ifndef GASLA_EMULATED
+    if constexpr (sizeof(T) == 4) {
+        u32& bits = reinterpret_cast<u32&>(otherwise);
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.global.b32 %0, [%2]; }"
+                     : "+r"(bits) : "r"((u32)wanted), "l"(from));
+        return otherwise;
+    } else if constexpr (sizeof(T) == 8) {
+        u64& bits = reinterpret_cast<u64&>(otherwise);
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.global.b64 %0, [%2]; }"
+                     : "+l"(bits) : "r"((u32)wanted), "l"(from));
+        return otherwise;
+    } else if constexpr (sizeof(T) == 16 && alignof(T) == 8) {
+        u64* bits = reinterpret_cast<u64*>(&otherwise);
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.b64 %0, [%3]; @p ld.global.b64 %1, [%3 + 8]; }"
+                     : "+l"(bits[0]), "+l"(bits[1]) : "r"((u32)wanted), "l"(from));
+        return otherwise;
+    }
+#endif
+    return wanted ? *from : otherwise;
+}
+
 // --- the barrier of a cooperative grid -------------------------------------------------------------------------------
 
 #ifndef GASLA_EMULATED  // else by tests/emulation, as are other lines of PTX so marked

@@ -3,6 +3,10 @@
 // Where no vertex has very many edges, a few lanes take a receiver, and an iteration of few receivers costs little but
 // its barriers. Elsewhere, or where receivers are many, a warp puts the entries of 32 of them side by side; long rows
 // get a warp each, and very long ones a block.
+//
+// Receivers of one iteration must not see what others of it come to. So where fields that are applied to are gathered
+// (TIMED), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
+// Many receivers ask a bitmap of those whose turn is over, most of which the L1 cache holds, before they read a value.
 #pragma once
 #include "frontier.cuh"
 #include "rows.cuh"
@@ -14,6 +18,7 @@ constexpr u32 ROW_OF_WARP = 256;    // entries of a row from which on a warp tak
 constexpr u32 ROW_OF_BLOCK = 2048;  // or a block
 constexpr u32 TOGETHER = 4;         // receivers next to each other in the list that a warp takes
 constexpr u32 STASH = 64;           // rows that a block puts off
+constexpr u32 MARKED = 256;         // one receiver for so many vertices is worth a bitmap of whose turn is over
 
 // What the threads of a block share.
 template <class P> struct Stash {
@@ -31,15 +36,58 @@ template <class P> struct Receiver : P::Body {
     using P::Body::c;
     Stash<P>& stash;
     u64 touched = 0;  // entries looked at
+    const u32* turns;  // of all vertices, or a bitmap of those that are over,
+    u32 shift;         // where this is 5
+    int now;
 
-    __device__ __forceinline__ Receiver(typename P::Context& c, Stash<P>& stash) : P::Body(c), stash(stash) {}
+    __device__ __forceinline__ Receiver(typename P::Context& c, Stash<P>& stash) : P::Body(c), stash(stash) { ask_turns(0); }
 
-    __device__ __forceinline__ void finish(row_t v, const value_t& value) {
-        if constexpr (P::TWO_PHASES)
-            P::keep(c, (vertex_t)v, value);
-        else
-            P::finish(c, (vertex_t)v, value);
+    // From here on it is this iteration.
+    __device__ __forceinline__ void ask_turns(long long iteration) {
+        turns = reinterpret_cast<const u32*>(c.a.turns);
+        shift = 0;
+        now = (int)iteration;
     }
+    // The same of a bitmap, made here. A barrier before the next reduction.
+    __device__ __forceinline__ void mark_turns() {
+        constexpr u32 AT_ONCE = 8;
+        for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {  // words
+            u32 mine = 0;
+            for (u32 word = 0; word < WARP; word += AT_ONCE) {
+                int turn[AT_ONCE];
+#pragma unroll
+                for (u32 k = 0; k < AT_ONCE; ++k)
+                    turn[k] = c.a.turns[least<u64>((base + word + k) * WARP + lane(), c.a.self_n - 1)];
+#pragma unroll
+                for (u32 k = 0; k < AT_ONCE; ++k) {
+                    const u32 over = __ballot_sync(ALL, turn[k] < now);
+                    if (lane() == word + k) mine = over;
+                }
+            }
+            if (base + lane() < c.a.words) c.a.bits[base + lane()] = mine;
+        }
+        turns = c.a.bits;
+        shift = 5;
+    }
+    __device__ __forceinline__ typename P::Source source(vertex_t u) const {
+        if constexpr (P::TIMED) {
+            const u32 found = turns[u >> shift];
+            return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : (int)found < now);
+        } else {
+            return P::load_source(c, u);
+        }
+    }
+    __device__ __forceinline__ typename P::Source source(vertex_t u, bool over) const {
+        if constexpr (P::TIMED)
+            return P::load_timed(c, u, over);
+        else
+            return P::load_source(c, u);
+    }
+    __device__ __forceinline__ value_t term(row_t v, position_t e) {
+        return this->term_of(v, e, source(read_once(c.a.gi + e)));
+    }
+
+    __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
     // All listed vertices. All threads of the block call it. Where some rows are far longer than others, they are dealt
     // out a few to each warp in turn: a warp that had 32 of a short list of hubs kept the others waiting.
@@ -113,17 +161,26 @@ template <class P> struct Receiver : P::Body {
     }
 };
 
-// Where a run is in its schedule, and what a thread has read ahead of the next iteration.
+// Where a run is in its schedule, and what a thread has read ahead: of the next iteration all but what neighbours have,
+// of the one after that its receiver and where the entries are. So nothing waits for more than two reads while the
+// grid waits for its last block.
 template <class P> struct Schedule {
     typedef typename P::Gathered Gathered;
     static constexpr u32 NEAR = 2;  // neighbours
 
-    long long coming = 0;        // the iteration that this is about
-    u64 from = 0, to = 0, then = 0;  // where its receivers start among all, where the next ones', and those after
-    vertex_t v = 0;              // the receiver of this thread and those around it
-    bool is = false;
-    offset_t first = 0, last = 0;
+    // The receiver of a thread and those around it.
+    struct Place {
+        vertex_t v = 0;
+        bool is = false;
+        offset_t first = 0, last = 0;
+    };
+
+    long long coming = 0;  // the iteration that this is about
+    u64 from = 0, to = 0;  // where its receivers are among all,
+    u64 then = 0, later = 0;  // and where those of the next two end
+    Place here, next;
     vertex_t near[NEAR];
+    int turn[NEAR];
 
     __device__ __forceinline__ static u64 start_of(const typename P::Context& c, long long iteration) {
         return c.a.starts[least<long long>(iteration, c.a.active_count)];
@@ -132,61 +189,76 @@ template <class P> struct Schedule {
         coming = iteration - 1;
         to = start_of(c, iteration);
         then = start_of(c, iteration + 1);
+        later = start_of(c, iteration + 2);
+        find(c, next, to, then);
+        if (next.is) measure(c, next);
         advance(c);
-        look(c);
     }
     __device__ __forceinline__ u64 count() const { return to - from; }
 
     // Whether there is a group of lanes for every receiver.
-    __device__ __forceinline__ bool is_light(const typename P::Context& c) const {
-        return P::IS_FLAT && count() <= threads_of_grid() / c.a.lanes;
+    __device__ __forceinline__ static bool is_light(const typename P::Context& c, u64 receivers) {
+        return P::IS_FLAT && receivers <= threads_of_grid() / c.a.lanes;
     }
+    __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, count()); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
 
-    // On to the next iteration: its receivers and their offsets. Groups of neighbouring receivers are in different blocks.
+    // The receiver of this thread, if there is one. Groups of neighbouring receivers are in different blocks.
+    __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, u64 from, u64 to) {
+        place = Place();
+        if (!is_light(c, to - from)) return;
+        const u64 warp = warp_of_block() * (u64)gridDim.x + blockIdx.x;
+        const u64 i = (warp * WARP + lane()) / c.a.lanes;
+        place.is = i < to - from;
+        if (place.is) place.v = c.a.aside[from + i];
+    }
+    __device__ __forceinline__ static void measure(const typename P::Context& c, Place& place) {
+        place.first = c.a.gp[place.v];
+        place.last = c.a.gp[place.v + 1];
+    }
+
+    // On to the next iteration.
     __device__ __forceinline__ void advance(const typename P::Context& c) {
         ++coming;
         from = to;
         to = then;
-        then = start_of(c, coming + 2);
-        is = false;
-        first = last = 0;
-        if (is_light(c)) {
-            const u64 warp = warp_of_block() * (u64)gridDim.x + blockIdx.x;
-            const u64 i = (warp * WARP + lane()) / c.a.lanes;
-            is = i < count();
-            if (is) {
-                v = c.a.aside[from + i];
-                first = c.a.gp[v];
-                last = c.a.gp[v + 1];
-            }
-        }
-    }
-
-    // The first neighbours.
-    __device__ __forceinline__ void look(const typename P::Context& c) {
+        then = later;
+        here = next;
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j) {
-            const offset_t e = first + (offset_t)(lane_of_group(c) + j * c.a.lanes);
-            near[j] = e < last ? c.a.gi[e] : 0;
+            const offset_t e = here.first + (offset_t)(lane_of_group(c) + j * c.a.lanes);
+            near[j] = e < here.last ? c.a.gi[e] : here.v;
+        }
+        find(c, next, to, then);
+        later = start_of(c, coming + 3);
+        if constexpr (P::TIMED)
+            if (here.is)
+#pragma unroll
+                for (u32 j = 0; j < NEAR; ++j) turn[j] = c.a.turns[near[j]];
+        if (next.is) {
+            measure(c, next);
+            P::ask_for(c, next.v);
         }
     }
 
     // What the row of this thread's receiver comes to: its group's first lane has it.
-    template <class Body> __device__ __forceinline__ Gathered reduce(Body& body) {
+    template <class Body> __device__ __forceinline__ Gathered reduce(Body& body) const {
         const u32 lanes = body.c.a.lanes, me = lane_of_group(body.c);
         typedef typename Body::row_t row_t;
+        typedef typename Body::position_t position_t;
+        const offset_t first = here.first, last = here.last;
+        const row_t v = (row_t)here.v;
         Gathered total = body.identity(), terms[NEAR];
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j) {
             const offset_t e = first + (offset_t)(me + j * lanes);
-            if (e < last) terms[j] = body.term((row_t)v, e, near[j]);
+            if (e < last) terms[j] = body.term_of(v, e, body.source(near[j], turn[j] < body.now));
         }
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j)
             if (first + (offset_t)(me + j * lanes) < last) total = body.combine(total, terms[j]);
         for (offset_t e = first + (offset_t)(me + NEAR * lanes); e < last; e += lanes)
-            total = body.combine(total, body.term((row_t)v, e));
+            total = body.combine(total, body.term(v, (position_t)e));
         const u32 used = (u32)least<offset_t>(last - first, lanes);
         for (u32 step = 1; step < lanes; step <<= 1) {
             const Gathered above = shuffle(total, me + step, lanes);
