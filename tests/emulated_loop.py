@@ -21,6 +21,15 @@ BLOCK = 64  # threads
 FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
 
 
+def heads(lists: Any) -> np.ndarray:
+    """For each vertex the neighbour that has most neighbours itself, the first of them; itself if it has none."""
+    degrees = np.diff(lists.indptr)
+    order = np.lexsort((lists.indices, -degrees[lists.indices], np.repeat(np.arange(len(degrees)), degrees)))
+    found = np.arange(len(degrees), dtype=lists.indices.dtype)
+    found[degrees > 0] = lists.indices[order[lists.indptr[:-1][degrees > 0]]]
+    return found
+
+
 class EmulatedLoop(Binding):
     """A program on a graph, with what its kernel works on.
 
@@ -46,6 +55,8 @@ class EmulatedLoop(Binding):
             setattr(self.arguments, name, self.zeroed.ctypes.data + place)
         for name, array in graph_arrays(self).items():
             self.put(name, array)
+        if self.plan.has_heads:
+            self.put("heads", heads(graph.in_))
         self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
         self.arguments.shift = 32 if shape.offset_type.itemsize == 4 else 20
 

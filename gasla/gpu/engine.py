@@ -179,7 +179,8 @@ class Bound(Binding):
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             sample: Any = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
             mean = 1.0 if sample is None else float(np.abs(sample.get()).mean(dtype=np.float64))
-            delta = (512 / degree if self._is_local() else 4) * mean / degree
+            times = 640 / degree if self._is_local() else 5 if self.plan.thin else 4
+            delta = times * mean / degree
             self._space.known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
         return float(self._space.known["delta"])
 
@@ -316,8 +317,7 @@ def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: 
             lanes, commutes = shares.lanes, program.reduce is None or program.reduce.commutative
             relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
-        flat = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
-        thin = 0 if not flat else 1 if scheduled or graph.m <= 5 * graph.n else 4
+        thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
         offsets = offset_type(program, graph)
         shape = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled, small=small)
         known[key] = generate.module(kind, graph.id_dtype, shape)

@@ -181,6 +181,8 @@ class Module(GpuPlan):
             "LISTS_ROWS": self.lists_rows,
             "TIMED": bool(self.timed),
             "HAS_HUBS": bool(self.hub_fields),
+            "SEARCHES": self.searches,
+            "HAS_HEADS": self.has_heads,
             "IS_FLAT": self.flat,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }
@@ -188,7 +190,6 @@ class Module(GpuPlan):
         lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
         at_once = 2 if self.absorbs or wide else 4
         lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
-        lines.append(f"static constexpr int THIN_AT_ONCE = {self.thin_at_once};  // the same in thin frontiers")
         return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {self.shape.row_lanes or 0};"])
 
     def _types(self) -> str:

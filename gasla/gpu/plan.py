@@ -41,14 +41,14 @@ class Shape:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin; a lane takes so many edges at once there. `staged`: a kernel a stage, for a loop that is
-    written by hand. `relabelled`: vertices are numbered by falling degree (see `relabel`). `small`: one block does all.
+    frontiers may be thin. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices are
+    numbered by falling degree (see `relabel`). `small`: one block does all.
     """
 
     offset_type: np.dtype
     deterministic: bool = False
     scheduled: bool = False
-    thin: int = 0
+    thin: bool = False
     row_lanes: int = 0
     staged: bool = False
     relabelled: bool = False
@@ -67,8 +67,6 @@ class GpuPlan(Plan):
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
-        most = 4 if traced.id_type.itemsize == 4 else 2  # a warp puts so many aside at a time
-        self.thin_at_once = 1 if self.absorbs else min(int(shape.thin), most)
 
     @property
     def activates(self) -> bool:
@@ -135,6 +133,19 @@ class GpuPlan(Plan):
         return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
 
     @property
+    def searches(self) -> bool:
+        """Whether a pull looks for any active neighbour of those that are not closed."""
+        return self.closes and "edge_mask" not in self.functions and not self.shape.small
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether it looks at the neighbour first that has most neighbours itself: where degrees differ much.
+
+        Nothing is known of the edge to it.
+        """
+        return self.searches and not self.shape.thin and not self._edge_roles("gather")
+
+    @property
     def claims(self) -> bool:
         """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
         return not self.scheduled and not self.everyone and not self.closes
@@ -163,6 +174,7 @@ class GpuPlan(Plan):
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
+        pointers += [("heads", "vertex_t")] if self.has_heads else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():

@@ -44,6 +44,7 @@ PACKED = 0  # in the place of lanes
 
 CTYPES = {"int32": "int", "int64": "long long"}
 SOURCE = """
+#include "heads.cuh"
 #include "row_facts.cuh"
 using namespace gasla;
 typedef {offset} offset_t;
@@ -57,6 +58,9 @@ extern "C" __global__ void sample(const offset_t* offsets, const vertex_t* indic
 }}
 extern "C" __global__ void long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {{
     list_long_rows(offsets, rows, limit, found, list);
+}}
+extern "C" __global__ void heads(const offset_t* offsets, const vertex_t* indices, u64 rows, vertex_t* found) {{
+    find_heads(offsets, indices, rows, found);
 }}
 """
 
@@ -168,6 +172,12 @@ def find_facts(indptr: Any, indices: Any) -> Facts:
     lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
     near = float(facts["near"]) / max(1, int(facts["compared"]))
     return Facts(rows, stored, not facts["wrong_offsets"], lowest, highest, longest, near)
+
+
+def find_heads(indptr: Any, indices: Any, heads: Any) -> None:
+    """For each vertex the neighbour that has most neighbours itself, into an array of bytes."""
+    n = len(indptr) - 1
+    _kernel(_source(indptr, indices), "heads").plain(_blocks(8 * n), indptr, indices, np.uint64(n), heads)
 
 
 def choose(facts: Facts) -> tuple[int, int]:

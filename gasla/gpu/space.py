@@ -87,13 +87,16 @@ class Space:
         self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
         if plan.rows:
             self._share_rows(plan, numbering)
+        if plan.has_heads:
+            rows.find_heads(self.arrays["gp"], self.arrays["gi"], self.arrays["heads"])
         self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
         self.arguments.words = (graph.n + 31) // 32
         wide = plan.offset_type.itemsize == 8
         self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
         self.arguments.hubs = relabel.hubs(plan, graph.n)
         if plan.thin or plan.flat:
-            self.arguments.lanes = _lanes(graph.m / graph.n) // (2 if plan.thin and plan.thin_at_once > 1 else 1)
+            lanes = _lanes(graph.m / graph.n)
+            self.arguments.lanes = min(32, 2 * lanes) if plan.thin and lanes > 4 else lanes
         if plan.alone:
             self.arguments.lanes = _lanes_alone(graph.n, graph.m)
 
@@ -135,7 +138,7 @@ def _blocks(plan: Any, graph: Graph, most: int) -> int:
 
 
 def _lanes(degree: float) -> int:
-    """Threads that share a vertex of a thin frontier."""
+    """Threads that share a vertex of a schedule."""
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
 
 
@@ -167,6 +170,8 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["claimed"] = (2 if by_turns else 1) * words
     if plan.closes:
         sizes["closed"] = words
+    if plan.has_heads:
+        sizes["heads"] = n * ids
     if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
         sizes["aside"] = n * ids
     if plan.prioritised:

@@ -166,6 +166,24 @@ template <class Make> struct Appender {
     }
 };
 
+// Where only bits are wanted. `each` is what a vertex counts for.
+struct BitAppender {
+    u32* bits;
+    const u64 each;
+    u64 count = 0;
+
+    __device__ __forceinline__ BitAppender(u32* bits, u64 each) : bits(bits), each(each) {}
+    template <int N> __device__ __forceinline__ void prepare(const bool (&)[N], const vertex_t (&)[N]) {}
+    template <int N> __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (!wanted[j]) continue;
+            atomicOr(bits + v[j] / WARP, bit_of(v[j]));
+            count += each;
+        }
+    }
+};
+
 // Walk the edges of a queue, equally many to each warp, whatever the degrees. `visit.batch(places, sources, valid)` gets
 // some edges of the warp's at a time, so that their loads overlap.
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>

@@ -53,6 +53,7 @@ template <class P> struct Shared {
     u64 touched;    // edges that it pushes along
     u32 way;
     bool is_thin;
+    bool reaches;   // whether it makes bits: a pull, or a push before one
     bool ended;  // whether the iteration's accounts are done
     long long next_look;
     ThinShared thin;
@@ -411,6 +412,7 @@ template <class P> struct Loop {
         const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
         s.way = dense ? DENSE : SPARSE;
         s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= most_thin(now.form);
+        s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !s.is_thin && pull_follows());
         s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
     }
 
@@ -430,8 +432,11 @@ template <class P> struct Loop {
                     far().split();
                 else
                     sparse();
-            } else if (s.way == DENSE) {
-                dense();
+            } else if (s.reaches) {
+                if constexpr (P::SEARCHES)
+                    reach();
+                else
+                    dense();
             } else {
                 sparse();
             }
@@ -457,7 +462,10 @@ template <class P> struct Loop {
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
             list_bits(c.active(), parity());
-            alone([&] { now.form = LIST; });
+            alone([&] {
+                now.form = LIST;
+                s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // after a push to bits they were a guess
+            });
         }
     }
 
@@ -500,6 +508,11 @@ template <class P> struct Loop {
         return now.remaining / ratio + c.a.self_n / 16;
     }
 
+    // Whether the next iteration is likely to pull: if those who are reached have as many edges as others.
+    __device__ __forceinline__ bool pull_follows() const {
+        return (float)now.edges * (float)now.remaining > 1.5f * (float)most_pushed() * (float)c.a.self_n;
+    }
+
     // How many edges a frontier may have to be, or to stay, thin.
     __device__ __forceinline__ u64 most_thin(u32 form) const {
         const u64 most = form == SEGMENTS ? WIDE_EDGES - 2 : THIN_EDGES;
@@ -535,21 +548,32 @@ template <class P> struct Loop {
         return found;
     }
 
-    // The same where one active neighbour is enough.
-    __device__ __forceinline__ void search() {
+    // An iteration of a search that makes bits: a pull, or the push before one, whose list nobody would walk.
+    __device__ __forceinline__ void reach() {
+        Reached<P> reached;
+        if (s.way == DENSE) {
+            __syncthreads();
+            reached = gasla::search<P>(c.a, s.uniform, s.buffers);
+        } else {
+            for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
+            barrier.wait();
+            const Frontier from{queue(parity()), now.size, now.edges};
+            const u64 each = ((c.a.m / c.a.self_n + 1) << c.a.shift) + 1;
+            reached = push_to_bits<P>(c.a, s.uniform, s.buffers, from, each, counter(ASIDE));
+        }
+        c.sums = P::add_sums(c.sums, reached.sums);
         __syncthreads();
-        Search<Loop> search(*this);
-        search.run();
-        __syncthreads();
-        conclude<ENDS>(search.next, search.touched, [&] {
-            s.receivers = 0;
+        conclude<false>(reached.next, reached.touched, [&] {
+            s.receivers = read[ASIDE];
             now.form = BITS;
+            if constexpr (ENDS_AT_ONCE)
+                if (s.receivers == 0) account();
         });
+        if (s.receivers) release();
     }
 
     // Gather over all vertices that the mask admits, and apply at once or list the receivers.
     __device__ __forceinline__ void dense() {
-        if constexpr (P::PUSHES_AT_ONCE && P::CLOSES && !P::HAS_EDGE_MASK && !P::SMALL) return search();
         auto listed = to_aside();
         u64 next = 0, touched = 0;
         Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());

@@ -1,78 +1,97 @@
 // A pull where one active in-neighbour is enough, as in a breadth-first search.
 //
-// Most vertices are closed already, or find an active neighbour among the first few; the rest take long, and each takes
-// another time. So a warp looks at the first neighbours of all open vertices side by side, in the order of memory, and puts
-// those that go on into a list of its own, from which all its lanes are kept busy.
+// A warp takes some words of vertices, passes over those that are closed, and looks at one neighbour of each of the others
+// side by side, or at a few that one load brings. Whoever goes on waits in a list of the warp's, from which all its lanes
+// are kept busy: some vertices take long.
+//
+// Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (heads.cuh).
+// Heads stand next to each other, where rows are far apart, and most are active.
 #pragma once
-#include "gather.cuh"
+#include "frontier.cuh"
+#include "push.cuh"
 #include "runtime.cuh"
-#include "state.cuh"
 
 namespace gasla {
 
-constexpr u32 SIDE_BY_SIDE = 2;  // words of 32 vertices whose loads overlap
-constexpr u32 FIRST_TRIES = 2;   // neighbours looked at there
-constexpr u32 TRIES = 4;         // and each time later on
-constexpr u32 LONG = 12;         // times, until the whole warp helps
-constexpr u32 PENDING = 192;     // vertices in a warp's list
+constexpr u32 PENDING = 192;  // vertices in a warp's list
+constexpr u32 LOADS = 12;     // of a row, until the whole warp helps
 
-template <class Loop> struct Search {
-    typedef typename Loop::Program P;
-    struct Shared {  // of a warp
-        u32 pending[PENDING];  // place in the sweep | times looked << 10
+template <class P> struct Search {
+    static constexpr u32 QUAD = 16 / sizeof(vertex_t);          // neighbours that one load brings
+    static constexpr u32 SIDE_BY_SIDE = P::HAS_HEADS ? 2 : 1;  // words of 32 vertices whose loads overlap
+    static constexpr u32 PLACES = WARP * WARP;
+
+    struct alignas(16) Quad {
+        vertex_t u[QUAD];
+    };
+    struct Lists {  // of a warp
+        u32 pending[PENDING];  // place in the sweep + PLACES * loads so far
         u32 found[WARP];       // bits of those that were found to receive, later than their word was looked at
         u32 shut[WARP];
     };
-    static_assert(sizeof(Shared) * MOST_WARPS <= sizeof(Buffers), "lists don't fit in the buffers");
+    static_assert(sizeof(Lists) * MOST_WARPS <= sizeof(Buffers), "lists don't fit in the buffers");
 
-    Loop& loop;
-    typename P::Context& c;
-    Shared& s;
+    typename P::Context c;
+    Lists& s;
     const u32* active;
+    const Quad* quads;  // of which the first may begin before the neighbours do
+    const u32 shift;    // so many of its places
     u64 next = 0;
     u32 touched = 0, held = 0;
 
-    __device__ __forceinline__ explicit Search(Loop& loop)
-        : loop(loop), c(loop.c), s(((Shared*)&loop.s.buffers)[warp_of_block()]), active(loop.c.active()) {}
+    __device__ __forceinline__ Search(const typename P::Arguments& a, typename P::Uniform& uniform, Buffers& buffers)
+        : c(a, uniform), s(((Lists*)&buffers)[warp_of_block()]), active(c.active()),
+          quads((const Quad*)((u64)a.gi & ~(u64)15)), shift((u32)((u64)a.gi & 15) / sizeof(vertex_t)) {}
 
     __device__ __forceinline__ void run() {
-        u32 chunk = WARP;
-        while (chunk > 1 && c.a.words < chunk * warps_of_grid()) chunk /= 2;
-        for (u64 w = warp_of_grid() * chunk; w < c.a.words; w += warps_of_grid() * chunk) sweep(w, chunk);
+        for (u64 w = warp_of_grid(); w < c.a.words; w += WARP * warps_of_grid()) sweep(w);
     }
 
-    // The neighbours `e`, e + 1, ... of a row: which of them are active.
-    template <int N> struct Look {
-        vertex_t u[N];
-        u32 word[N];
-        __device__ __forceinline__ void load(const vertex_t* indices, offset_t e, offset_t last) {
-#pragma unroll
-            for (int t = 0; t < N; ++t) u[t] = indices[least(e + (offset_t)t, last - 1)];
+    // Words of a sweep lie apart, so that each warp has some of all parts of the graph.
+    __device__ __forceinline__ u64 word(u64 base, u32 k) const { return base + k * warps_of_grid(); }
+    __device__ __forceinline__ vertex_t vertex(u64 base, u32 place) const {
+        return (vertex_t)(word(base, place / WARP) * WARP + place % WARP);
+    }
+
+    // Neighbours of a vertex that are looked at together, as one load brings them.
+    struct Look {
+        offset_t first, last;  // of the row
+        offset_t e;            // of the first neighbour of the load, which may be before the row
+        Quad its;
+        vertex_t u;  // the active one
+        u32 at;      // where it is
+
+        __device__ __forceinline__ void load(const Search& search, u32 k) {
+            const prefix_t place = ((prefix_t)first + search.shift) / QUAD + k;
+            its = search.quads[place];
+            e = (offset_t)(place * QUAD - search.shift);
         }
-        __device__ __forceinline__ void test(const u32* active) {
+        __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }
+        // Whether any is active.
+        __device__ __forceinline__ bool test(const u32* active) {
+            u32 word[QUAD];
 #pragma unroll
-            for (int t = 0; t < N; ++t) word[t] = active[(u32)((u64)u[t] / WARP)];
+            for (int t = 0; t < QUAD; ++t)
+                word[t] = first <= e + (offset_t)t && e + (offset_t)t < last ? active[its.u[t] / WARP] : 0;
+            bool hit = false;
+#pragma unroll
+            for (int t = QUAD - 1; t >= 0; --t) {
+                if (!(word[t] & bit_of(its.u[t]))) continue;
+                hit = true;
+                u = its.u[t];
+                at = t;
+            }
+            return hit;
         }
-        __device__ __forceinline__ u32 hits() const {
-            u32 result = 0;
-#pragma unroll
-            for (int t = 0; t < N; ++t) result |= (word[t] >> ((u32)u[t] & (WARP - 1)) & 1) << t;
-            return result;
-        }
-        __device__ __forceinline__ vertex_t pick(u32 at) const {
-            vertex_t result = u[0];
-#pragma unroll
-            for (int t = 1; t < N; ++t)
-                if (at == t) result = u[t];
-            return result;
+        __device__ __forceinline__ u32 looked() const {
+            return (u32)(least(e + (offset_t)QUAD, last) - most(e, first));
         }
     };
 
     // Apply what edge `e` from `u` brings.
-    __device__ __forceinline__ u32 receive(vertex_t v, offset_t e, vertex_t u, offset_t first, offset_t last) {
-        Row<P> row{P::identity(), false, false};
-        step<P>(c, row, P::load_target(c, v), e, u, true);
-        const u32 outcome = P::finish(c, v, row.gathered);
+    __device__ __forceinline__ u32 receive(vertex_t v, vertex_t u, offset_t e, offset_t first, offset_t last) {
+        const auto gathered = P::gather(c, P::load_source(c, u), P::load_target(c, v), P::load_edge_in(c, e));
+        const u32 outcome = P::finish(c, v, gathered);
         if (outcome & ACTIVE) {
             const offset_t degree = c.a.sp == c.a.gp ? last - first : c.a.sp[v + 1] - c.a.sp[v];
             next += ((u64)degree << c.a.shift) + 1;
@@ -81,67 +100,69 @@ template <class Loop> struct Search {
     }
 
     // 32 words of vertices, or fewer.
-    __device__ __forceinline__ void sweep(u64 base, u32 chunk) {
-        constexpr int G = SIDE_BY_SIDE, N = FIRST_TRIES;
-        const bool mine = lane() < chunk && base + lane() < c.a.words;
-        const u32 closed = mine ? c.a.closed[base + lane()] : ALL;
-        const vertex_t first_v = (vertex_t)(base * WARP);
+    __device__ __forceinline__ void sweep(u64 base) {
+        constexpr int G = SIDE_BY_SIDE;
+        const u64 own = word(base, lane());
+        const u32 closed = own < c.a.words ? c.a.closed[own] : ALL;
         u32 found = 0, shut = closed;
         s.found[lane()] = s.shut[lane()] = 0;
         for (u32 rest = __ballot_sync(ALL, closed != ALL); rest;) {
             u32 k[G];
-            bool open[G];
-            offset_t first[G], last[G];
-            Look<N> look[G];
+            bool open[G], hit[G];
+            Look look[G];
 #pragma unroll
             for (int j = 0; j < G; ++j) {
-                k[j] = rest ? __ffs(rest) - 1 : 0;
+                k[j] = rest ? __ffs(rest) - 1 : WARP;
                 open[j] = rest && !(__shfl_sync(ALL, closed, k[j]) >> lane() & 1);
-                if (!rest) k[j] = WARP;
                 rest &= rest - 1;
-                const vertex_t v = first_v + (vertex_t)(k[j] * WARP + lane());
-                first[j] = last[j] = 0;
-                if (open[j]) {
-                    first[j] = c.a.gp[v];
-                    last[j] = c.a.gp[v + 1];
-                }
+                const vertex_t v = vertex(base, k[j] * WARP + lane());
+                look[j].first = look[j].last = 0;
+                if (!open[j]) continue;
+                if constexpr (P::HAS_HEADS) look[j].u = c.a.heads[v];
+                look[j].first = c.a.gp[v];
+                look[j].last = c.a.gp[v + 1];
+            }
+            if constexpr (!P::HAS_HEADS) {
+#pragma unroll
+                for (int j = 0; j < G; ++j)
+                    if (look[j].first < look[j].last) look[j].load(*this, 0);
             }
 #pragma unroll
-            for (int j = 0; j < G; ++j)
-                if (first[j] < last[j]) look[j].load(c.a.gi, first[j], last[j]);
-#pragma unroll
-            for (int j = 0; j < G; ++j)
-                if (first[j] < last[j]) look[j].test(active);
+            for (int j = 0; j < G; ++j) {
+                hit[j] = false;
+                if (look[j].first == look[j].last) continue;
+                if constexpr (P::HAS_HEADS)
+                    hit[j] = has(active, look[j].u);
+                else
+                    hit[j] = look[j].test(active);
+                touched += P::HAS_HEADS ? 1 : look[j].looked();
+            }
 #pragma unroll
             for (int j = 0; j < G; ++j) {
                 const u32 place = k[j] * WARP + lane();
-                const vertex_t v = first_v + (vertex_t)place;
-                const u32 hits = first[j] < last[j] ? look[j].hits() : 0;
+                const bool is = look[j].first < look[j].last;
                 u32 outcome = OPEN;
-                if (hits) {
-                    const u32 at = __ffs(hits) - 1;
-                    outcome = receive(v, first[j] + (offset_t)at, look[j].pick(at), first[j], last[j]);
-                    touched += at + 1;
-                } else {
-                    touched += (u32)least(last[j] - first[j], (offset_t)N);
+                if (hit[j]) {
+                    const offset_t e = P::HAS_HEADS ? 0 : look[j].e + (offset_t)look[j].at;
+                    outcome = receive(vertex(base, place), look[j].u, e, look[j].first, look[j].last);
                 }
                 const u32 nows = __ballot_sync(ALL, outcome & ACTIVE);
-                const u32 shuts = __ballot_sync(ALL, open[j] && (!(outcome & OPEN) || first[j] == last[j]));
+                const u32 shuts = __ballot_sync(ALL, open[j] && (!(outcome & OPEN) || !is));
                 if (lane() == k[j]) {
                     found |= nows;
                     shut |= shuts;
                 }
-                keep(!hits && last[j] - first[j] > (offset_t)N, place);
+                keep(is && !hit[j] && (P::HAS_HEADS || look[j].goes_on()), place + (P::HAS_HEADS ? 0 : PLACES));
             }
-            while (held > PENDING - G * WARP) go_on(first_v);
+            while (held > PENDING - G * WARP) go_on(base);
         }
-        while (held) go_on(first_v);
+        while (held) go_on(base);
         __syncwarp();
         found |= s.found[lane()];
         shut |= s.shut[lane()];
-        if (mine) {
-            c.next_active()[base + lane()] = found;
-            if (shut != closed) c.a.closed[base + lane()] = shut;
+        if (own < c.a.words) {
+            c.next_active()[own] = found;
+            if (shut != closed) c.a.closed[own] = shut;
         }
         __syncwarp();
     }
@@ -153,35 +174,30 @@ template <class Loop> struct Search {
     }
 
     // Look at some more neighbours of up to 32 vertices of the list.
-    __device__ __forceinline__ void go_on(vertex_t first_v) {
-        constexpr int N = TRIES;
+    __device__ __forceinline__ void go_on(u64 base) {
         __syncwarp();
         const bool is = lane() < held;
         const u32 entry = is ? s.pending[held - 1 - lane()] : 0;
         held -= least(held, WARP);
         __syncwarp();
-        const u32 place = entry & (WARP * WARP - 1), times = entry / (WARP * WARP);
-        const vertex_t v = first_v + (vertex_t)place;
-        offset_t first = 0, last = 0, e = 0;
-        u32 hits = 0, at = 0;
-        vertex_t u = 0;
+        const u32 place = entry % PLACES, k = entry / PLACES;
+        const vertex_t v = vertex(base, place);
+        Look look;
+        offset_t e = 0;
+        bool hit = false, goes_on = false;
         if (is) {
-            first = c.a.gp[v];
-            last = c.a.gp[v + 1];
-            e = first + (offset_t)(FIRST_TRIES + times * N);
-            Look<N> look;
-            look.load(c.a.gi, e, last);
-            look.test(active);
-            hits = look.hits();
-            at = __ffs(hits) - 1;
-            u = look.pick(at);
-            touched += hits ? at + 1 : (u32)least(last - e, (offset_t)N);
+            look.first = c.a.gp[v];
+            look.last = c.a.gp[v + 1];
+            look.load(*this, k);
+            hit = look.test(active);
+            touched += look.looked();
+            goes_on = !hit && look.goes_on();
+            e = look.e + (offset_t)(hit ? look.at : QUAD);
         }
-        bool goes_on = is && !hits && last - e > (offset_t)N;
-        for (u32 rest = __ballot_sync(ALL, goes_on && times == LONG); rest; rest &= rest - 1) {
+        for (u32 rest = __ballot_sync(ALL, goes_on && k == LOADS); rest; rest &= rest - 1) {
             const u32 owner = __ffs(rest) - 1;
-            const offset_t high = shuffle(last, owner);
-            for (offset_t low = shuffle(e, owner) + (offset_t)N; low < high; low += (offset_t)WARP) {
+            const offset_t high = shuffle(look.last, owner);
+            for (offset_t low = shuffle(e, owner); low < high; low += (offset_t)WARP) {
                 const bool has_one = low + (offset_t)lane() < high;
                 const vertex_t x = has_one ? c.a.gi[low + (offset_t)lane()] : 0;
                 const u32 finders = __ballot_sync(ALL, has_one && has(active, x));
@@ -189,22 +205,52 @@ template <class Loop> struct Search {
                 if (!finders) continue;
                 const vertex_t winner = shuffle(x, __ffs(finders) - 1);
                 if (lane() == owner) {
-                    hits = 1;
-                    at = 0;
+                    hit = true;
                     e = low + (offset_t)(__ffs(finders) - 1);
-                    u = winner;
+                    look.u = winner;
                 }
                 break;
             }
             if (lane() == owner) goes_on = false;
         }
-        if (hits) {
-            const u32 outcome = receive(v, e + (offset_t)at, u, first, last);
+        if (hit) {
+            const u32 outcome = receive(v, look.u, e, look.first, look.last);
             if (outcome & ACTIVE) atomicOr(s.found + place / WARP, bit_of(place));
             if (!(outcome & OPEN)) atomicOr(s.shut + place / WARP, bit_of(place));
         }
-        keep(goes_on, entry + WARP * WARP);
+        keep(goes_on, entry + PLACES);
     }
 };
+
+// These two are functions of their own, so that what they hold takes no registers from the loop.
+template <class P> struct Reached {
+    u64 next, touched;
+    typename P::Sums sums;
+};
+template <class P>
+__device__ __noinline__ Reached<P> search(const typename P::Arguments& a, typename P::Uniform& uniform, Buffers& buffers) {
+    Search<P> search(a, uniform, buffers);
+    search.run();
+    return Reached<P>{search.next, search.touched, search.c.sums};
+}
+
+// A push before it, whose list nobody would walk. A vertex counts for `each`.
+struct Frontier {
+    const Entry* queue;
+    u64 size, edges;
+};
+template <class P>
+__device__ __noinline__ Reached<P> push_to_bits(const typename P::Arguments& a, typename P::Uniform& uniform,
+                                                Buffers& buffers, Frontier from, u64 each, u64* aside_counter) {
+    typename P::Context c(a, uniform);
+    const auto where = [&] { return ListSink{a.aside, aside_counter}; };
+    Appender<decltype(where)> aside(buffers.aside, where);
+    BitAppender next(c.next_active(), each);
+    Push<P, BitAppender, decltype(aside), true> visit{c, next, aside};
+    const auto load = [&](vertex_t u) { return P::load_source(c, u); };
+    advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(from.queue, from.size, from.edges, a.sp, load, visit);
+    aside.flush_block(buffers.sums);
+    return Reached<P>{next.count, 0, c.sums};
+}
 
 }  // namespace gasla

@@ -50,45 +50,34 @@ struct ThinShared {
 };
 
 // A warp's way to append to the segments of its block.
-template <class Overflow, int N> struct ThinAppender {
+template <class Overflow> struct ThinAppender {
     ThinShared& s;
     const offset_t* offsets;
     const vertex_t* indices;
     Overflow& overflow;
     Slot* own;  // of the side that is written
     u32 stamp;
-    offset_t begin[N], end[N];
+    offset_t begin, end;
 
     // Where the edges of a vertex lie is read while it is not yet known whether it will be listed.
-    __device__ __forceinline__ void prepare(const bool (&valid)[N], const vertex_t (&v)[N]) {
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (!valid[j]) continue;
-            begin[j] = offsets[v[j]];
-            end[j] = offsets[v[j] + 1];
-        }
+    __device__ __forceinline__ void prepare(const bool (&valid)[1], const vertex_t (&v)[1]) {
+        if (!valid[0]) return;
+        begin = offsets[v[0]];
+        end = offsets[v[0] + 1];
     }
-    __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
-        u32 ballot[N], count = 0;
-#pragma unroll
-        for (int j = 0; j < N; ++j) count += __popc(ballot[j] = __ballot_sync(ALL, wanted[j]));
+    __device__ __forceinline__ void add(const bool (&wanted)[1], const vertex_t (&v)[1]) {
+        const u32 ballot = __ballot_sync(ALL, wanted[0]), count = __popc(ballot);
         if (!count) return;
         u32 place = 0;
         if (lane() == 0) place = add_in_block(&s.listed, count);
         place = __shfl_sync(ALL, place, 0);
         if (place + count > SEGMENT) {
             overflow.add(wanted, v);
-            return;
-        }
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (wanted[j]) {
-                const u32 at = place + __popc(ballot[j] & lanes_below());
-                own[at % WAYS * ROOM + at / WAYS] = Slot{begin[j], end[j], v[j], stamp};
-                prefetch(indices + begin[j]);
-                atomicAdd(&s.edges, (u32)(end[j] - begin[j]));
-            }
-            place += __popc(ballot[j]);
+        } else if (wanted[0]) {
+            const u32 at = place + __popc(ballot & lanes_below());
+            own[at % WAYS * ROOM + at / WAYS] = Slot{begin, end, v[0], stamp};
+            prefetch(indices + begin);
+            atomicAdd(&s.edges, (u32)(end - begin));
         }
     }
 };
@@ -96,7 +85,6 @@ template <class Overflow, int N> struct ThinAppender {
 // Pushes from thin frontiers.
 template <class Loop> struct Thin {
     typedef typename Loop::Program P;
-    static constexpr int N = P::THIN_AT_ONCE;  // edges of a lane at once
 
     Loop& loop;
     const typename P::Context& c;
@@ -142,7 +130,7 @@ template <class Loop> struct Thin {
         });
         const auto make = [&] { return QueueSink{loop.queue(1 - side), loop.counter(NEXT), c.a.sp, c.a.shift}; };
         Appender<decltype(make)> overflow(loop.s.buffers.next, make);
-        ThinAppender<decltype(overflow), N> listed{s, c.a.sp, c.a.si, overflow};
+        ThinAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
         bool learnt = true;  // whether what the last barrier told is in its place
@@ -198,17 +186,11 @@ template <class Loop> struct Thin {
                 source = P::load_source(c, slot.vertex);
                 if (mine == 0) loop.forget_claim(slot.vertex);
             }
-            for (; __any_sync(ALL, at < end); at += (offset_t)(N * lanes)) {
-                offset_t places[N];
-                typename P::Source sources[N];
-                bool valid[N];
-#pragma unroll
-                for (int j = 0; j < N; ++j) {
-                    places[j] = at + (offset_t)(j * lanes);
-                    sources[j] = source;
-                    valid[j] = places[j] < end;
-                }
-                visit.template batch<N>(places, sources, valid);
+            for (; __any_sync(ALL, at < end); at += (offset_t)lanes) {
+                const offset_t places[1] = {at};
+                const typename P::Source sources[1] = {source};
+                const bool valid[1] = {at < end};
+                visit.template batch<1>(places, sources, valid);
             }
             slot = later;
         }
