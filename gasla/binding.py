@@ -129,6 +129,7 @@ class Lists:
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
         self._xp: Any = module_of(graph.device)
+        self.are_kept = not ordered  # by the graph
 
     @cached_property
     def _lists(self) -> Adjacency:

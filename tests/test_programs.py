@@ -342,11 +342,11 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
 @pytest.mark.parametrize("program", [case[0] for case in CASES], ids=NAMES)
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
-    from gasla.cpu.engine import _workspaces
+    from gasla.cpu.engine import _kept
 
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in _workspaces[graph].values())
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in _kept[graph].spare.values())
 
 
 def test_thread_count_follows_numba() -> None:

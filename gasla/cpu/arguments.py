@@ -53,5 +53,10 @@ class Arguments(Plan):
         ]
 
     @functools.cached_property
+    def after_control(self) -> list[str]:
+        """The names of what is passed to every stage after `thread, threads, control`."""
+        return [*(name for name in self.arrays if name != "control"), *self.scalars]
+
+    @functools.cached_property
     def arguments(self) -> str:
         return ", ".join(["thread", "threads", *self.arrays, *self.scalars])

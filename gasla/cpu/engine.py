@@ -5,10 +5,9 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +24,34 @@ SMALL = 1 << 15  # vertices and edges below which one thread does all
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 SHORT = 1 << 26  # and before the caller's thread is set free, to hear Ctrl-C
 NO_LIMIT = 1 << 62
+LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
+ZEROS = {
+    **dict.fromkeys(("delta", "threshold", "last_threshold"), np.float64(0)),
+    **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
+}
 ZEROED = ("activated", "bits", "claimed", "far_bits")  # at the start of a run
 
-_workspaces: "weakref.WeakKeyDictionary[Graph, dict[Any, np.ndarray]]" = weakref.WeakKeyDictionary()
+
+class _Facts(NamedTuple):
+    """What runs of one program on one graph have in common."""
+
+    lists: dict[str, np.ndarray]  # neighbour lists, as far as they are the graph's own
+    shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
+    others: list[str]  # arrays that each run makes
+    skewed: bool
+    narrow: bool
+    delta: float  # the width of a bucket, where none is given
+
+
+class _Kept:
+    """What is kept with a graph between runs."""
+
+    def __init__(self) -> None:
+        self.facts: dict[Any, _Facts] = {}
+        self.spare: dict[Any, np.ndarray] = {}
+
+
+_kept: "weakref.WeakKeyDictionary[Graph, _Kept]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -50,19 +74,21 @@ class Bound(Binding):
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
         self.threads = _team(graph)
-        self._team, self._held = ExitStack(), False
+        self._held = False
         self.check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
         self._schedule = None if schedule is None else schedule.sorted(("cpu", self._ids), self._by_level)
+        self._facts = self._known_facts()
         self.arrays = self._make_arrays(fields)
-        self.scalars: dict[str, Any] = {"self_n": np.int64(graph.n)}
-        self.scalars |= {name: np.float64(0) for name in ("delta", "threshold", "last_threshold")}
-        self.scalars["skewed"], self.scalars["narrow"] = self._skewed(), self._narrow()
-        self.scalars |= {name: np.int64(0) for name in ("receiver_count", "self_iteration")}
-        self.scalars |= {f"self_{name}": value for name, value in self.parameters().items()}
-        for name, kind in self.traced.aggregate_types.items():
-            self.scalars[f"self_{name}"] = kind.type(0)
+        self.scalars: dict[str, Any] = {
+            **ZEROS,
+            "self_n": np.int64(graph.n),
+            "skewed": self._facts.skewed,
+            "narrow": self._facts.narrow,
+            **{f"self_{name}": value for name, value in self.parameters().items()},
+            **{f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()},
+        }
 
     @property
     def module(self) -> ModuleType:
@@ -71,13 +97,13 @@ class Bound(Binding):
         return loaded
 
     def close(self) -> None:
-        self._team.close()
+        if self._held:
+            threads.release()
         self._space.give_back()
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        shapes = workspace_shapes(self.plan, self.graph, self.threads)
         makers: dict[str, Callable[[], np.ndarray]] = {
             "control": lambda: self.control,
             "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
@@ -88,15 +114,25 @@ class Bound(Binding):
         if self._schedule:
             order, starts = self._schedule
             makers |= {"receivers": lambda: order, "starts": lambda: starts}
-        found = {}
-        for name in self.plan.arrays:
-            if name in makers:
-                found[name] = makers[name]()
-            elif name in shapes:
-                found[name] = self._scratch(name, *shapes[name])
-            else:
-                found[name] = self._make(name, fields)
+        found = dict(self._facts.lists)
+        for name, shape in self._facts.shapes.items():
+            found[name] = self._scratch(name, *shape)
+        for name in self._facts.others:
+            found[name] = makers[name]() if name in makers else self._make(name, fields)
         return found
+
+    def _known_facts(self) -> _Facts:
+        """Found once."""
+        known, key = self._space.kept.facts, (self.plan, self.program.direction, self.threads)
+        if key not in known:
+            shapes = workspace_shapes(self.plan, self.graph, self.threads)
+            if self._schedule:
+                del shapes["receivers"]
+            own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
+            lists = {name: self._graph_array(name) for name in self.plan.arrays if name in own}
+            others = [name for name in self.plan.arrays if name not in shapes and name not in lists]
+            known[key] = _Facts(lists, shapes, others, self._skewed(), self._narrow(), self._default_delta())
+        return known[key]
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices says little of their edges."""
@@ -122,11 +158,11 @@ class Bound(Binding):
         with threads.team(self.threads) as crew:
             places, held = np.zeros((crew, depth), np.int64), crew > 1
             arrays = levels, places, order
-            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, held=held)
+            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, held=held, short=len(levels) <= SHORT)
             counts = places.copy()
             starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
             places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
-            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held)
+            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held, short=len(levels) <= SHORT)
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
@@ -138,16 +174,15 @@ class Bound(Binding):
         if prefix == "part":
             kind = self.traced.aggregate_types[rest]
             return np.zeros((2, 8 * self.threads), kind)
-        return self._graph_array(name, prefix, rest)
+        return self._graph_array(name)
 
-    def _graph_array(self, name: str, prefix: str, rest: str) -> np.ndarray:
+    def _graph_array(self, name: str) -> np.ndarray:
         if name in ("in_p", "out_p"):
             return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
-        gather, send = self._lists
-        lists = gather if prefix[0] == "g" else send
-        if prefix[1] == "v":
-            return lists.values(self.traced.edge_types[rest])
-        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[prefix[1]]()
+        lists = self._lists[0 if name[0] == "g" else 1]
+        if name[1] == "v":
+            return lists.values(self.traced.edge_types[name[3:]])
+        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
 
     @cached_property
     def _lists(self) -> tuple[Lists, Lists]:
@@ -169,10 +204,8 @@ class Bound(Binding):
 
     def arguments(self) -> tuple[Any, ...]:
         """All arguments after `thread, threads, control`."""
-        return (
-            *(self.arrays[n] for n in self.plan.arrays if n != "control"),
-            *(self.scalars[n] for n in self.plan.scalars),
-        )
+        found = {**self.arrays, **self.scalars}
+        return tuple([found[n] for n in self.plan.after_control])
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
@@ -182,8 +215,8 @@ class Bound(Binding):
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
-        self.threads = self._team.enter_context(threads.team(self.threads))
-        self._held = self.threads > 1
+        self._held = self.threads > 1 and threads.hold()
+        self.threads = self.threads if self._held else 1
         control = self.control
         control[runtime.WAY], control[runtime.REMAINING] = way, self.graph.m
         control[runtime.ACTIVE], control[runtime.FORM] = self.graph.n, runtime.LIST
@@ -218,7 +251,7 @@ class Bound(Binding):
 
     def _set_buckets(self, frontier: Frontier, delta: float | None) -> None:
         """The width of a bucket. All that are active at first are near."""
-        self.scalars["delta"] = np.float64(self._default_delta() if delta is None else delta)
+        self.scalars["delta"] = np.float64(self._facts.delta if delta is None else delta)
         self.arrays["bounds"][:] = -np.inf
 
     def _default_delta(self) -> float:
@@ -226,6 +259,8 @@ class Bound(Binding):
 
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
+        if not self.plan.prioritised:
+            return 1.0
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
@@ -337,9 +372,9 @@ class _Workspace:
     """Scratch arrays, kept with the graph between runs: to get fresh pages from the system costs as much as a BFS."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph = graph
         with _lock:
-            self._spare = _workspaces.pop(graph, {})
+            self.kept = _kept.setdefault(graph, _Kept())
+            self._spare, self.kept.spare = self.kept.spare, {}
         self._taken: dict[Any, np.ndarray] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -350,8 +385,7 @@ class _Workspace:
 
     def give_back(self) -> None:
         """Let the next run have the arrays; what this one did not use is dropped."""
-        with _lock:
-            _workspaces[self._graph] = self._taken
+        self.kept.spare = self._taken
 
 
 __all__ = ["Bound"]

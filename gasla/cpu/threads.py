@@ -152,12 +152,22 @@ class _Worker:
 @contextmanager
 def team(wanted: int) -> Iterator[int]:
     """Hold the threads, so that several kernels run on the same number of them: as many as wanted, or 1 if not free."""
-    held = wanted > 1 and _busy.acquire(blocking=False)
+    held = wanted > 1 and hold()
     try:
         yield wanted if held else 1
     finally:
         if held:
-            _busy.release()
+            release()
+
+
+def hold() -> bool:
+    """Take the threads, if nobody has them."""
+    return _busy.acquire(blocking=False)
+
+
+def release() -> None:
+    """Give them back."""
+    _busy.release()
 
 
 def run_parallel(
@@ -180,7 +190,7 @@ def run_parallel(
     In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
-    if (threads <= 1 and (watch is None or short)) or not (held or _busy.acquire(blocking=False)):
+    if (threads <= 1 and (watch is None or short)) or not (held or hold()):
         kernel(0, 1, control, *args)
         return
     try:
@@ -196,7 +206,7 @@ def run_parallel(
                 raise job.error
     finally:
         if not held:
-            _busy.release()
+            release()
 
 
 def _crew(threads: int) -> list[_Worker]:
