@@ -23,6 +23,8 @@ from semirings import VectorType
 
 PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
 
+AT_FIRST = Control()
+
 _plans: "weakref.WeakKeyDictionary[Graph, dict[Any, generate.Module]]" = weakref.WeakKeyDictionary()
 
 
@@ -43,7 +45,7 @@ class Bound(Binding):
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
-        self._now = Control()
+        self._now = AT_FIRST
         self._fresh = True
         self._log: Any = None
         if not self._fits(fields, schedule):
@@ -91,9 +93,12 @@ class Bound(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
-        for name in self.traced.vertex_types:
-            filled = name in self.plan.starts and self._fill(name, fields.get(name))
-            if not filled:
+        for name, kind in self.traced.vertex_types.items():
+            given, filled = fields.get(name), False
+            is_ready = given is not None and self._is_ready(given, kind, self.graph.n)
+            if is_ready and name not in self.plan.changed and self.numbering is None:
+                self._set(f"v_{name}", given)
+            elif not (filled := name in self.plan.starts and self._fill(name, given, is_ready)):
                 self._set(f"v_{name}", self._vertex_array(name, fields))
                 if name in self.plan.timed:
                     self._set(f"from_{name}", self._arrays[f"v_{name}"].copy())
@@ -102,13 +107,11 @@ class Bound(Binding):
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
 
-    def _fill(self, name: str, given: Any) -> bool:
+    def _fill(self, name: str, given: Any, is_ready: bool) -> bool:
         """Let the kernel fill a field that starts alike everywhere but for one vertex, or as an array; else False."""
         kind, n, arguments = self.traced.vertex_types[name], self.graph.n, self._arguments
         seeds = given if isinstance(given, Mapping) else {}
-        if given is not None and given is not seeds and self._is_ready(given, kind, n):
-            if not (name in self.plan.doubled or self.numbering or name in self.traced.writes("apply", "post_apply")):
-                return False  # the array itself will do
+        if is_ready:
             self._set(f"from_{name}", given)
         else:
             value = self.plan.starts[name] if given is None or given is seeds else plain_number(given, kind)

@@ -150,6 +150,11 @@ class GpuPlan(Plan):
         """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
         return not self.scheduled and not self.everyone and not self.closes
 
+    @functools.cached_property
+    def changed(self) -> set[str]:
+        """The fields of vertices that a run writes to."""
+        return self.traced.writes("apply", "post_apply")
+
     @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
