@@ -156,13 +156,14 @@ class Bound(Binding):
         depth = int(levels.max(initial=-1)) + 1
         order = np.empty(self.graph.n, self._ids)
         with threads.team(self.threads) as crew:
-            places, held = np.zeros((crew, depth), np.int64), crew > 1
+            places = np.zeros((crew, depth), np.int64)
+            held, short = crew > 1, len(levels) <= SHORT
             arrays = levels, places, order
-            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, held=held, short=len(levels) <= SHORT)
+            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, None, held, short)
             counts = places.copy()
             starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
             places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
-            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, held=held, short=len(levels) <= SHORT)
+            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, None, held, short)
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
