@@ -213,7 +213,7 @@ def main(arguments: list[str] | None = None) -> None:
         "outside",
         sep="",
     )
-    kept = []
+    report, kept = Report(provenance(options.engine, options.commit), {}, []), []
     for name in options.graphs.split(","):
         benchmark = made.load(name, generator) if generator else load(name, options.engine)
         graph = benchmark.graph
@@ -221,17 +221,16 @@ def main(arguments: list[str] | None = None) -> None:
         for algorithm in options.algorithms.split(","):
             found = parts_of(product if algorithm == "mxv" else call_of(algorithm, benchmark), options.engine)
             kept.append({"graph": name, "edges": graph.m, "algorithm": algorithm, **found})
-            parts = (f"{1e6 * found[part]:10.1f}" for part in ("call", *PARTS))
-            verdict = "  OVER" if graph.m > LARGE and found["outside"] > MOST_OUTSIDE else ""
-            print(
-                f"{name:<9}{graph.m:>10,} {algorithm:<12}",
-                *parts,
-                f"{found['outside']:8.1%}{verdict}",
-                sep="",
-                flush=True,
-            )
-    if options.json:
-        Report(provenance(options.engine, options.commit), {}, []).write(options.json, overhead=kept)
+            print(line(kept[-1]), flush=True)
+        if options.json:
+            report.write(options.json, overhead=kept)
+
+
+def line(cell: dict[str, Any]) -> str:
+    """A cell as one line, in microseconds."""
+    parts = "".join(f"{1e6 * cell[part]:10.1f}" for part in ("call", *PARTS))
+    verdict = "  OVER" if cell["edges"] > LARGE and cell["outside"] > MOST_OUTSIDE else ""
+    return f"{cell['graph']:<9}{cell['edges']:>10,} {cell['algorithm']:<12}{parts}{cell['outside']:8.1%}{verdict}"
 
 
 if __name__ == "__main__":
