@@ -36,6 +36,7 @@ LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPE
 COLUMNS = 3
 MANY = 6  # groups in a panel, beyond which what stands below them is slanted
 CROWD = 30  # bars in a panel, beyond which there is no room for figures above them
+CLOSE = 1.9  # a ceiling less than so many times a bar's height is where its figure would stand, and has it above
 DECADES = 6  # at most: who is slower than that looks like who isn't there
 
 
@@ -76,7 +77,7 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
             grouped.setdefault(f"a user's own programs on {cell.graph}", []).append((member, cell))
         else:
             grouped.setdefault(TITLES.get(cell.algorithm, cell.algorithm), []).append((cell.graph, cell))
-    yield from grouped.items()
+    yield from sorted(grouped.items(), key=lambda item: ("own programs on" in item[0], item[0].startswith("mxv on")))
 
 
 def shown(cell: Cell) -> list[str]:
@@ -128,7 +129,9 @@ def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True
             text = "wrong" if cell.entries[name].note.startswith("wrong") else "failed"
             axes.text(centre, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
         if figures and name == cell.own and height is not None:
-            axes.text(centre, height * 1.08, f"{height:.2g}", ha="center", va="bottom", zorder=4, **LABEL)
+            text, limit = f"{height:.2g}" if height < 99 else f"{height:,.0f}", ceiling(cell)
+            above = limit if limit and height < limit < CLOSE * height else height
+            axes.text(centre, above * 1.08, text, ha="center", va="bottom", zorder=4, **LABEL)
     if limit := ceiling(cell):
         axes.hlines(limit, place - 0.45, place + 0.45, color=INK, linewidth=1.4, zorder=3)
 
