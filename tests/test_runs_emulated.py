@@ -36,11 +36,9 @@ class Emulated(EmulatedLoop):
 
     file = "thin.cuh"
 
-    def __init__(
-        self, program: Any, graph: Graph, thin: int, constants: Any, folder: Path, small: bool = False
-    ) -> None:
-        blocks = 1 if small else BLOCKS
-        shape = Shape(graph.out.indptr.dtype, thin=thin, small=small)
+    def __init__(self, program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> None:
+        shape = Shape(graph.out.indptr.dtype, **shape_of_kernel)
+        blocks = 1 if shape.small else BLOCKS
         super().__init__(program, graph, shape, blocks, constants, folder)
         self.entry = RUN.format(blocks=blocks)
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
@@ -97,16 +95,16 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
     graph = grid(7)
     if wide:
         graph = Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices.astype(np.int64), graph.out_values)
-    check(Emulated(program, graph, 1, constants, tmp_path), program)
+    check(Emulated(program, graph, constants, tmp_path, thin=True, local=constants is not SOON_WIDE), program)
 
 
 def test_long_lists(tmp_path: Path) -> None:
-    check(Emulated(bfs.Parents, skewed(), 0, AS_THEY_ARE, tmp_path), bfs.Parents)
+    check(Emulated(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
 
 
 @pytest.mark.parametrize("program", [bfs.Levels, SHORTEST])
 def test_one_block(program: Any, tmp_path: Path) -> None:
-    check(Emulated(program, skewed(), 0, AS_THEY_ARE, tmp_path, small=True), program)
+    check(Emulated(program, skewed(), AS_THEY_ARE, tmp_path, small=True), program)
 
 
 def check(emulated: Emulated, program: Any) -> None:

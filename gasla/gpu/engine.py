@@ -182,15 +182,10 @@ class Bound(Binding):
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             sample: Any = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
             mean = 1.0 if sample is None else float(np.abs(sample.get()).mean(dtype=np.float64))
-            times = 640 / degree if self._is_local() else 5 if self.plan.thin else 4
+            times = 640 / degree if self.plan.shape.local else 5 if self.plan.thin else 4
             delta = times * mean / degree
             self._space.known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
         return float(self._space.known["delta"])
-
-    def _is_local(self) -> bool:
-        """Whether neighbours are near each other, as in a road network: frontiers will be thin and iterations many."""
-        lists = self.graph.out
-        return self.plan.thin and bool(rows.plan(lists.indptr, lists.indices).facts.near >= 0.5)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
@@ -321,8 +316,9 @@ def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: 
             relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
         thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
+        local = thin and not scheduled and rows.plan(graph.out.indptr, graph.out.indices).facts.near >= 0.5
         offsets = offset_type(program, graph)
-        shape = Shape(offsets, deterministic, scheduled, thin, lanes, relabelled=relabelled, small=small)
+        shape = Shape(offsets, deterministic, scheduled, thin, local, lanes, relabelled=relabelled, small=small)
         known[key] = generate.module(kind, graph.id_dtype, shape)
     return known[key]
 

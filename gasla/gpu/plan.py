@@ -41,14 +41,16 @@ class Shape:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices are
-    numbered by falling degree (see `relabel`). `small`: one block does all.
+    frontiers may be thin. `local`: and neighbours have near numbers, as in a road network, so that there will be many
+    iterations, of few vertices. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices
+    are numbered by falling degree (see `relabel`). `small`: one block does all.
     """
 
     offset_type: np.dtype
     deterministic: bool = False
     scheduled: bool = False
     thin: bool = False
+    local: bool = False
     row_lanes: int = 0
     staged: bool = False
     relabelled: bool = False
@@ -134,8 +136,12 @@ class GpuPlan(Plan):
 
     @property
     def searches(self) -> bool:
-        """Whether a pull looks for any active neighbour of those that are not closed."""
-        return self.closes and "edge_mask" not in self.functions and not self.shape.small
+        """Whether a pull looks for any active neighbour of those that are not closed.
+
+        Not where pulls are rare: what they need takes registers from the rest of the loop.
+        """
+        plain = self.closes and "edge_mask" not in self.functions
+        return plain and not self.shape.small and not self.shape.local
 
     @property
     def has_heads(self) -> bool:

@@ -84,6 +84,7 @@ template <class P> struct Loop {
             s.next_look = clock64() + LOOK_EVERY;
             s.receivers = 0;
             s.ended = false;
+            s.way = SPARSE;
             s.stash.count = 0;
         }
         __syncthreads();
@@ -371,9 +372,14 @@ template <class P> struct Loop {
     // List the vertices whose bits are set. How many they are is known.
     __device__ __forceinline__ void list_bits(const u32* bits, u32 side) {
         auto listed = to_queue(side, LISTED);
-        for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
-            const u32 word = bits[w];
-            if (word) listed.add(word >> lane() & 1, (vertex_t)(w * WARP + lane()));
+        for (u64 base = warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
+            const u64 own = base + lane() * warps_of_grid();
+            const u32 mine = own < c.a.words ? bits[own] : 0;
+            for (u32 rest = __ballot_sync(ALL, mine); rest; rest &= rest - 1) {
+                const u32 k = __ffs(rest) - 1;
+                const vertex_t v = (vertex_t)((base + k * warps_of_grid()) * WARP + lane());
+                listed.add(__shfl_sync(ALL, mine, k) >> lane() & 1, v);
+            }
         }
         listed.flush_block(s.buffers.sums);
         barrier.wait();
@@ -409,7 +415,7 @@ template <class P> struct Loop {
     // In which way it is done.
     __device__ __forceinline__ void choose() {
         s.size = now.size;
-        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper());
+        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper() || goes_on_pulling());
         s.way = dense ? DENSE : SPARSE;
         s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= most_thin(now.form);
         s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !s.is_thin && pull_follows());
@@ -506,6 +512,12 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 most_pushed() const {
         constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
         return now.remaining / ratio + c.a.self_n / 16;
+    }
+
+    // Whether little is left to look at: a pull looks at no more than the one before, and a push would need a list.
+    __device__ __forceinline__ bool goes_on_pulling() const {
+        const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
+        return pulled && read[TOUCHED] <= c.a.self_n / 16 && now.edges > c.a.self_n / 1024;
     }
 
     // Whether the next iteration is likely to pull: if those who are reached have as many edges as others.
