@@ -10,6 +10,7 @@
 namespace gasla {
 
 constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
+constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
 template <class P> struct AloneShared {
@@ -30,6 +31,12 @@ template <class P> struct Alone {
     long long next_look;
     bool done = false;
 
+    // Of the first vertex of a lane: where its row is, and the first of the lane's edges. To read them again in every
+    // iteration would take most of it.
+    offset_t first, last;
+    vertex_t neighbours[HELD];
+    typename P::Edge edges[HELD];
+
     __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
         : a(a), s(s), uniform(uniform), c(a, uniform), next_look(clock64() + LOOK_EVERY) {}
 
@@ -37,6 +44,7 @@ template <class P> struct Alone {
         long long iteration = a.fresh ? 0 : a.control->iteration, total = a.fresh ? 0 : a.control->total;
         u64 size = a.fresh ? a.active_count : a.control->size;
         enter(iteration);
+        hold();
         begin();
         bool starts = P::AGGREGATES && a.fresh, over = false;  // at first they are summed up alone
         while (starts || (size && !over && iteration < a.limit)) {
@@ -66,6 +74,32 @@ template <class P> struct Alone {
         uniform.active_at = side * a.words;
     }
     __device__ __forceinline__ u32 side() const { return uniform.self_iteration & 1; }
+
+    __device__ __forceinline__ void hold() {
+        const u32 v = threadIdx.x >> (__ffs(a.lanes) - 1);
+        first = last = 0;
+        if (v >= a.self_n) return;
+        first = a.gp[v];
+        last = a.gp[v + 1];
+        const Run run = run_of(first, last, a.lanes);
+#pragma unroll
+        for (u32 j = 0; j < HELD; ++j)
+            if (run.from + (offset_t)j < run.to) {
+                neighbours[j] = a.gi[run.from + j];
+                edges[j] = P::load_edge_in(c, run.from + (offset_t)j);
+            }
+    }
+
+    // What one of `width` lanes takes of a row: neighbours that follow each other, so that the order can stay.
+    struct Run {
+        offset_t from, to;
+    };
+    __device__ __forceinline__ static Run run_of(offset_t first, offset_t last, u32 width) {
+        const u32 me = lane() & (width - 1);
+        const offset_t length = (last - first + (offset_t)width - 1) >> (__ffs(width) - 1);
+        const offset_t from = least(first + length * (offset_t)me, last);
+        return Run{from, least(from + length, last)};
+    }
 
     // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
@@ -99,14 +133,16 @@ template <class P> struct Alone {
         for (u32 base = 0; base < n; base += blockDim.x >> shift) {  // all warps alike: they shuffle in there
             const u32 v = base + (threadIdx.x >> shift);
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
-            offset_t first = 0, last = 0;
+            offset_t first = this->first, last = this->last;
             typename P::Had had;
             if (open) {
-                first = a.gp[v];
-                last = a.gp[v + 1];
+                if (base) {
+                    first = a.gp[v];
+                    last = a.gp[v + 1];
+                }
                 had = P::load_had(c, (vertex_t)v);
             }
-            const Row<P> row = gather(open, (vertex_t)v, first, last, counts);
+            const Row<P> row = gather(open, (vertex_t)v, first, open ? last : first, base == 0, counts);
             bool active = false;
             if (applies) {
                 if (open && row.found)
@@ -122,7 +158,8 @@ template <class P> struct Alone {
 
     // Reduce the rows of a warp's vertices, by `lanes` each: then what is left of long rows one after the other, by the
     // whole warp. The first lane of each vertex has the result.
-    __device__ __forceinline__ Row<P> gather(bool open, vertex_t v, offset_t first, offset_t last, u32& counts) {
+    __device__ __forceinline__ Row<P> gather(
+        bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
         u32 width = a.lanes, owner = 0;
         const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
         u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
@@ -133,9 +170,11 @@ template <class P> struct Alone {
             const u32 me = lane() & (width - 1);
             Row<P> row{P::identity(), false, false};
             if ((P::GATHERS || !P::EVERYONE) && low < high) {
-                const offset_t run = (high - low + (offset_t)width - 1) >> (__ffs(width) - 1);  // of neighbours, for a lane
-                const offset_t from = least(low + run * (offset_t)me, high);
-                counts += walk(row, P::load_target(c, its), from, least(from + run, high)) << TOUCHED_AT;
+                const typename P::Target target = P::load_target(c, its);
+                Run run = run_of(low, high, width);
+                if constexpr (!P::LEAVES_EARLY) counts += (u32)(run.to - run.from) << TOUCHED_AT;
+                if (holds && !whole) walk_held(row, target, run, counts);
+                walk(row, target, run, counts);
             }
 #pragma unroll 1
             for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
@@ -160,12 +199,28 @@ template <class P> struct Alone {
         return result;
     }
 
-    // Edges of a row, some at once. Returns how many were looked at.
-    __device__ __forceinline__ u32 walk(Row<P>& row, const typename P::Target& target, offset_t first, offset_t last) {
+    // The edges of a run that the lane holds; the run is what is left of it.
+    __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
+        bool awake[HELD];
+#pragma unroll
+        for (u32 j = 0; j < HELD; ++j)
+            if (run.from + (offset_t)j < run.to) awake[j] = !TESTS || s.active[side()][neighbours[j]];
+#pragma unroll
+        for (u32 j = 0; j < HELD; ++j)
+            if (run.from + (offset_t)j < run.to && !row.over) {
+                if (!P::ACTIVE_ONLY || awake[j])
+                    take<P>(c, row, target, edges[j], P::load_source(c, neighbours[j]), awake[j]);
+                if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
+            }
+        run.from = least(run.from + (offset_t)HELD, run.to);
+    }
+
+    // The edges of a run, some at once.
+    __device__ __forceinline__ void walk(Row<P>& row, const typename P::Target& target, const Run& run, u32& counts) {
         constexpr int AT_ONCE = 4;
-        u32 touched = P::LEAVES_EARLY ? 0 : last - first;
+        const offset_t last = run.to;
 #pragma unroll 1
-        for (offset_t e = first; e < last && !row.over; e += AT_ONCE) {
+        for (offset_t e = run.from; e < last && !row.over; e += AT_ONCE) {
             vertex_t u[AT_ONCE];
             bool awake[AT_ONCE];
 #pragma unroll
@@ -178,17 +233,24 @@ template <class P> struct Alone {
             for (int j = 0; j < AT_ONCE; ++j)
                 if (e + j < last && !row.over) {
                     step<P>(c, row, target, e + j, u[j], awake[j]);
-                    if constexpr (P::LEAVES_EARLY) ++touched;
+                    if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
                 }
         }
-        return touched;
     }
     static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
+
+    __device__ __forceinline__ static u32 sum_of_warp(u32 counts) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_add_sync(ALL, counts);
+#else
+        return (u32)warp_sum((u64)counts);
+#endif
+    }
 
     // What the counts of all threads come to, and the aggregates.
     __device__ __forceinline__ u32 sum(u32 counts) {
         if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
-        counts = warp_sum(counts);
+        counts = sum_of_warp(counts);
         if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
         if constexpr (P::AGGREGATES) {
             const Sums sums = Loop<P>::warp_total(c.sums);
@@ -197,7 +259,7 @@ template <class P> struct Alone {
         }
         __syncthreads();
         const bool is = lane() < warps_of_block();
-        counts = warp_sum(is ? s.counts[side()][lane()] : 0);
+        counts = sum_of_warp(is ? s.counts[side()][lane()] : 0);
         if constexpr (P::AGGREGATES) {
             if (warp_of_block() == 0) {
                 const Sums sums = Loop<P>::warp_total(is ? s.sums[lane()] : P::no_sums());

@@ -14,14 +14,10 @@ template <class P> struct Row {
     bool over;   // whether nothing can change the result
 };
 
-// One edge of the row of a vertex, whose neighbour `u` is loaded and is active or not.
+// One edge of the row of a vertex, and its neighbour, which is active or not.
 template <class P>
-__device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                     offset_t e, vertex_t u, bool awake) {
-    if constexpr (P::ACTIVE_ONLY)
-        if (!awake) return;
-    const typename P::Edge edge = P::load_edge_in(c, e);
-    const typename P::Source source = P::load_source(c, u);
+__device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
+                                     const typename P::Edge& edge, const typename P::Source& source, bool awake) {
     if constexpr (P::HAS_EDGE_MASK)
         if (!P::edge_mask(c, source, target, edge)) return;
     row.found |= awake;
@@ -36,6 +32,15 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
     } else {
         row.over = row.found;
     }
+}
+
+// The same where they aren't loaded yet.
+template <class P>
+__device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
+                                     offset_t e, vertex_t u, bool awake) {
+    if constexpr (P::ACTIVE_ONLY)
+        if (!awake) return;
+    take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), awake);
 }
 
 // Neighbours that are on their way before it is known whether they will be looked at.
