@@ -107,10 +107,13 @@ class Binding:
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
         """A new array of `count` values of a field's type, from a scalar or an array."""
         shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-        array = (
-            given if isinstance(given, self.xp.ndarray) else moved(np.asarray(moved(given, "cpu")), self.graph.device)
-        )
-        if array.dtype.kind == "c" or not (np.can_cast(array.dtype, base, "same_kind") or array.shape == ()):
+        if isinstance(given, self.xp.ndarray):
+            array = given
+        elif self.xp is np and isinstance(given, (int, float)):  # the most usual, which need not go round
+            array = np.asarray(given)
+        else:
+            array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
+        if array.dtype.kind == "c" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
                 f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
             )

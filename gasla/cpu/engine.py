@@ -1,6 +1,5 @@
 """Binds a program to a graph on the CPU: makes the arrays that its generated module works on, and calls it."""
 
-import itertools
 import math
 import threading
 import weakref
@@ -107,7 +106,7 @@ class Bound(Binding):
         makers: dict[str, Callable[[], np.ndarray]] = {
             "control": lambda: self.control,
             "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
-            "log": lambda: np.zeros((self.log_rows, 3), np.int64),
+            "log": lambda: np.zeros((0, 3), np.int64),
             "lows": lambda: np.full((3, 8 * self.threads), np.inf),
             "bounds": lambda: np.full(2, -np.inf),
         }
@@ -232,7 +231,8 @@ class Bound(Binding):
             control[runtime.ACTIVE] = len(ids)
             crew = 1 if self._alone else self.threads
             bounds = [len(ids) * t // crew for t in range(crew + 1)]
-            for t, part in enumerate(ids[a:b] for a, b in itertools.pairwise(bounds)):
+            for t in range(crew):
+                part = ids[bounds[t] : bounds[t + 1]]
                 self.arrays["queues"][0, t, : len(part)] = part
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
             if self.plan.sends and len(ids) < self.graph.n:
@@ -284,6 +284,8 @@ class Bound(Binding):
         control[runtime.LAST] = until
         if control[runtime.DONE]:
             return
+        if trace:
+            self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
         work = control[runtime.WORK] + control[runtime.EDGE_SUM]
         self._alone = self._alone and work <= ALONE
         crew = 1 if self._alone else self.threads
@@ -328,7 +330,7 @@ class Bound(Binding):
         """The active vertices as they are now."""
         n, count = self.graph.n, int(self.control[runtime.ACTIVE])
         if count == 0:
-            return Frontier(n, [])
+            return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)
         row = self.iteration & 1
