@@ -76,7 +76,8 @@ class Schedule:
         if key not in self._known:
             levels = self.levels
             if self.is_reversed and len(levels):
-                levels = array_module(levels).where(levels < 0, -1, levels.max() - levels)
+                xp = array_module(levels)
+                levels = xp.where(xp.less(levels, 0), -1, levels.max() - levels)
             self._known[key] = place(levels)
         return self._known[key]
 

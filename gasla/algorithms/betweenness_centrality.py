@@ -221,7 +221,7 @@ def betweenness_centrality(
             wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
             assert delta is not None
         if endpoints:
-            reached = levels > 0
+            reached = array_module(levels).greater(levels, 0)
             delta += reached
             delta[source] += reached.sum()
         total += delta
@@ -289,6 +289,8 @@ def _scale(total: Any, chosen: list[int], normalized: bool, undirected: bool, en
     if sampled and not endpoints:
         looked_at = array_module(total).full(n, looked_at)
         looked_at[np.array(chosen)] = max(len(chosen) - 1, 1)
-    if normalized:
-        return total / (looked_at * (ends - 1))
-    return total * ends / (looked_at * (2 if undirected else 1))
+    if not normalized:
+        total *= ends
+    looked_at *= ends - 1 if normalized else 2 if undirected else 1
+    total /= looked_at
+    return total
