@@ -1,5 +1,6 @@
 """Searches that pull on the GPU: the neighbour that is looked at first, and rows that begin anywhere in memory."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,21 @@ from gasla.graph import Graph
 from gasla.program import vertex
 
 
+@pytest.fixture
+def cupy() -> ModuleType:
+    return pytest.importorskip("cupy")
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(("offset", "vertex"), [("int", "int"), ("long long", "int"), ("long long", "long long")])
-def test_compiles(architecture: str, offset: str, vertex: str) -> None:
+def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str) -> None:
     assert compile_source(rows.SOURCE.format(offset=offset, vertex=vertex), architecture)
 
 
 @pytest.mark.gpu
 @pytest.mark.sanitize
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_a_head_has_most_neighbours(cupy, kind: type) -> None:
+def test_a_head_has_most_neighbours(cupy: ModuleType, kind: type) -> None:
     rng = np.random.default_rng(1)
     src, dst = rng.integers(0, 900, 4000), (1000 * rng.random(4000) ** 2).astype(np.int64)
     lists = Graph.from_edges(src, dst, n=1000).out
@@ -36,7 +42,7 @@ def test_a_head_has_most_neighbours(cupy, kind: type) -> None:
 
 
 @pytest.mark.gpu
-def test_a_hub_is_its_own_neighbours_head(cupy) -> None:
+def test_a_hub_is_its_own_neighbours_head(cupy: ModuleType) -> None:
     star = np.zeros(5000, np.int32), np.arange(1, 5001, dtype=np.int32)
     lists = Graph.from_edges(np.append(*star), np.append(*star[::-1]), n=5001).out
     found = cupy.empty(5001, np.int32)
@@ -59,7 +65,7 @@ class Through(bfs.Levels):
 @pytest.mark.gpu
 @pytest.mark.parametrize("shift", [0, 1, 2, 3])
 @pytest.mark.parametrize("matrix", [rmat(13), uniform(13, 8)], ids=["rmat", "uniform"])
-def test_pulls_find_all(cupy, matrix: Any, shift: int) -> None:
+def test_pulls_find_all(cupy: ModuleType, matrix: Any, shift: int) -> None:
     """Wherever the rows begin in memory."""
     graph = Graph(matrix)
     lists = graph.out

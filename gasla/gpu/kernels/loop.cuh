@@ -52,6 +52,7 @@ template <class P> struct Shared {
     u64 size;       // active vertices before the iteration
     u64 touched;    // edges that it pushes along
     u32 way;
+    u32 easy_pulls;
     bool is_thin;
     bool reaches;   // whether it makes bits: a pull, or a push before one
     bool ended;  // whether the iteration's accounts are done
@@ -85,6 +86,7 @@ template <class P> struct Loop {
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
+            s.easy_pulls = 0;
             s.stash.count = 0;
         }
         __syncthreads();
@@ -514,10 +516,12 @@ template <class P> struct Loop {
         return now.remaining / ratio + c.a.self_n / 16;
     }
 
-    // Whether little is left to look at: a pull looks at no more than the one before, and a push would need a list.
+    // Whether little is left to look at: a pull looks at no more than the one before, and a push would first make a list,
+    // which takes as long as some pulls.
     __device__ __forceinline__ bool goes_on_pulling() const {
+        constexpr u32 OFTEN = 8;
         const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
-        return pulled && read[TOUCHED] <= c.a.self_n / 16 && now.edges > c.a.self_n / 1024;
+        return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.easy_pulls++ < OFTEN;
     }
 
     // Whether the next iteration is likely to pull: if those who are reached have as many edges as others.

@@ -67,24 +67,30 @@ template <class P> struct Search {
             e = (offset_t)(place * QUAD - search.shift);
         }
         __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }
-        // Whether any is active.
+        // Whether any is active: two are asked for together, as looks cost more than waiting once more.
         __device__ __forceinline__ bool test(const u32* active) {
-            u32 word[QUAD];
-#pragma unroll
-            for (int t = 0; t < QUAD; ++t)
-                word[t] = first <= e + (offset_t)t && e + (offset_t)t < last ? active[its.u[t] / WARP] : 0;
             bool hit = false;
 #pragma unroll
-            for (int t = QUAD - 1; t >= 0; --t) {
-                if (!(word[t] & bit_of(its.u[t]))) continue;
-                hit = true;
-                u = its.u[t];
-                at = t;
+            for (int pair = 0; pair < QUAD; pair += 2) {
+                if (hit) break;
+                u32 word[2];
+#pragma unroll
+                for (int t = 0; t < 2; ++t) {
+                    const offset_t place = e + (offset_t)(pair + t);
+                    word[t] = first <= place && place < last ? active[its.u[pair + t] / WARP] : 0;
+                }
+#pragma unroll
+                for (int t = 1; t >= 0; --t) {
+                    if (!(word[t] & bit_of(its.u[pair + t]))) continue;
+                    hit = true;
+                    u = its.u[pair + t];
+                    at = pair + t;
+                }
             }
             return hit;
         }
-        __device__ __forceinline__ u32 looked() const {
-            return (u32)(least(e + (offset_t)QUAD, last) - most(e, first));
+        __device__ __forceinline__ u32 looked(bool hit) const {
+            return (u32)(least(e + (offset_t)(hit ? at + 1 : QUAD), last) - most(e, first));
         }
     };
 
@@ -135,7 +141,7 @@ template <class P> struct Search {
                     hit[j] = has(active, look[j].u);
                 else
                     hit[j] = look[j].test(active);
-                touched += P::HAS_HEADS ? 1 : look[j].looked();
+                touched += P::HAS_HEADS ? 1 : look[j].looked(hit[j]);
             }
 #pragma unroll
             for (int j = 0; j < G; ++j) {
@@ -190,7 +196,7 @@ template <class P> struct Search {
             look.last = c.a.gp[v + 1];
             look.load(*this, k);
             hit = look.test(active);
-            touched += look.looked();
+            touched += look.looked(hit);
             goes_on = !hit && look.goes_on();
             e = look.e + (offset_t)(hit ? look.at : QUAD);
         }
