@@ -17,7 +17,7 @@ from gasla.gpu.plan import Shape, as_held
 from gasla.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
-SHORT_ROWS = {"ROW_OF_WARP": (256, 40), "ROW_OF_BLOCK": (2048, 100), "STASH": (64, 3), "MARKED": (256, 20)}
+SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}
 QUICK = (First, Alone, programs.Spread, WideCount)
 CASES = [*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})]
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -32,6 +32,8 @@ class Emulated(EmulatedLoop):
     def __init__(self, program: Any, graph: Graph, flat: bool, folder: Path) -> None:
         shape = Shape(graph.out.indptr.dtype, scheduled=True, thin=flat)
         super().__init__(program, graph, shape, 1, SHORT_ROWS, folder)
+        for name in ("pieces", "piece_values") * self.plan.cuts_rows:
+            self.put(name, np.full(1 << 16, 0xAB, np.uint8))  # there are more than rows are long
 
     def fill(self, name: str, given: Any) -> None:
         """Let the kernel fill a field, if it can."""

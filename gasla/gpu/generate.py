@@ -180,6 +180,7 @@ class Module(GpuPlan):
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,
             "TIMED": bool(self.timed),
+            "CUTS_ROWS": self.cuts_rows,
             "HAS_HUBS": bool(self.hub_fields),
             "SEARCHES": self.searches,
             "HAS_HEADS": self.has_heads,

@@ -18,7 +18,7 @@ _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
     *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("turns", "const int")],
-    ("queue", "void"),
+    *[("pieces", "void"), ("piece_values", "void"), ("queue", "void")],
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
@@ -102,6 +102,12 @@ class GpuPlan(Plan):
         """Whether a few lanes may take a row of a schedule."""
         monoid = self.traced.monoid
         return bool(self.shape.thin) and self.lists_rows and monoid is not None and monoid.commutative and not self.any
+
+    @property
+    def cuts_rows(self) -> bool:
+        """Whether rows of a schedule may be long, and are shared out in pieces."""
+        sums = self.shape.deterministic and self.traced.aggregates  # whose order is then fixed
+        return self.lists_rows and not (self.flat or self.any or self.shape.small or sums)
 
     @property
     def relabelled(self) -> bool:

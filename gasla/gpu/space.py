@@ -15,6 +15,7 @@ from gasla.graph import Graph
 from semirings import TupleType, VectorType
 
 SEGMENT = 2048  # as in kernels/thin.cuh
+UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
 
@@ -178,6 +179,10 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
     if plan.timed:
         sizes["bits"] = words
+    if plan.cuts_rows:
+        entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
+        pieces = entries // UNCUT + entries // PIECE + 1
+        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * _gathered_bytes(plan)}
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
     if plan.thin:
@@ -187,6 +192,11 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
         sizes["parts"] = 2 * blocks * sums.itemsize
     return sizes
+
+
+def _piece_bytes(plan: Any) -> int:
+    ids, offset = plan.traced.id_type, plan.offset_type
+    return np.dtype([("row", ids), ("of", "u4"), ("first", offset), ("last", offset)], align=True).itemsize
 
 
 def bytes_of(kind: Any) -> int:

@@ -58,7 +58,7 @@ template <class P> struct Shared {
     bool ended;  // whether the iteration's accounts are done
     long long next_look;
     ThinShared thin;
-    Stash<P> stash;
+    u64 pieces;  // of long rows
 };
 
 template <class P> struct Loop {
@@ -87,7 +87,6 @@ template <class P> struct Loop {
             s.ended = false;
             s.way = SPARSE;
             s.easy_pulls = 0;
-            s.stash.count = 0;
         }
         __syncthreads();
     }
@@ -708,7 +707,7 @@ template <class P> struct Loop {
             // Then most iterations have no accounts: only their number is kept.
             constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
             Schedule<P> schedule;
-            Receiver<P> receiver(c, s.stash);
+            Receiver<P> receiver(c);
             schedule.begin(c, c.u.self_iteration);
             while (goes_on()) {
                 const u64 count = schedule.count();
@@ -723,11 +722,23 @@ template <class P> struct Loop {
                     const Gathered gathered = schedule.reduce(receiver);
                     if (finishes) P::finish(c, v, gathered, had);
                 } else {
-                    if (P::TIMED && count >= c.a.self_n / MARKED) {
-                        receiver.mark_turns();
+                    const bool marks = P::TIMED && count >= c.a.self_n / MARKED;
+                    if (marks) receiver.mark_turns();
+                    u64 pieces = 0;
+                    if constexpr (P::CUTS_ROWS) {
+                        u64* cut = counter(schedule.coming & 1 ? ASIDE : LISTED);
+                        receiver.cut(list, count, cut);
+                        if (thread_of_grid() == 0) *counter(schedule.coming & 1 ? LISTED : ASIDE) = 0;
+                        wait_while([] {}, false, [&] { s.pieces = P::SMALL ? *cut : fresh(cut); });
+                        pieces = s.pieces;
+                    } else if (marks) {
                         barrier.wait();
                     }
-                    receiver.reduce(list, count);
+                    receiver.reduce(list, count, pieces);
+                    if (pieces) {
+                        barrier.wait();
+                        receiver.join(pieces);
+                    }
                 }
                 publish_sums(parity());
                 if (c.a.log_rows) {
@@ -753,7 +764,7 @@ template <class P> struct Loop {
             barrier.wait();
             if (thread_of_grid() == 0) {
                 now.total += P::SMALL ? *counter(TOUCHED) : fresh(counter(TOUCHED));
-                *counter(TOUCHED) = 0;
+                *counter(TOUCHED) = *counter(ASIDE) = *counter(LISTED) = 0;
             }
         }
     }

@@ -2,7 +2,7 @@
 //
 // Where no vertex has very many edges, a few lanes take a receiver, and an iteration of few receivers costs little but
 // its barriers. Elsewhere, or where receivers are many, a warp puts the entries of 32 of them side by side; long rows
-// get a warp each, and very long ones a block.
+// are cut into pieces before, which all warps share.
 //
 // Receivers of one iteration must not see what others of it come to. So where fields that are applied to are gathered
 // (TIMED), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
@@ -14,17 +14,16 @@
 
 namespace gasla {
 
-constexpr u32 ROW_OF_WARP = 256;    // entries of a row from which on a warp takes it alone,
-constexpr u32 ROW_OF_BLOCK = 2048;  // or a block
-constexpr u32 TOGETHER = 4;         // receivers next to each other in the list that a warp takes
-constexpr u32 STASH = 64;           // rows that a block puts off
-constexpr u32 MARKED = 256;         // one receiver for so many vertices is worth a bitmap of whose turn is over
+constexpr u32 UNCUT = 256;   // entries that a row may have, or else it is cut into pieces
+constexpr u32 PIECE = 1024;  // of so many
+constexpr u32 TOGETHER = 4;  // receivers next to each other in the list that a warp takes
+constexpr u32 MARKED = 256;  // one receiver for so many vertices is worth a bitmap of whose turn is over
 
-// What the threads of a block share.
-template <class P> struct Stash {
-    u32 count;
-    vertex_t rows[STASH];
-    typename P::Gathered parts[MOST_WARPS];
+// Part of a long row.
+struct Piece {
+    vertex_t row;
+    u32 of;  // how many pieces the row has, in the first of them
+    offset_t first, last;
 };
 
 // Reduces over the rows of listed vertices, and puts the results aside or applies.
@@ -34,13 +33,12 @@ template <class P> struct Receiver : P::Body {
     typedef typename Position<offset_t>::type position_t;
 
     using P::Body::c;
-    Stash<P>& stash;
     u64 touched = 0;  // entries looked at
     const u32* turns;  // of all vertices, or a bitmap of those that are over,
     u32 shift;         // where this is 5
     int now;
 
-    __device__ __forceinline__ Receiver(typename P::Context& c, Stash<P>& stash) : P::Body(c), stash(stash) { ask_turns(0); }
+    __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { ask_turns(0); }
 
     // From here on it is this iteration.
     __device__ __forceinline__ void ask_turns(long long iteration) {
@@ -89,76 +87,79 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // All listed vertices. All threads of the block call it. Where some rows are far longer than others, they are dealt
-    // out a few to each warp in turn: a warp that had 32 of a short list of hubs kept the others waiting.
-    __device__ __forceinline__ void reduce(const vertex_t* list, u64 count) {
+    // Which of the listed vertices' entries a thread begins with. Where some rows are far longer than others, vertices are
+    // dealt out a few to each warp in turn: a warp that had 32 of a short list of hubs kept the others waiting.
+    __device__ __forceinline__ static u64 place() {
         constexpr u32 together = P::IS_FLAT ? WARP : TOGETHER;
-        const u64 mine = (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
+        return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
+    }
+
+    // List the pieces of long rows. A barrier before they are reduced.
+    __device__ __forceinline__ void cut(const vertex_t* list, u64 count, u64* pieces) {
         for (u64 base = 0; base < count; base += threads_of_grid()) {
-            const bool is = base + mine < count;
-            const row_t row = is ? list[base + mine] : 0;
+            const bool is = base + place() < count;
+            const vertex_t row = is ? list[base + place()] : 0;
+            const offset_t first = is ? c.a.gp[row] : 0, last = is ? c.a.gp[row + 1] : 0;
+            const u32 mine = last - first > (offset_t)UNCUT ? (u32)((last - first + (offset_t)(PIECE - 1)) / (offset_t)PIECE) : 0;
+            const u32 upto = scan_inclusive(mine), all = __shfl_sync(ALL, upto, WARP - 1);
+            if (all == 0) continue;
+            u64 at = lane() == 0 ? atomicAdd(pieces, (u64)all) : 0;
+            at = shuffle(at, 0) + upto - mine;
+            for (u32 i = 0; i < mine; ++i) {
+                const offset_t from = first + (offset_t)(i * PIECE);
+                this->pieces()[at + i] = Piece{row, i ? 0 : mine, from, least<offset_t>(from + (offset_t)PIECE, last)};
+            }
+        }
+    }
+
+    // All listed vertices but for what is left of long rows; and all pieces, which come first as they take longest.
+    __device__ __forceinline__ void reduce(const vertex_t* list, u64 count, u64 cut) {
+        Piece coming = piece(warp_of_grid(), cut);
+        for (u64 i = warp_of_grid(); i < cut; i += warps_of_grid()) {
+            const Piece here = coming;
+            coming = piece(i + warps_of_grid(), cut);
+            const auto term = [&](position_t at) { return this->term((row_t)here.row, at); };
+            const value_t total = reduce_by_lanes<WARP>(*this, (position_t)here.first, (position_t)here.last, term);
+            if (lane() == 0) {
+                if (here.of == 1)
+                    finish((row_t)here.row, total);
+                else
+                    values()[i] = total;
+            }
+        }
+        for (u64 base = 0; base < count; base += threads_of_grid()) {
+            const bool is = base + place() < count;
+            const row_t row = is ? list[base + place()] : 0;
             const position_t begin = is ? c.a.gp[row] : 0, length = is ? c.a.gp[row + 1] - begin : 0;
             touched += P::Body::first_only ? length > 0 : length;
             if constexpr (P::Body::first_only) {
                 if (is) finish(row, length ? this->term(row, begin) : this->identity());
             } else {
-                const bool is_long = length > ROW_OF_WARP;
+                const bool is_short = is && (!P::CUTS_ROWS || length <= UNCUT);
                 value_t total = this->identity();
-                add_packed<true>(*this, row, begin, is_long ? 0u : (u32)length, total);
-                if (is && !is_long) finish(row, total);
-                for (u32 rest = __ballot_sync(ALL, is_long); rest; rest &= rest - 1) {
-                    const u32 owner = __ffs(rest) - 1;
-                    long_row(shuffle(row, owner), shuffle(begin, owner), shuffle(length, owner));
-                }
+                add_packed<true>(*this, row, begin, is_short ? (u32)length : 0u, total);
+                if (is_short) finish(row, total);
             }
         }
-        if constexpr (!P::Body::first_only) stashed_rows();
     }
 
-    __device__ __forceinline__ void long_row(row_t row, position_t begin, position_t length) {
-        if (length > ROW_OF_BLOCK) {
-            const u32 place = __shfl_sync(ALL, lane() == 0 ? atomicAdd(&stash.count, 1u) : 0, 0);
-            if (place < STASH) {
-                if (lane() == 0) stash.rows[place] = (vertex_t)row;
-                return;
+    // The rows of several pieces. A barrier after `reduce`.
+    __device__ __forceinline__ void join(u64 cut) {
+        for (u64 base = warp_of_grid() * WARP; base < cut; base += threads_of_grid()) {
+            const Piece mine = piece(base + lane(), cut);
+            for (u32 rest = __ballot_sync(ALL, mine.of > 1); rest; rest &= rest - 1) {
+                const u32 owner = __ffs(rest) - 1, of = __shfl_sync(ALL, mine.of, owner);
+                const vertex_t row = shuffle(mine.row, owner);
+                const auto value = [&](u64 at) { return values()[at]; };
+                const value_t total = reduce_by_lanes<WARP>(*this, base + owner, base + owner + of, value);
+                if (lane() == 0) finish((row_t)row, total);
             }
         }
-        const auto term = [&](position_t at) { return this->term(row, at); };
-        const value_t total = reduce_by_lanes<WARP>(*this, begin, (position_t)(begin + length), term);
-        if (lane() == 0) finish(row, total);
     }
 
-    __device__ __forceinline__ void stashed_rows() {
-        __syncthreads();
-        const u32 count = least(stash.count, STASH);
-        for (u32 i = 0; i < count; ++i) {
-            const row_t row = stash.rows[i];
-            const position_t begin = c.a.gp[row], end = c.a.gp[row + 1];
-            const position_t share = (end - begin + blockDim.x - 1) / blockDim.x, mine = begin + threadIdx.x * share;
-            const auto term = [&](position_t at) { return this->term(row, at); };
-            value_t total = P::Body::ordered
-                ? reduce_run(*this, least(mine, end), least<position_t>(mine + share, end), 1, term)
-                : reduce_run(*this, (position_t)(begin + threadIdx.x), end, blockDim.x, term);
-            total = over_warp(total);
-            if (lane() == 0) stash.parts[warp_of_block()] = total;
-            __syncthreads();
-            if (warp_of_block() == 0) {
-                total = over_warp(lane() < warps_of_block() ? stash.parts[lane()] : this->identity());
-                if (lane() == 0) finish(row, total);
-            }
-            __syncthreads();
-        }
-        if (threadIdx.x == 0) stash.count = 0;
-    }
-
-    __device__ __forceinline__ value_t over_warp(value_t total) {  // lane 0 has it
-#pragma unroll
-        for (u32 step = 1; step < WARP; step <<= 1) {
-            const value_t above = shuffle(total, (lane() + step) % WARP);
-            if (!(lane() & (2 * step - 1))) total = this->combine(total, above);
-        }
-        return total;
-    }
+    __device__ __forceinline__ Piece* pieces() const { return (Piece*)c.a.pieces; }
+    __device__ __forceinline__ value_t* values() const { return (value_t*)c.a.piece_values; }
+    __device__ __forceinline__ Piece piece(u64 i, u64 count) const { return i < count ? pieces()[i] : Piece{}; }
 };
 
 // Where a run is in its schedule, and what a thread has read ahead: of the next iteration all but what neighbours have,
