@@ -15,7 +15,7 @@ jit = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
 SIZE, N = TICKET + 1, TICKET + 2  # where the last two arguments of `blocks` are kept, in the ticket's cache line
-SMALL = 1 << 15  # vertices and edges below which one thread does all
+SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
 SHORT = 1 << 26  # and up to which the caller takes part: above it Ctrl-C may be tried
 
 

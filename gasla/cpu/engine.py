@@ -19,7 +19,7 @@ from gasla.progress import follow
 from gasla.schedule import Schedule
 from semirings import VectorType
 
-SMALL = 1 << 15  # vertices and edges below which one thread does all
+SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 SHORT = 1 << 26  # and before the caller's thread is set free, to hear Ctrl-C
 NO_LIMIT = 1 << 62
@@ -72,7 +72,7 @@ class Bound(Binding):
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.threads = _team(graph)
+        self.threads = _team(graph, once=scheduled or staged)
         self._held = False
         self.check(fields)
         self._space = _Workspace(graph)
@@ -366,9 +366,9 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
     return sum(math.prod(shape) * kind.itemsize for shape, kind in shapes)
 
 
-def _team(graph: Graph) -> int:
-    """How many threads share the work."""
-    return 1 if graph.n + graph.m < SMALL else threads.num_threads()
+def _team(graph: Graph, once: bool = False) -> int:
+    """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
+    return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()
 
 
 class _Workspace:

@@ -29,6 +29,7 @@ _LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
 _STOP_EVERY = np.uint64(1024)  # vertices between two looks at whether to stop
+_LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
 _LOPSIDED = 16  # lists whose lengths differ by more are intersected by search
 
 
@@ -87,7 +88,7 @@ def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array
     counts : array of int64, or None
         With `per_vertex`, the triangles that each vertex is in.
     """
-    lists, work = graph.sorted_out, graph.n + graph.m
+    lists, work = graph.sorted_out, _LOOKS * (graph.n + graph.m)
     crew = threads_for(work)
     totals = np.zeros(crew, np.int64)
     counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
@@ -101,6 +102,7 @@ def orient(graph: Graph) -> Oriented:
     The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
     """
     n, m, lists = graph.n, graph.m, graph.out
+    work = _LOOKS * (n + m)
     result = Oriented(
         vertices=np.empty(n, graph.id_dtype),
         indptr=np.empty(n + 1, np.int64),
@@ -108,17 +110,17 @@ def orient(graph: Graph) -> Oriented:
         rest_starts=np.empty(n + 1, np.int64),
         rests=np.empty((m + n) // 2 + 1, np.uint64),  # self loops, too, take a place
     )
-    parts = min(threads_for(n + m), _PARTS)
+    parts = min(threads_for(work), _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
     by_degree = np.zeros(graph.max_out_degree + 2, np.int64)
     bounds = np.empty(parts + 1, np.int64)
-    run(_orient, n + m, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
+    run(_orient, work, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
     return result
 
 
 def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
     """Count triangles, as `intersect_sorted` does, over an oriented graph."""
-    n, work = len(oriented.vertices), len(oriented.vertices) + len(oriented.indices)
+    n, work = len(oriented.vertices), _LOOKS * (len(oriented.vertices) + 2 * len(oriented.indices))
     crew = threads_for(work)
     totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
     counts = np.zeros((crew, n), np.int64) if per_vertex else None

@@ -21,7 +21,7 @@ from semirings import Expr, Symbol, TupleType
 from semirings.expr import in_order, node
 from semirings.printers import numba as printer
 
-SMALL = 1 << 15  # rows and entries below which the calling thread does all
+SMALL = 1 << 18  # rows and entries below which the calling thread does all: to wake another takes about as long
 SHORT = 1 << 26  # and up to which it takes part: above it Ctrl-C may be tried
 GRAIN = 4096  # entries that a thread takes at once
 
