@@ -266,7 +266,8 @@ def skewed(rows: int, columns: int) -> csr_array:
     return csr_array((rng.random(indptr[-1]), rng.integers(0, columns, indptr[-1]), indptr), shape=(rows, columns))
 
 
-def test_any_number_of_threads_gives_the_same_bits() -> None:
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.cpu.products.SMALL", 0)
     A = skewed(20_000, 5_000)
     x = np.random.default_rng(6).random(5_000)
     before = numba.get_num_threads()
@@ -281,7 +282,8 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     assert_allclose(alone, A @ x)
 
 
-def test_calls_at_the_same_time() -> None:
+def test_calls_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.cpu.products.SMALL", 0)
     A = skewed(20_000, 5_000)
     vectors = np.random.default_rng(7).random((8, 5_000))
     with ThreadPoolExecutor(4) as pool:
