@@ -1,5 +1,7 @@
 """Kernels on several threads: who takes part, who is waited for, and what becomes of an error."""
 
+import random
+import signal
 import threading
 import time
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gasla
+from gasla import datasets
 from gasla.cpu.threads import STOP, barrier, new_control, run_parallel
 
 
@@ -100,3 +104,43 @@ def test_threads_that_are_taken_are_not_waited_for() -> None:
 
     run_parallel(kernel, new_control(), (), 2, short=True)
     assert inner == [1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a callback of a weak reference
+def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever, nothing is written where it should not be, and the next run is right."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for module in ("engine", "blocks", "products"):
+        monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
+    graph = gasla.Graph(datasets.rmat(10))
+    vector = np.ones(graph.n, np.float32)
+    calls = [
+        lambda: gasla.bfs(graph, 1),
+        lambda: gasla.sssp(graph, 1),
+        lambda: gasla.connected_components(graph).labels,
+        lambda: gasla.triangle_count(graph),
+        lambda: gasla.betweenness_centrality(graph, sources=[1]),
+        lambda: gasla.mxv(graph, vector),
+    ]
+    expected = [call() for call in calls]
+    draw, interrupted = random.Random(1), 0
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for number in range(300):
+            monkeypatch.setattr("gasla.cpu.engine.ALONE", draw.choice([-1, 100]))
+            call, right = calls[number % len(calls)], expected[number % len(calls)]
+            try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 1e-3))
+                np.testing.assert_allclose(call(), right)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            np.testing.assert_allclose(call(), right)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted

@@ -253,11 +253,14 @@ def _number(thread, threads, control, parents, counts):
 def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     _hook(thread, threads, control, indptr, indices, parents, block)
-    next_pass(thread, threads, control)
+    if not next_pass(thread, threads, control):
+        return
     _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, block)
-    next_pass(thread, threads, control)
+    if not next_pass(thread, threads, control):
+        return
     _compress(thread, threads, control, parents, block)
-    next_pass(thread, threads, control)
+    if not next_pass(thread, threads, control):
+        return
     if thread == 0 and len(parents):
         largest[0] = _majority(parents)
     barrier(control, threads)

@@ -18,7 +18,7 @@ def text(module: "Stages") -> str:
     more = "(size > 0 or left > 0)" if module.prioritised else "size > 0"
     body = [
         *_begin(module),
-        f"while {more} and self_iteration < limit and work + edges <= enough and not (done or load(control, STOP)):",
+        f"while {more} and self_iteration < limit and work + edges <= enough and not (done or stopped):",
         *("    " + line for line in _iteration(module)),
         *_end(module),
     ]
@@ -29,7 +29,7 @@ def text(module: "Stages") -> str:
 def _begin(m: "Stages") -> list[str]:
     return [
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
-        "remaining, form, done, traversed = control[REMAINING], control[FORM], False, np.int64(0)",
+        "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
         "began = self_iteration = control[ITERATION]",
         "work, enough = control[WORK], control[ENOUGH]",
@@ -44,6 +44,7 @@ def _iteration(m: "Stages") -> list[str]:
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
+        "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
@@ -66,7 +67,7 @@ def _iteration(m: "Stages") -> list[str]:
         lines.append("remaining = max(remaining - edges, 0)")
     if "stop" in m.functions:
         lines.append(f"done = {m.call('stop')}")
-    return [*lines, "self_iteration += 1"]
+    return [*lines, "stopped = counters[STOPPED] != 0", "self_iteration += 1"]
 
 
 def _buckets(m: "Stages") -> list[str]:
@@ -149,6 +150,7 @@ def _scheduled(m: "Stages") -> str:
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
+        "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
         "receivers = order[starts[self_iteration] : starts[self_iteration + 1]]",
@@ -160,14 +162,15 @@ def _scheduled(m: "Stages") -> str:
         "traversed += total(counters, threads, TOUCHED)",
         *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
         *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
+        "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
     ]
     lines = [
-        "limit, done, traversed = min(control[LAST], len(starts) - 1), False, np.int64(0)",
+        "limit, done, stopped, traversed = min(control[LAST], len(starts) - 1), False, False, np.int64(0)",
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
-        "while self_iteration < limit and load(control, STOP) == 0 and not done:",
+        "while self_iteration < limit and not (done or stopped):",
         *("    " + line for line in body),
         "if thread == 0:",
         "    control[ITERATION], control[DONE] = self_iteration, done",

@@ -42,6 +42,7 @@ __all__ = [
     "REMAINING",
     "SPARSE",
     "STOP",
+    "STOPPED",
     "THIN_LIST",
     "TOTAL",
     "TOUCHED",
@@ -87,7 +88,7 @@ assert ENOUGH < ENDED < CONTROL_SIZE
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
 # iteration needs no barrier to reset them.
-DENSE_TICKET, FIRST, BLOCK = 0, 8, 56
+DENSE_TICKET, STOPPED, FIRST, BLOCK = 0, 1, 8, 56
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 48, 49, 50, 51, 52
 
 LIST, BITS = 0, 1  # the form that the active set is in

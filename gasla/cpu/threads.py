@@ -100,7 +100,7 @@ class _Job:
         self._kernel, self._args, self._control = kernel, (thread, threads, control, *args), control
         self._done = threading.Lock()
         self._done.acquire()
-        self.begun = self.taken_back = False
+        self.begun = self.taken_back = self.ended = False
         self.error: BaseException | None = None
 
     def run(self) -> None:
@@ -113,11 +113,15 @@ class _Job:
 
     def end(self) -> None:
         """Tell who waits; not before the worker has nothing left to do, which would be in the other's way."""
+        self.ended = True
         self._done.release()
         self._control[ENDED] += 1  # by one worker at a time, as each holds Python's lock
 
     def wait(self, timeout: float = -1) -> bool:
-        return self._done.acquire(timeout=timeout)
+        """Whether it has ended by then; may be asked again."""
+        if not self.ended and self._done.acquire(timeout=timeout):
+            self._done.release()
+        return self.ended
 
 
 class _Worker:
@@ -196,11 +200,28 @@ def run_parallel(
     try:
         control[ENDED] = 0 if short else threads  # then there is nobody to see off
         jobs = [_Job(kernel, i, threads, control, args) for i in range(1 if short else 0, threads)]
-        if short:
-            _take_part(kernel, control, args, threads, jobs, loose)
-        else:
-            _start(jobs, _crew(threads))
-            _wait(jobs, control, watch)
+        generation, crew = control[GENERATION], _crew(threads)
+        try:
+            _start(jobs, crew)
+            if short:
+                kernel(0, threads, control, *args)
+            else:
+                _watch(jobs, watch)
+        except BaseException:  # Ctrl-C, likely
+            control[STOP] = 1
+            if not loose:  # who has begun may wait at a barrier for who has not: all begin, to find that they may leave
+                _start(jobs, crew)
+                if short and control[GENERATION] == generation:
+                    with suppress(Exception):
+                        kernel(0, threads, control, *args)
+            raise
+        finally:
+            try:
+                _wait(jobs, control, loose)
+            except BaseException:
+                control[STOP] = 1
+                _wait(jobs, control, loose)
+                raise
         for job in jobs:
             if job.error is not None:
                 raise job.error
@@ -222,49 +243,23 @@ def _start(jobs: list[_Job], crew: list[_Worker]) -> None:
         worker.jobs.put(job)
 
 
-def _take_part(
-    kernel: Callable[..., Any],
-    control: np.ndarray,
-    args: tuple[Any, ...],
-    threads: int,
-    jobs: list[_Job],
-    loose: bool,
-) -> None:
-    """Be the first thread; return when all are done."""
-    generation, crew = control[GENERATION], _crew(threads)
-    try:
-        _start(jobs, crew)
-        kernel(0, threads, control, *args)
-    except BaseException:  # Ctrl-C, likely
-        control[STOP] = 1
-        if not loose and control[GENERATION] == generation:  # it was before the kernel: others wait at a barrier
-            _start(jobs, crew)
-            with suppress(Exception):
-                kernel(0, threads, control, *args)
-        raise
-    finally:
-        for job in jobs:
-            job.taken_back = loose and not job.begun
-        coming = [job for job in jobs if not job.taken_back]
-        if coming:
-            see_off(control, 0, 1 + len(coming))
-        _wait(coming, control, None)
+def _watch(jobs: list[_Job], watch: Callable[[], None] | None) -> None:
+    """Wait for jobs, and look ten times a second."""
+    for job in jobs:
+        while not job.wait(-1 if watch is None else 0.1):
+            assert watch is not None
+            watch()
 
 
-def _wait(jobs: list[_Job], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Return when all jobs are done; an exception here (Ctrl-C) first makes the kernel leave."""
-    waiting = list(jobs)
-    try:
-        while waiting:
-            if waiting[-1].wait(-1 if watch is None else 0.1):
-                waiting.pop()
-            elif watch is not None:
-                watch()
-    except BaseException:
-        control[STOP] = 1
-        for job in waiting:
-            job.wait()
-        raise
+def _wait(jobs: list[_Job], control: np.ndarray, loose: bool) -> None:
+    """Wait until all jobs are done, and for no loose one that has not begun."""
+    for job in jobs:
+        job.taken_back = loose and not job.begun
+    coming = [job for job in jobs if not job.taken_back]
+    if coming:
+        see_off(control, 0, 1 + len(coming))
+    for job in coming:
+        job.wait()
 
 
 def _forget() -> None:
