@@ -14,7 +14,7 @@ from gasla.progress import follow
 jit = njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
-SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `next_pass`, in the ticket's cache line
+SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line
 SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
 SHORT = 1 << 26  # and up to which the caller takes part: above it Ctrl-C may be tried
 
@@ -52,11 +52,12 @@ def block_size(n: int, threads: int) -> np.uint64:
 
 
 @jit
-def next_pass(thread, threads, control):  # type: ignore[no-untyped-def]
-    """Wait for all, and begin to give out blocks once more; False if all are to leave, as the last pass was stopped."""
+def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
+    """Wait for all; False if all are to leave, as this pass was stopped. Blocks are given out `again` if wanted."""
     barrier(control, threads)
     if thread == 0:
-        control[TICKET], control[LEAVE] = 0, control[STOP]  # read once: who leaves must not leave others at a barrier
+        control[LEAVE] = control[STOP]  # read once: who leaves must not leave others at a barrier
+        control[TICKET] = 0 if again else control[TICKET]
     barrier(control, threads)
     return control[LEAVE] == 0
 

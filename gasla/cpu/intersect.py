@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.atomics import prefetch
-from gasla.cpu.blocks import block_size, blocks, jit, next_pass, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, go_on, jit, run, threads_for
 from gasla.cpu.threads import STOP, barrier
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
@@ -235,7 +235,7 @@ def _orient(
         _divide(indptr, vertices, bounds)
     barrier(control, threads)
     _count_higher(control, indptr, indices, ranks, bounds, places)
-    if not next_pass(thread, threads, control):
+    if not go_on(thread, threads, control, False):
         return
     if thread == 0:
         _lay_out(indptr, vertices, places, starts, rest_starts)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
-from gasla.cpu.blocks import block_size, blocks, inlined, jit, next_pass, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, go_on, inlined, jit, run, threads_for
 from gasla.cpu.threads import barrier, see_off
 from gasla.graph import Graph
 
@@ -253,13 +253,13 @@ def _number(thread, threads, control, parents, counts):
 def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     _hook(thread, threads, control, indptr, indices, parents, block)
-    if not next_pass(thread, threads, control):
+    if not go_on(thread, threads, control, True):
         return
     _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, block)
-    if not next_pass(thread, threads, control):
+    if not go_on(thread, threads, control, True):
         return
     _compress(thread, threads, control, parents, block)
-    if not next_pass(thread, threads, control):
+    if not go_on(thread, threads, control, True):
         return
     if thread == 0 and len(parents):
         largest[0] = _majority(parents)
