@@ -114,11 +114,12 @@ def losses(files: Files) -> str:
 
 
 def devices(files: Files) -> str:
-    """Milliseconds on the GPU, and over those of the CPU beside it."""
+    """Milliseconds on the GPU, and over those of the CPU beside it; ° where either comes from fewer than three calls."""
 
     def show(cell: Cell) -> str:
         own, other = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
-        return milliseconds(own) + (f", **{own / other:.2f}**" if own and other else "")
+        text = milliseconds(own) + (f", **{own / other:.2f}**" if own and other else "")
+        return text + "°" * (min(len(entry.seconds) for entry in cell.entries.values()) < 3)
 
     algorithms = files.present(ALGORITHMS)
     return markdown(["", *algorithms], files.rows(algorithms, show))

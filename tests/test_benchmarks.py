@@ -96,7 +96,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tables.block("growth-by-depth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 3.00 |"
     assert "| grid8 | 65,536 | 65,536 | 256 | 16.8 |" in tables.block("times", ["run.json"])
     assert "| bfs | none |" in tables.block("losses", ["run.json"])
-    assert "| grid8 | 16.8, **0.50** |" in tables.block("devices", ["run.json"])
+    assert "| grid8 | 16.8, **0.50**° |" in tables.block("devices", ["run.json"])
     assert "| grid | grid8, 65,536 |" in tables.block("crossover", ["run.json"])
     assert tables.block("growth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 1.50 |"
     assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
