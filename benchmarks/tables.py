@@ -114,7 +114,7 @@ def losses(files: Files) -> str:
 
 
 def devices(files: Files) -> str:
-    """Milliseconds on the GPU, and over those of the CPU beside it; ° where either comes from fewer than three calls."""
+    """Milliseconds on the GPU, and over those of the CPU beside it; ° where either has fewer than three calls."""
 
     def show(cell: Cell) -> str:
         own, other = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
