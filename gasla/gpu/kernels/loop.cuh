@@ -463,9 +463,9 @@ template <class P> struct Loop {
 
     // Bring the active set into the form that the iteration wants.
     __device__ __forceinline__ void change_form() {
-        const bool dense = s.way == DENSE;
         if constexpr (P::THIN)
             if (now.form == SEGMENTS && !s.is_thin && now.size > 0) Thin<Loop>(*this, 1).to_queue();
+        const bool dense = s.way == DENSE;  // only now: all edges have been counted
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
             list_bits(c.active(), parity());
