@@ -73,7 +73,7 @@ def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, li
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)
     emulated = Emulated(program, graph, tmp_path)
-    for lanes, at_once in ((1, 10**6), (4, 1), (32, 10**6)):
+    for lanes, at_once in ((1, 10**6), (4, 7), (32, 10**6)):
         found = emulated.run(active, lanes, 10**6 if limit is None else limit, at_once, start(source))
         for name, values in found.items():
             expected = reference.vertex[name]

@@ -43,7 +43,7 @@ if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked
 sanitize() { # sanitize TOOL FILE: the verdict goes into FILE.rc
     timeout 240 compute-sanitizer --tool "$1" --error-exitcode 99 --kernel-name-exclude kns=cupy \
         --kernel-name-exclude kns=cub --kernel-name-exclude kns=thrust \
-        $(pytest) -m "gpu and sanitize" $(marked sanitize) >"$2" 2>&1
+        $(pytest) ${workers:+-n 4} -m "gpu and sanitize" $(marked sanitize) >"$2" 2>&1
     echo $? >"$2.rc"
 }
 logs=$(mktemp -d)
