@@ -267,7 +267,7 @@ def skewed(rows: int, columns: int) -> csr_array:
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.products.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
     A = skewed(20_000, 5_000)
     x = np.random.default_rng(6).random(5_000)
     before = numba.get_num_threads()
@@ -283,7 +283,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
 
 
 def test_calls_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.products.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
     A = skewed(20_000, 5_000)
     vectors = np.random.default_rng(7).random((8, 5_000))
     with ThreadPoolExecutor(4) as pool:

@@ -114,7 +114,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    for module in ("engine", "blocks", "products"):
+    for module in ("engine", "blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     vector = np.ones(graph.n, np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from gasla.cpu.atomics import fetch_add
-from gasla.cpu.threads import STOP, TICKET, barrier, new_control, num_threads, run_parallel
+from gasla.cpu.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
@@ -16,7 +16,6 @@ inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # 
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line
 SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
-SHORT = 1 << 26  # and up to which the caller takes part: above it Ctrl-C may be tried
 
 
 def run(kernel: Any, work: int, *args: Any, loose: bool = False) -> None:

@@ -21,7 +21,6 @@ from semirings import VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
-SHORT = 1 << 26  # and before the caller's thread is set free, to hear Ctrl-C
 NO_LIMIT = 1 << 62
 LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
 ZEROS = {
@@ -156,7 +155,7 @@ class Bound(Binding):
         order = np.empty(self.graph.n, self._ids)
         with threads.team(self.threads) as crew:
             places = np.zeros((crew, depth), np.int64)
-            held, short = crew > 1, len(levels) <= SHORT
+            held, short = crew > 1, len(levels) <= threads.SHORT
             arrays = levels, places, order
             threads.run_parallel(runtime.count_levels, self.control, arrays, crew, None, held, short)
             counts = places.copy()
@@ -210,7 +209,7 @@ class Bound(Binding):
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel = getattr(self.module, stage)
-        short = self.graph.n + self.graph.m <= SHORT
+        short = self.graph.n + self.graph.m <= threads.SHORT
         threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held, short=short)
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
@@ -289,8 +288,8 @@ class Bound(Binding):
         work = control[runtime.WORK] + control[runtime.EDGE_SUM]
         self._alone = self._alone and work <= ALONE
         crew = 1 if self._alone else self.threads
-        short = self._alone or (progress is None and max(work, self.graph.n + self.graph.m) <= SHORT)
-        control[runtime.ENOUGH] = ALONE if self._alone else SHORT if short else NO_LIMIT
+        short = self._alone or (progress is None and max(work, self.graph.n + self.graph.m) <= threads.SHORT)
+        control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         threads.run_parallel(self.module.run_loop, control, self.arguments(), crew, watch, self._held, short)

@@ -16,13 +16,12 @@ import numpy as np
 
 import semirings
 from gasla.cpu import modules, threads
+from gasla.cpu.blocks import threads_for
 from gasla.products import Lists, Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import in_order, node
 from semirings.printers import numba as printer
 
-SMALL = 1 << 18  # rows and entries below which the calling thread does all: to wake another takes about as long
-SHORT = 1 << 26  # and up to which it takes part: above it Ctrl-C may be tried
 GRAIN = 4096  # entries that a thread takes at once
 
 OFTEN = 8  # entries a row from which a pass over x beforehand pays, and the truth of values is better told by bits
@@ -75,14 +74,14 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
     if stored > OFTEN * rows and reads_truth_alone(terms, "value") and values.dtype.kind == "f":
         values = values.view(f"u{values.itemsize}")
         terms = truth_of_bits(terms, values.dtype)
-    crew = 1 if rows + stored < SMALL else threads.num_threads()
+    crew = threads_for(rows + stored)
     chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew)))
     given = {"values": values, "x": x, "mask": mask}
     optional = [given[name] for name in _optional(terms, mask is not None)]
     control = threads.new_control()
     args = (lists.width, chunk, complement, lists.indptr, lists.indices, *optional, *outs)
     kernel = module(terms, mask is not None).multiply
-    threads.run_parallel(kernel, control, args, crew, short=rows + stored <= SHORT, loose=True)
+    threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
     return not control[threads.STOP]
 
 

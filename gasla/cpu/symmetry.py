@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from gasla.cpu.threads import new_control, num_threads, run_parallel
+from gasla.cpu.threads import SHORT, new_control, num_threads, run_parallel
 
 Array = np.ndarray[Any, Any]
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.empty(0, np.uint32)
 _PARALLEL_FROM = 1 << 16  # edges
-_SHORT = 1 << 26
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
@@ -33,7 +32,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     indptr = indptr.astype(np.int64, copy=False)
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
-    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads, short=len(indices) <= _SHORT)
+    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads, short=len(indices) <= SHORT)
     return int(sums.sum()) == 0
 
 

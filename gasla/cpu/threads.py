@@ -21,6 +21,7 @@ from gasla.cpu.atomics import fetch_add, load, pause, store
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS, ENDED = 0, 8, 16, 24, 32, 56
 CONTROL_SIZE = 64
+SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
 _workers: "list[_Worker]" = []
