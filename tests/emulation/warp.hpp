@@ -73,6 +73,9 @@ inline unsigned long long __shfl_up_sync(unsigned, unsigned long long word, unsi
     return (unsigned long long)high << 32 | low;
 }
 inline unsigned __ballot_sync(unsigned mask, bool yes) { return __reduce_or_sync(mask, yes ? 1u << warp::me() : 0); }
+inline unsigned __shfl_xor_sync(unsigned mask, unsigned word, unsigned bits) {
+    return __shfl_sync(mask, word, warp::me() ^ bits);
+}
 inline unsigned long long __shfl_xor_sync(unsigned mask, unsigned long long word, unsigned bits) {
     return __shfl_sync(mask, word, warp::me() ^ bits);
 }

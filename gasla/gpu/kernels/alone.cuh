@@ -239,18 +239,10 @@ template <class P> struct Alone {
     }
     static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
 
-    __device__ __forceinline__ static u32 sum_of_warp(u32 counts) {
-#if __CUDA_ARCH__ >= 800
-        return __reduce_add_sync(ALL, counts);
-#else
-        return (u32)warp_sum((u64)counts);
-#endif
-    }
-
     // What the counts of all threads come to, and the aggregates.
     __device__ __forceinline__ u32 sum(u32 counts) {
         if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
-        counts = sum_of_warp(counts);
+        counts = warp_sum(counts);
         if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
         if constexpr (P::AGGREGATES) {
             const Sums sums = Loop<P>::warp_total(c.sums);
@@ -259,7 +251,7 @@ template <class P> struct Alone {
         }
         __syncthreads();
         const bool is = lane() < warps_of_block();
-        counts = sum_of_warp(is ? s.counts[side()][lane()] : 0);
+        counts = warp_sum(is ? s.counts[side()][lane()] : 0u);
         if constexpr (P::AGGREGATES) {
             if (warp_of_block() == 0) {
                 const Sums sums = Loop<P>::warp_total(is ? s.sums[lane()] : P::no_sums());

@@ -44,7 +44,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
 }
 
 // Neighbours that are on their way before it is known whether they will be looked at.
-template <int AHEAD> struct Heads {
+template <int AHEAD> struct Neighbours {
     vertex_t u[AHEAD];
 
     __device__ __forceinline__ void load(const vertex_t* indices, offset_t first, offset_t last, u32 stride) {
@@ -60,15 +60,15 @@ template <int AHEAD> struct Heads {
 // Values that must be there at this point: else the compiler puts a load off until a branch has been decided.
 __device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
 
-// Edges first, first + stride, ... of a row; `heads` are the first of the neighbours. Returns how many were looked at.
+// Edges first, first + stride, ... of a row; `neighbours` are the first few. Returns how many were looked at.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                    offset_t first, offset_t last, u32 stride, Heads<AHEAD> heads) {
+                                    offset_t first, offset_t last, u32 stride, Neighbours<AHEAD> neighbours) {
     u32 touched = 0;
     const u32* active = c.active();
     for (offset_t e = first; e < last && !row.over; e += (offset_t)(AHEAD * stride)) {
-        const Heads<AHEAD> here = heads;
-        heads.load(c.a.gi, e + (offset_t)(AHEAD * stride), last, stride);
+        const Neighbours<AHEAD> here = neighbours;
+        neighbours.load(c.a.gi, e + (offset_t)(AHEAD * stride), last, stride);
         u32 word[AHEAD];
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) word[j] = TEST ? active[here.u[j] / WARP] : ALL;
@@ -95,8 +95,8 @@ template <class P, bool WOKEN> struct Tests {
 // Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. WOKEN: they receive in any case.
 template <class P, bool WOKEN>
 __device__ __forceinline__ Row<P> gather_rows(
-    const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, Heads<ahead_of<P>> heads,
-    u64& touched) {
+    const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
+    Neighbours<ahead_of<P>> neighbours, u64& touched) {
     constexpr bool test = Tests<P, WOKEN>::value;
     constexpr int ahead = ahead_of<P>;
     Row<P> row{P::identity(), WOKEN || P::EVERYONE, !wanted};
@@ -105,7 +105,7 @@ __device__ __forceinline__ Row<P> gather_rows(
         if (wanted) {
             target = P::load_target(c, v);
             const offset_t alone = last - first > (offset_t)ALONE ? first + (offset_t)ALONE : last;
-            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, heads);
+            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, neighbours);
             first = alone;
         }
         for (u32 rest = __ballot_sync(ALL, !row.over && first < last); rest; rest &= rest - 1) {
@@ -115,13 +115,13 @@ __device__ __forceinline__ Row<P> gather_rows(
             const typename P::Target its = P::load_target(c, w);
             Row<P> part{P::identity(), false, false};
             if constexpr (P::COMMUTES) {
-                heads.load(c.a.gi, low + lane(), high, WARP);
-                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, heads);
+                neighbours.load(c.a.gi, low + lane(), high, WARP);
+                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, neighbours);
             } else {  // a run of neighbours for each lane
                 const offset_t run = (high - low + WARP - 1) / WARP;
                 const offset_t from = low + run * lane();
-                heads.load(c.a.gi, least(from, high), least(from + run, high), 1);
-                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1, heads);
+                neighbours.load(c.a.gi, least(from, high), least(from + run, high), 1);
+                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1, neighbours);
             }
             const u32 finders = __ballot_sync(ALL, part.found);
             if constexpr (P::GATHERS) {

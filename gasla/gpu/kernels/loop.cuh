@@ -54,7 +54,7 @@ template <class P> struct Shared {
     u32 way;
     u32 easy_pulls;
     bool is_thin;
-    bool reaches;   // whether it makes bits: a pull, or a push before one
+    bool reaches;  // whether it makes bits: a pull, or a push before one
     bool ended;  // whether the iteration's accounts are done
     long long next_look;
     ThinShared thin;
@@ -592,19 +592,19 @@ template <class P> struct Loop {
         auto listed = to_aside();
         u64 next = 0, touched = 0;
         Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
-        Heads<ahead_of<P>> coming_heads;
-        coming_heads.load(c.a.gi, coming.first, coming.last, 1);
+        Neighbours<ahead_of<P>> coming_neighbours;
+        coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
         for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
             const u64 v = w * WARP + lane();
             const Ahead here = coming;
-            const Heads<ahead_of<P>> heads = coming_heads;
+            const Neighbours<ahead_of<P>> neighbours = coming_neighbours;
             coming = later;
-            if (!(coming.closed >> lane() & 1)) coming_heads.load(c.a.gi, coming.first, coming.last, 1);
+            if (!(coming.closed >> lane() & 1)) coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
             later = look_ahead(w + 2 * warps_of_grid());
             const u32 closed = here.closed;
             bool open = v < c.a.self_n && !(closed >> lane() & 1);
             if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
-            const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, heads, touched);
+            const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbours, touched);
             const bool receives = open && result.found;
             if constexpr (P::TWO_PHASES) {
                 if (receives) P::keep(c, (vertex_t)v, result.gathered);
@@ -663,9 +663,9 @@ template <class P> struct Loop {
             const bool is = base + lane() < s.receivers;
             const vertex_t v = is ? list[base + lane()] : 0;
             const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-            Heads<ahead_of<P>> heads;
-            heads.load(c.a.gi, first, last, 1);
-            const Row<P> result = gather_rows<P, true>(c, is, v, first, last, heads, touched);
+            Neighbours<ahead_of<P>> neighbours;
+            neighbours.load(c.a.gi, first, last, 1);
+            const Row<P> result = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
             bool active = false;
             if (is) {
                 if constexpr (P::TWO_PHASES) {

@@ -177,11 +177,19 @@ __device__ __forceinline__ u64 scan_inclusive(u64 x) {
     }
     return x;
 }
+__device__ __forceinline__ u32 warp_sum(u32 x) {
+#if __CUDA_ARCH__ >= 800  // there is an instruction; shuffles are what a full block would wait for
+    return __reduce_add_sync(ALL, x);
+#endif
+#pragma unroll
+    for (u32 step = WARP / 2; step; step >>= 1) x += __shfl_xor_sync(ALL, x, step);
+    return x;
+}
 __device__ __forceinline__ u64 warp_sum(u64 x) {
-#if __CUDA_ARCH__ >= 800  // sums of 32 bits have an instruction; shuffles are what a full block would wait for
+#if __CUDA_ARCH__ >= 800
     constexpr u32 PART = 26, MASK = (1 << PART) - 1;
-    const u64 low = __reduce_add_sync(ALL, (u32)x & MASK), middle = __reduce_add_sync(ALL, (u32)(x >> PART) & MASK);
-    return low + (middle << PART) + ((u64)__reduce_add_sync(ALL, (u32)(x >> 2 * PART)) << 2 * PART);
+    const u64 low = warp_sum((u32)x & MASK), middle = warp_sum((u32)(x >> PART) & MASK);
+    return low + (middle << PART) + ((u64)warp_sum((u32)(x >> 2 * PART)) << 2 * PART);
 #endif
 #pragma unroll
     for (u32 step = WARP / 2; step; step >>= 1) x += __shfl_xor_sync(ALL, x, step);

@@ -33,9 +33,9 @@ template <class P> struct Stages {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
             const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-            Heads<ahead_of<P>> heads;
-            heads.load(c.a.gi, first, last, 1);
-            const Row<P> row = gather_rows<P, true>(c, is, v, first, last, heads, touched);
+            Neighbours<ahead_of<P>> neighbours;
+            neighbours.load(c.a.gi, first, last, 1);
+            const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
             if (is) P::keep(c, v, row.gathered);
         });
     }
