@@ -120,7 +120,7 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     with ExitStack() as stack:
         _count(watch, stack, gpu.Bound, parts)
         _count(watch, stack, runner, {"_result": "result"})
-        _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
+        _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch", "launch": "launch"})
         yield
 
 
@@ -148,9 +148,7 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
         return launched
 
     with ExitStack() as stack:
-        for name in ("plain", "cooperative"):
-            launched = between_events(getattr(kernels.Kernel, name))
-            stack.enter_context(mock.patch.object(kernels.Kernel, name, launched))
+        stack.enter_context(mock.patch.object(kernels.Kernel, "launch", between_events(kernels.Kernel.launch)))
         call()
         cupy.cuda.get_current_stream().synchronize()
     return sum(float(cupy.cuda.get_elapsed_time(*pair)) for pair in events) / 1e3

@@ -5,6 +5,7 @@ CuPy is imported only once somebody brings an array of it, or asks for the GPU.
 
 from __future__ import annotations
 
+from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
@@ -57,6 +58,7 @@ def finish(device: Device) -> None:
         require_gpu().cuda.get_current_stream().synchronize()
 
 
+@cache  # of what is there; what is missing may come
 def require_gpu() -> ModuleType:
     """CuPy, or an error that says what is missing."""
     try:

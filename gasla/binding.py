@@ -62,11 +62,11 @@ class Binding:
     def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
         kind, n = self.traced.vertex_types[name], self.graph.n
-        where, given = f"{type(self.program).__name__}.{name}", fields.get(name)
+        where, given = self._where(name), fields.get(name)
         if given is None or isinstance(given, Mapping):
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
-                array[self._vertex(where, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
+                array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
         elif self._is_ready(given, kind, n) and (
             name in self.plan.doubled or name not in self.traced.writes("apply", "post_apply")
         ):
@@ -75,9 +75,12 @@ class Binding:
             array = self._filled(where, given, kind, n, "vertices")
         return array
 
-    def _vertex(self, where: str, v: int) -> int:
+    def _where(self, name: str) -> str:
+        return f"{type(self.program).__name__}.{name}"
+
+    def _vertex(self, name: str, v: int) -> int:
         if not 0 <= v < self.graph.n:
-            raise ValueError(f"{where} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
+            raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return v
 
     def _initial(self, init: Any) -> Any:
@@ -96,7 +99,7 @@ class Binding:
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         kind = self.traced.edge_types[name]
         given = fields.get(name, self.program.edge_fields[name].init)
-        return self._filled(f"{type(self.program).__name__}.{name}", given, kind, self.graph.m, "edges")
+        return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, kind: Any, count: int) -> bool:
         """Whether an array can serve as a field as it is."""

@@ -56,7 +56,7 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        return cls._of(n, np.zeros(0, np.int64))
+        return cls._of(n, _NO_IDS)
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
@@ -107,6 +107,9 @@ class Frontier:
 
     def __repr__(self) -> str:
         return f"Frontier({len(self)} of {self.n} vertices)"
+
+
+_NO_IDS = np.zeros(0, np.int64)
 
 
 class EdgeFrontier:

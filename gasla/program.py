@@ -333,7 +333,7 @@ class VertexProgram:
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
 
     def __init__(self, **parameters: Any) -> None:
-        if unknown := parameters.keys() - self.parameters.keys():
+        if parameters and (unknown := parameters.keys() - self.parameters.keys()):
             known = ", ".join(self.parameters) or "none"
             raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
         self.values = {n: parameters.get(n, p.default) for n, p in self.parameters.items()}

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from gasla.arrays import Device
 from gasla.frontier import Frontier, as_frontier
-from gasla.graph import Graph, as_graph
+from gasla.graph import as_graph
 from gasla.program import VertexProgram
 from gasla.schedule import Schedule, as_schedule
 
@@ -22,7 +24,7 @@ class ConvergenceWarning(UserWarning):
     """A program stopped at its limit of iterations before its own test was met."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Result:
     """What a run left behind. Fields of the program are attributes: `result.distance`.
 
@@ -53,10 +55,13 @@ class Result:
     trace: np.ndarray | None = field(default=None, repr=False)
 
     def __getattr__(self, name: str) -> Any:
-        for values in (self.__dict__.get("state", {}), self.__dict__.get("aggregates", {})):
-            if name in values:
-                return values[name]
-        raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(self.__dict__.get('state', {}))}")
+        own = self.__dict__
+        state = own.get("state", {})
+        if name in state:
+            return state[name]
+        if name in own.get("aggregates", {}):
+            return own["aggregates"][name]
+        raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
 
 
 def run(
@@ -145,7 +150,7 @@ def run(
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    bound = _engine(graph)(program, graph, fields, deterministic, order)
+    bound = _engine(graph.device)(program, graph, fields, deterministic, order)
     try:
         limit = NO_LIMIT if max_iterations is None else max_iterations
         bound.begin(frontier, {"auto": 0, "push": 1, "pull": 2}[direction], delta)
@@ -155,9 +160,10 @@ def run(
         bound.close()
 
 
-def _engine(graph: Graph) -> Any:
-    """What binds programs to graphs on the device where this one is."""
-    if graph.device == "gpu":
+@cache
+def _engine(device: Device) -> Any:
+    """What binds programs to graphs on a device."""
+    if device == "gpu":
         from gasla.gpu.engine import Bound as GpuBound
 
         return GpuBound

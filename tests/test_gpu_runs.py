@@ -239,13 +239,14 @@ def test_too_little_memory_is_told_before_anything_runs(program: Any, pool: Any)
 
 @pytest.mark.parametrize("program", [case[0] for case in CASES[:4]], ids=lambda p: p.__name__)
 def test_workspace_is_at_most_what_is_told(program: Any, pool: Any) -> None:
-    from gasla.gpu import space
+    from gasla.gpu.space import kept, workspace_sizes
 
     graph = random_graph(n=100_000, m=100_000)
     gasla.run(program, graph, max_iterations=1)
-    (((plan, _), (kept,)),) = space._kept[graph].items()
-    sizes = space.workspace_sizes(plan, graph, kept.blocks)
-    assert 0 < sum(kept.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
+    (found,) = kept(graph).values()
+    (space,) = found.spaces
+    sizes = workspace_sizes(found.plan, graph, space.blocks)
+    assert 0 < sum(space.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
 
 
 def test_fields_that_do_not_fit_are_told_the_same_way(pool: Any) -> None:

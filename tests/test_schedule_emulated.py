@@ -37,7 +37,7 @@ class Emulated(EmulatedLoop):
 
     def fill(self, name: str, given: Any) -> None:
         """Let the kernel fill a field, if it can."""
-        seeds, value, kind = given or {}, self.plan.starts[name], self.traced.vertex_types[name]
+        seeds, value, kind = given or {}, self.plan.starts[name].number, self.traced.vertex_types[name]
         fills = value is not None and len(seeds) <= 1
         setattr(self.arguments, f"fills_{name}", fills)
         if fills:

@@ -65,9 +65,18 @@ def _module(source: str, name: str, device: int) -> Any:
 
 def device() -> int:
     """The number of the current device."""
+    if not _are_several():  # to ask for the current one takes as long as to allocate
+        return 0
     import cupy
 
     return int(cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _are_several() -> bool:
+    import cupy
+
+    return bool(cupy.cuda.runtime.getDeviceCount() > 1)
 
 
 def _cubin(source: str, name: str, architecture: str) -> bytes:
@@ -146,17 +155,23 @@ class Kernel:
         fit = driver.occupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, shared)
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
+    def grid(self, blocks: int | None = None) -> int:
+        """How many blocks can be launched at once, of those wanted; one where that can't be promised of several."""
+        most = min(self.blocks, blocks or self.blocks)
+        return most if most == 1 or launches_cooperatively() else 1
+
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
-        """Launch on the current stream, all blocks at once, so that they may wait for each other; or else one block."""
-        grid = min(self.blocks, blocks or self.blocks)
-        if grid > 1 and not launches_cooperatively():
-            grid = 1
-        together = grid > 1
-        self.function((grid,), (self.threads,), _packed(arguments), self.shared, enable_cooperative_groups=together)
+        """Launch on the current stream, all blocks at once, so that they may wait for each other."""
+        self.launch(self.grid(blocks), _packed(arguments), together=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""
-        self.function((blocks,), (self.threads,), _packed(arguments), self.shared)
+        self.launch(blocks, _packed(arguments))
+
+    def launch(self, blocks: int, packed: tuple[Any, ...], together: bool = False) -> None:
+        """Launch on the current stream, with arguments as CuPy takes them."""
+        together = together and blocks > 1
+        self.function((blocks,), (self.threads,), packed, self.shared, enable_cooperative_groups=together)
 
 
 _STRUCTS = np.ndarray, ctypes.Structure

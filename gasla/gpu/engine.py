@@ -1,7 +1,6 @@
 """Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
 
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,20 +11,18 @@ from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import offset_type
-from gasla.gpu.plan import Shape, as_held, plain_number
+from gasla.gpu.plan import Shape, Start, as_held, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Control, Space, bytes_of, field_bytes, forget, is_small, workspace_sizes
+from gasla.gpu.space import Control, Kept, bytes_of, field_bytes, forget, is_small, kept, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
 from semirings import VectorType
 
-PATIENCE = 2e-3  # seconds of waiting by asking again and again, before sleeping in between
+PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
 
 AT_FIRST = Control()
-
-_plans: "weakref.WeakKeyDictionary[Graph, dict[Any, generate.Module]]" = weakref.WeakKeyDictionary()
 
 
 class Bound(Binding):
@@ -41,7 +38,8 @@ class Bound(Binding):
         deterministic: bool = False,
         schedule: Schedule | None = None,
     ) -> None:
-        self.plan = _plan(program, graph, deterministic, schedule is not None)
+        self._kept = _kept_for(program, graph, deterministic, schedule is not None)
+        self.plan = self._kept.plan
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
@@ -55,14 +53,14 @@ class Bound(Binding):
 
     def close(self) -> None:
         """Let the next run have the workspace."""
-        self._space.keep(self.graph)
+        self._kept.spaces.append(self._space)
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
         self._arrays: dict[str, Any] = {}
         self._filled_by_kernel: dict[str, Any] = {}
-        self._space = Space.take(self, self.numbering)
+        self._space = self._kept.space(self, self.numbering)
         self._arguments = self._space.arguments
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
@@ -93,40 +91,45 @@ class Bound(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
-        for name, kind in self.traced.vertex_types.items():
+        for name, start in self.plan.starts.items():
             given, filled = fields.get(name), False
-            is_ready = given is not None and self._is_ready(given, kind, self.graph.n)
+            is_few = given is None or isinstance(given, dict | Mapping)  # a dict is soon known for one
+            is_ready = not is_few and self._is_ready(given, start.kind, self.graph.n)
             if is_ready and name not in self.plan.changed and self.numbering is None:
-                self._set(f"v_{name}", given)
-            elif not (filled := name in self.plan.starts and self._fill(name, given, is_ready)):
-                self._set(f"v_{name}", self._vertex_array(name, fields))
-                if name in self.plan.timed:
-                    self._set(f"from_{name}", self._arrays[f"v_{name}"].copy())
-            if name in self.plan.starts:
-                setattr(self._arguments, f"fills_{name}", filled)
+                self._set(start.field, given)
+            else:
+                if is_ready:
+                    self._set(start.source, given)
+                if filled := is_ready or self._fill_alike(name, start, given, is_few):
+                    self._fill(name, start)
+                else:
+                    self._set(start.field, self._vertex_array(name, fields))
+                    if name in self.plan.timed:
+                        self._set(start.source, self._arrays[start.field].copy())
+            setattr(self._arguments, start.fills, filled)
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
 
-    def _fill(self, name: str, given: Any, is_ready: bool) -> bool:
-        """Let the kernel fill a field that starts alike everywhere but for one vertex, or as an array; else False."""
-        kind, n, arguments = self.traced.vertex_types[name], self.graph.n, self._arguments
-        seeds = given if isinstance(given, Mapping) else {}
-        if is_ready:
-            self._set(f"from_{name}", given)
-        else:
-            value = self.plan.starts[name] if given is None or given is seeds else plain_number(given, kind)
-            if value is None or len(seeds) > (self.numbering is None):
-                return False
-            at, seed = -1, value
-            for v, x in seeds.items():
-                at, seed = self._vertex(f"{type(self.program).__name__}.{name}", v), plain_number(x, kind)
-                seed = as_held(x, kind) if seed is None else seed
-            for part, x in (("start", value), ("at", at), ("seed", seed), ("from", 0)):
-                setattr(arguments, f"{part}_{name}", x)
-        memory = self.xp.cuda.alloc(n * bytes_of(kind) * (2 if name in self.plan.doubled else 1))
-        self._filled_by_kernel[name] = memory  # an array is put around it when one is asked for: that takes its time
-        setattr(arguments, f"v_{name}", memory.ptr)
+    def _fill_alike(self, name: str, start: Start, given: Any, is_few: bool) -> bool:
+        """Have the kernel fill a field that starts alike everywhere but for one vertex; else False."""
+        arguments, kind = self._arguments, start.kind
+        value, seeds = (start.number, given or {}) if is_few else (plain_number(given, kind), {})
+        if value is None or len(seeds) > (self.numbering is None):
+            return False
+        setattr(arguments, start.value, value)
+        setattr(arguments, start.source, 0)
+        setattr(arguments, start.at, -1)
+        for v, x in seeds.items():
+            number = plain_number(x, kind)
+            setattr(arguments, start.at, self._vertex(name, v))
+            setattr(arguments, start.seed, as_held(x, kind) if number is None else number)
         return True
+
+    def _fill(self, name: str, start: Start) -> None:
+        """Memory that the kernel fills; an array is put around it when one is asked for, as that takes its time."""
+        copies = 2 if name in self.plan.doubled else 1
+        memory = self._filled_by_kernel[name] = self.xp.cuda.alloc(copies * self.graph.n * bytes_of(start.kind))
+        setattr(self._arguments, start.field, memory.ptr)
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
@@ -178,14 +181,15 @@ class Bound(Binding):
 
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
-        if "delta" not in self._space.known:
+        known = self._kept.known
+        if "delta" not in known:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             sample: Any = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
             mean = 1.0 if sample is None else float(np.abs(sample.get()).mean(dtype=np.float64))
             times = 640 / degree if self.plan.shape.local else 5 if self.plan.thin else 4
             delta = times * mean / degree
-            self._space.known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
-        return float(self._space.known["delta"])
+            known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
+        return known["delta"]
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
@@ -198,7 +202,7 @@ class Bound(Binding):
         page.stop, page.progress = 0, self.iteration
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
-            self._space.kernel.cooperative(self._space.packed, blocks=self._space.blocks)
+            self._space.launch()
             self._wait(progress)
         except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
             page.stop = 1
@@ -208,16 +212,19 @@ class Bound(Binding):
         self._now = Control.from_buffer_copy(page.control)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Until the kernel has ended."""
-        stream, page = self.xp.cuda.get_current_stream(), self._space.page
+        """Until the kernel has ended, which it says sooner than CUDA does."""
+        page, launch = self._space.page, self._arguments.launch
         began = told = time.perf_counter()
-        while not stream.done:
+        while page.ended != launch:
             now = time.perf_counter()
+            if now - began < PATIENCE:
+                continue
             if progress is not None and now - told > 0.1:
                 told = now
                 progress(int(page.progress))
-            if now - began > PATIENCE:
-                time.sleep(5e-5)
+            if self.xp.cuda.get_current_stream().done:  # an error, if the kernel ended by one
+                return
+            time.sleep(5e-5)
 
     @property
     def iteration(self) -> int:
@@ -276,7 +283,7 @@ class Fields(Mapping[str, Any]):
         memory, kind = self._filled.get(name), self._types[name]
         if memory is not None:
             base, shape = (kind.scalar, (self._n, kind.length)) if isinstance(kind, VectorType) else (kind, self._n)
-            return require_gpu().ndarray(shape, base, memory + side * self._n * bytes_of(kind))
+            return require_gpu().ndarray(shape, base, memory + side * self._n * bytes_of(kind) if side else memory)
         array = self._arrays[f"v_{name}"]
         return array[side] if name in self._doubled else array
 
@@ -299,28 +306,39 @@ def _free(cupy: Any) -> int:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What a run needs beside the graph and its fields, at most."""
-    return sum(workspace_sizes(_plan(program, graph, deterministic, False), graph, compile.multiprocessors()).values())
+    plan = _kept_for(program, graph, deterministic, False).plan
+    return sum(workspace_sizes(plan, graph, compile.multiprocessors()).values())
 
 
-def _plan(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> generate.Module:
-    """The kernel's source and what goes with it, as the graph wants it."""
-    known = _plans.setdefault(graph, {})
+def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Kept:
+    """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
+    known = kept(graph)
     kind: Any = type(program)
-    key = kind, deterministic, scheduled
-    if key not in known:
-        lanes, relabelled, small = 0, False, is_small(graph)
-        if program.everyone and not scheduled and not small:
-            lists = Lists(graph, program.direction, ordered=False)
-            shares = rows.plan(lists.indptr(), lists.indices())
-            lanes, commutes = shares.lanes, program.reduce is None or program.reduce.commutative
-            relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
-        degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
-        thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
-        local = thin and not scheduled and rows.plan(graph.out.indptr, graph.out.indices).facts.near >= 0.5
-        offsets = offset_type(program, graph)
-        shape = Shape(offsets, deterministic, scheduled, thin, local, lanes, relabelled=relabelled, small=small)
-        known[key] = generate.module(kind, graph.id_dtype, shape)
-    return known[key]
+    key = kind, deterministic, scheduled, compile.device()
+    found = known.get(key)
+    if found is None:
+        try:
+            shape = _shape(program, graph, deterministic, scheduled)
+            found = known[key] = Kept(generate.module(kind, graph.id_dtype, shape))
+        except MemoryError:  # the run will say how much it lacks
+            plain = Shape(offset_type(program, graph), deterministic, scheduled)
+            found = Kept(generate.module(kind, graph.id_dtype, plain))
+    return found
+
+
+def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Shape:
+    """What the kernel is made for."""
+    lanes, relabelled, small = 0, False, is_small(graph)
+    if program.everyone and not scheduled and not small:
+        lists = Lists(graph, program.direction, ordered=False)
+        shares = rows.plan(lists.indptr(), lists.indices())
+        lanes, commutes = shares.lanes, program.reduce is None or program.reduce.commutative
+        relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
+    degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
+    thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
+    local = thin and not scheduled and rows.plan(graph.out.indptr, graph.out.indices).facts.near >= 0.5
+    offsets = offset_type(program, graph)
+    return Shape(offsets, deterministic, scheduled, thin, local, lanes, relabelled=relabelled, small=small)
 
 
 def _is_flat(graph: Graph, degrees: Any) -> bool:

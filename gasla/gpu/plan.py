@@ -26,7 +26,7 @@ _LOOP_NUMBERS = [
     *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active")],
     *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
     ("delta", "double", np.float64),
-    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs")],
+    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs", "launch")],
 ]
 _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
@@ -55,6 +55,18 @@ class Shape:
     staged: bool = False
     relabelled: bool = False
     small: bool = False
+
+
+class Start:
+    """How a kernel fills a field: with one number everywhere but for one vertex, or from an array that stays as it is.
+
+    `number` is what the program has the field start with; None if that is no number. The others are names of arguments.
+    """
+
+    def __init__(self, name: str, kind: Any, number: Any) -> None:
+        self.kind, self.number = kind, number
+        self.field, self.source, self.fills = f"v_{name}", f"from_{name}", f"fills_{name}"
+        self.value, self.at, self.seed = f"start_{name}", f"at_{name}", f"seed_{name}"
 
 
 class GpuPlan(Plan):
@@ -203,14 +215,11 @@ class GpuPlan(Plan):
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
 
     @functools.cached_property
-    def starts(self) -> dict[str, Any]:
-        """Fields that the kernel can fill, and the number that the program has them start with; None if it's no number.
-
-        It fills them with the same number everywhere but for one vertex, or from an array that stays as it is.
-        """
+    def starts(self) -> dict[str, "Start"]:
+        """How the kernel fills the fields of vertices."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
-        return {n: plain_number(fields[n].init, kind) for n, kind in types.items()}
+        return {n: Start(n, kind, plain_number(fields[n].init, kind)) for n, kind in types.items()}
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:

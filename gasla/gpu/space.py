@@ -1,7 +1,6 @@
 """What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, kept between runs."""
 
 import ctypes
-import threading
 import weakref
 from typing import Any
 
@@ -33,41 +32,51 @@ class Control(ctypes.Structure):
 class Page(ctypes.Structure):
     """What host and device share while a kernel runs, in the host's memory: `gasla::Page`."""
 
-    _fields_ = [("control", Control), ("progress", ctypes.c_int64), ("stop", ctypes.c_uint32)]
+    _fields_ = [
+        ("control", Control),
+        ("progress", ctypes.c_int64),
+        ("stop", ctypes.c_uint32),
+        ("ended", ctypes.c_uint32),
+    ]
 
 
 SHOWN = 256  # where the page holds what the aggregates came to
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
-_kept: "weakref.WeakKeyDictionary[Graph, dict[Any, list[Space]]]" = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+
+class Kept:
+    """What is kept with a graph for the runs of one program on one device."""
+
+    def __init__(self, plan: generate.Module) -> None:
+        self.plan = plan
+        self.spaces: list[Space] = []
+        self.known: dict[str, float] = {}
+
+    def space(self, binding: Binding, numbering: Any) -> "Space":
+        """A workspace that no other run has now; the run puts it back among `spaces`."""
+        try:
+            return self.spaces.pop()
+        except IndexError:
+            return Space(binding, numbering)
+
+
+_kept: "weakref.WeakKeyDictionary[Graph, dict[Any, Kept]]" = weakref.WeakKeyDictionary()
+
+
+def kept(graph: Graph) -> dict[Any, Kept]:
+    """What is kept with a graph, by what the runs have in common."""
+    return _kept.get(graph) or _kept.setdefault(graph, {})
 
 
 class Space:
     """One run's at a time."""
 
-    @classmethod
-    def take(cls, binding: Binding, numbering: Any) -> "Space":
-        """One that was kept, or a new one."""
-        key = binding.plan, compile.device()
-        with _lock:
-            spare = _kept.get(binding.graph, {}).get(key)
-            if spare:
-                return spare.pop()
-        return cls(binding, numbering, key)
-
-    def keep(self, graph: Graph) -> None:
-        """Let the next run have it."""
-        with _lock:
-            _kept.setdefault(graph, {}).setdefault(self._key, []).append(self)
-
-    def __init__(self, binding: Binding, numbering: Any, key: Any) -> None:
+    def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        self._key, self.known = key, {}  # type: ignore[var-annotated]
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, relabel.hub_room(plan))
-        self.blocks = _blocks(plan, graph, self.kernel.blocks)
+        self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
-        self.packed = compile.struct(self.arguments)
+        self._packed = (compile.struct(self.arguments),)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
         self.arrays |= graph_arrays(binding)
         if numbering is not None:
@@ -82,6 +91,7 @@ class Space:
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._pinned = cupy.cuda.alloc_pinned_memory(4096)
         self.page = Page.from_address(self._pinned.ptr)
+        self.page.ended = 0  # it may have been some other run's
         sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
         if sums.itemsize:
             self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
@@ -109,6 +119,11 @@ class Space:
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
+    def launch(self) -> None:
+        """Start the kernel with the arguments as they are."""
+        self.arguments.launch += 1
+        self.kernel.launch(self.blocks, self._packed, together=True)
+
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
         prefix, whole = self._entry
@@ -118,9 +133,10 @@ class Space:
 
 
 def forget() -> None:
-    """Free what is kept for the next runs."""
-    with _lock:
-        _kept.clear()
+    """Free the workspace that is kept for the next runs."""
+    for of_graph in list(_kept.values()):
+        for one in list(of_graph.values()):
+            one.spaces.clear()
 
 
 def is_small(graph: Graph) -> bool:

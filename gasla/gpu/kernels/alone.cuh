@@ -288,6 +288,7 @@ template <class P> struct Alone {
                     const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
                     if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
                 }
+        __syncthreads();
         if (threadIdx.x != 0) return;
         tell(*a.control, iteration, total, size);
         tell(a.page->control, iteration, total, size);
@@ -295,7 +296,7 @@ template <class P> struct Alone {
             *(Sums*)a.parts = s.total;
             *(Sums*)a.shown = s.total;
         }
-        __threadfence_system();
+        tell_end(a);
     }
     __device__ __forceinline__ void tell(Control& now, long long iteration, long long total, u64 size) const {
         now.iteration = iteration;

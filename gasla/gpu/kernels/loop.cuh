@@ -18,6 +18,12 @@ namespace gasla {
 
 constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page
 
+// By one thread, once all others have written what they had to: for the host, which waits for it.
+template <class A> __device__ __forceinline__ void tell_end(const A& a) {
+    __threadfence_system();
+    *(volatile u32*)&a.page->ended = a.launch;
+}
+
 #ifndef GASLA_EMULATED
 __device__ __forceinline__ u64 nanoseconds() {
     u64 now;
@@ -230,7 +236,7 @@ template <class P> struct Loop {
             if constexpr (P::AGGREGATES) *(Sums*)c.a.shown = s.sums[0];
             __threadfence_system();
         }
-        barrier.leave();
+        if (barrier.leave()) tell_end(c.a);
     }
 
     // Fields that start alike everywhere are filled here; aggregates see the initial state.

@@ -121,7 +121,8 @@ __device__ __forceinline__ void prefetch(const void* address) { asm volatile("pr
 #endif
 
 // All threads of all blocks wait for each other: 1.1 us on an H100; for one block, __syncthreads is enough. The counter is
-// left at 0 by `leave`, which every thread must reach, so that the next launch finds it as this one did.
+// left at 0 by `leave`, which every thread must reach, so that the next launch finds it as this one did; true for the one
+// thread that leaves last.
 struct Barrier {
     u32* counter;  // two words
     u32 target = 0;
@@ -146,16 +147,17 @@ struct Barrier {
         if (threadIdx.x == 0) arrive_and_wait();
         __syncthreads();
     }
-    __device__ __forceinline__ void leave() {
+    __device__ __forceinline__ bool leave() {
         __syncthreads();
-        if (threadIdx.x == 0 && gridDim.x > 1) {
+        if (threadIdx.x != 0) return false;
+        if (gridDim.x > 1) {
             __threadfence();
-            if (atomicAdd(counter + 1, 1u) == gridDim.x - 1) {
-                counter[0] = 0;
-                counter[1] = 0;
-                __threadfence();
-            }
+            if (atomicAdd(counter + 1, 1u) != gridDim.x - 1) return false;
+            counter[0] = 0;
+            counter[1] = 0;
+            __threadfence();
         }
+        return true;
     }
 };
 

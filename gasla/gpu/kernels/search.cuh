@@ -228,7 +228,8 @@ template <class P> struct Search {
     }
 };
 
-// These two are functions of their own, so that what they hold takes no registers from the loop.
+// These two are functions of their own, so that what they hold takes no registers from the loop. They read the arguments
+// again and again, as registers are scarce here too: with a copy, a search of rmat22 takes 198 us instead of 179.
 template <class P> struct Reached {
     u64 next, touched;
     typename P::Sums sums;

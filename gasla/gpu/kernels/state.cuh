@@ -22,6 +22,7 @@ struct Page {
     Control control;
     long long progress;
     u32 stop;
+    u32 ended;  // the number of the launch that ended last: all is written, and nobody reads the workspace any more
 };
 
 }  // namespace gasla
