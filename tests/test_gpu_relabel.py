@@ -1,8 +1,11 @@
 """Vertices numbered anew by degree on the GPU: the lists that come of it, and that nobody sees it."""
 
+import gc
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import programs
 import pytest
 from hypothesis import given
 from reference_engine import Reference
@@ -14,7 +17,7 @@ import semirings
 from gasla import datasets
 from gasla.algorithms.pagerank import Uniform, WeightedPersonal
 from gasla.binding import Lists
-from gasla.gpu import relabel
+from gasla.gpu import relabel, space
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
 from gasla.gpu.plan import Shape
@@ -126,3 +129,22 @@ def test_pagerank(always: None) -> None:
         mine = gasla.pagerank(Graph(A).to("gpu"), dtype=np.float64, tol=1e-12, max_iter=500, **options)
         theirs = gasla.pagerank(A, dtype=np.float64, tol=1e-12, max_iter=500, **options)
         np.testing.assert_allclose(mine.ranks.get(), theirs.ranks, rtol=1e-8)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("program", [programs.Spread, Everything], ids=lambda p: p.__name__)
+def test_workspace_counts_it(always: None, program: Any) -> None:
+    cupy = pytest.importorskip("cupy")
+    pool = cupy.get_default_memory_pool()
+    graph = skewed(wide=False).to("gpu")
+    gasla.run(program, skewed(wide=False).to("gpu"), max_iterations=2)  # all code is loaded
+    graph.in_, graph.in_values, graph.out_degrees, graph.in_degrees  # noqa: B018
+    program.workspace(graph)
+    gc.collect()
+    used = pool.used_bytes()
+    result = gasla.run(program, graph, max_iterations=2)
+    assert relabel.numbering(graph, program.direction)
+    (kept,) = space.kept(graph).values()
+    held = pool.used_bytes() - used - space.field_bytes(kept.plan, graph)
+    assert result.iterations == 2
+    assert 4 * graph.m < held <= program.workspace(graph) + 20_000  # what arrays are rounded up by, and counters

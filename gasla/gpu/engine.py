@@ -79,8 +79,7 @@ class Bound(Binding):
         return True
 
     def _too_little_memory(self) -> str:
-        sizes = workspace_sizes(self.plan, self.graph, compile.multiprocessors())
-        need = sum(sizes.values()) + field_bytes(self.plan, self.graph)
+        need = _workspace(self.plan, self.graph) + field_bytes(self.plan, self.graph)
         return (
             f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory beside the graph, and "
             f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
@@ -306,8 +305,12 @@ def _free(cupy: Any) -> int:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What a run needs beside the graph and its fields, at most."""
-    plan = _kept_for(program, graph, deterministic, False).plan
-    return sum(workspace_sizes(plan, graph, compile.multiprocessors()).values())
+    return _workspace(_kept_for(program, graph, deterministic, False).plan, graph)
+
+
+def _workspace(plan: generate.Module, graph: Graph) -> int:
+    sizes = workspace_sizes(plan, graph, compile.multiprocessors())
+    return sum(sizes.values()) + relabel.lists_bytes(plan, graph)
 
 
 def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Kept:

@@ -113,6 +113,17 @@ def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     return bool(free >= ROOM * facts.entries)
 
 
+def lists_bytes(plan: Any, graph: Graph) -> int:
+    """What the lists under a numbering take that a program's kernel reads, and the numbering itself."""
+    if not plan.relabelled:
+        return 0
+    entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
+    ids, offset = graph.id_dtype.itemsize, plan.offset_type.itemsize
+    values = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
+    positions = graph.offset_dtype.itemsize * bool(values or plan.needs_gather_ids)
+    return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + positions)
+
+
 def row_plan(indptr: Any, indices: Any) -> rows.Plan:
     """How lists under a numbering are shared out among threads."""
     return rows.make_plan(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
