@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import require_gpu
 from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, relabel, rows
@@ -59,7 +58,7 @@ class Bound(Binding):
 
     def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
         self._arrays: dict[str, Any] = {}
-        self._filled_by_kernel: dict[str, Any] = {}
+        self._bare: dict[str, Any] = {}
         self._space = self._kept.space(self, self.numbering)
         self._arguments = self._space.arguments
         for name, value in self.parameters().items():
@@ -73,7 +72,7 @@ class Bound(Binding):
             self._make_arrays(fields, schedule)
         except MemoryError:
             self._arrays.clear()
-            self._filled_by_kernel.clear()
+            self._bare.clear()
             self.__dict__.pop("_space", None)
             return False
         return True
@@ -125,10 +124,19 @@ class Bound(Binding):
         return True
 
     def _fill(self, name: str, start: Start) -> None:
-        """Memory that the kernel fills; an array is put around it when one is asked for, as that takes its time."""
+        """Memory that the kernel fills."""
         copies = 2 if name in self.plan.doubled else 1
-        memory = self._filled_by_kernel[name] = self.xp.cuda.alloc(copies * self.graph.n * bytes_of(start.kind))
+        memory = self._bare[name] = self.xp.cuda.alloc(copies * self.graph.n * bytes_of(start.kind))
         setattr(self._arguments, start.field, memory.ptr)
+
+    def _put_arrays_around(self) -> None:
+        """What is bare memory becomes arrays."""
+        for name, memory in self._bare.items():
+            kind = self.traced.vertex_types[name]
+            base, items = (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else (kind, ())
+            copies = (2,) if name in self.plan.doubled else ()
+            self._arrays[f"v_{name}"] = self.xp.ndarray((*copies, self.graph.n, *items), base, memory)
+        self._bare.clear()
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
@@ -199,9 +207,10 @@ class Bound(Binding):
             self._set("log", self._log)
         arguments.log_rows = self.log_rows if trace else 0
         page.stop, page.progress = 0, self.iteration
-        follow(lambda: (int(page.progress), 0), "iterations")
         try:
             self._space.launch()
+            self._put_arrays_around()  # in time that passes anyway
+            follow(lambda: (int(page.progress), 0), "iterations")
             self._wait(progress)
         except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
             page.stop = 1
@@ -268,23 +277,16 @@ class Fields(Mapping[str, Any]):
     """The fields of a run, each in the user's order, put together when one is first asked for."""
 
     def __init__(self, run: Bound, side: int) -> None:
-        self._n, self._types, self._doubled, self._side = run.graph.n, run.traced.vertex_types, run.plan.doubled, side
-        self._arrays, self._filled, self._numbering = run._arrays, run._filled_by_kernel, run.numbering
+        self._types, self._doubled, self._side = run.traced.vertex_types, run.plan.doubled, side
+        self._arrays, self._numbering = run._arrays, run.numbering
         self._known: dict[str, Any] = {n: self._arrays[f"e_{n}"] for n in run.plan.edge_states}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            array = self._vertex_field(name, self._side if name in self._doubled else 0)
+            array = self._arrays[f"v_{name}"]
+            array = array[self._side] if name in self._doubled else array
             self._known[name] = array if self._numbering is None else self._numbering.back(array)
         return self._known[name]
-
-    def _vertex_field(self, name: str, side: int) -> Any:
-        memory, kind = self._filled.get(name), self._types[name]
-        if memory is not None:
-            base, shape = (kind.scalar, (self._n, kind.length)) if isinstance(kind, VectorType) else (kind, self._n)
-            return require_gpu().ndarray(shape, base, memory + side * self._n * bytes_of(kind) if side else memory)
-        array = self._arrays[f"v_{name}"]
-        return array[side] if name in self._doubled else array
 
     def __contains__(self, name: object) -> bool:
         return name in self._types or name in self._known
