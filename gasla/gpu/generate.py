@@ -376,9 +376,11 @@ class Module(GpuPlan):
         lines = [f"const {kinds[f]} vertex_{f} = had.f_{f};" for f in applied]
         lines += self._results("apply") if written else []
         if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
-            lines.append(f"if (!{self._still_open(written)}) {{")
-            lines += [*(INDENT + line for line in stores), f"{INDENT}return gasla::ACTIVE;", "}"]
-        lines += [f"const {kinds[f]} before_{f} = {value};" for f, value in before.items()]
+            lines.append(f"const bool open = {self._still_open(written)};")
+            lines += [f"{kinds[f]} before_{f}{{}};" for f in before]
+            lines += [f"if (open) before_{f} = {value};" for f, value in before.items()]
+        else:
+            lines += [f"const {kinds[f]} before_{f} = {value};" for f, value in before.items()]
         lines += [f"const {kinds[f]} after_{f} = before_{f};" for f in before if f not in written]
         lines += stores
         for n in self.traced.aggregates:
@@ -386,7 +388,8 @@ class Module(GpuPlan):
         active = "false"
         if self.activates:
             active = self._call("activate") if activates else self._changed(written)
-        lines.append(f"return gasla::OPEN | ({active} ? gasla::ACTIVE : 0u);")
+        outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
+        lines.append(f"return open ? {outcome} : gasla::ACTIVE;" if self.closes else f"return {outcome};")
         arguments = "Context& c, vertex_t v, const Gathered& gathered"
         loads = [f"r.f_{f} = {self._load(f, 'v')};" for f in had]
         asked = sorted({*had, *self._fields("dst", "gather", "edge_mask")} & set(self.traced.vertex_types))
