@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from gasla.arrays import array_module
 
 __all__ = ["Schedule", "as_schedule"]
-
-Sorted = tuple[Any, Any]  # vertices by level, and where each level starts among them; the last ends with the array
 
 
 class Schedule:
@@ -21,11 +20,13 @@ class Schedule:
     ----------
     levels : (n,) array of integers, NumPy's or CuPy's
         An iteration for each vertex; -1 for never.
+    first : int
+        The level of the first iteration: vertices of lower ones never receive.
 
     Raises
     ------
-    ValueError
-        For levels that are no integers, or have not one dimension.
+    TypeError, ValueError
+        For levels that are no integers, or have not one dimension; for a first one that is no integer.
 
     Examples
     --------
@@ -43,11 +44,15 @@ class Schedule:
     array([1, 1, 1, 2])
     """
 
-    def __init__(self, levels: Any) -> None:
+    def __init__(self, levels: Any, first: int = 0) -> None:
         self.levels = array_module(levels).ascontiguousarray(levels)
         if self.levels.ndim != 1 or self.levels.dtype.kind != "i":
             given = f"{self.levels.dtype}{self.levels.shape}"
             raise ValueError(f"schedule is {given}; expected integers of shape (n,), one a vertex")
+        try:
+            self.first = operator.index(first)
+        except TypeError:
+            raise TypeError(f"first is {first!r}; expected a level, an integer") from None
         self.is_reversed = False
         self._known: dict[Hashable, Any] = {}  # shared with the reversed one
 
@@ -55,31 +60,23 @@ class Schedule:
         """The number of vertices."""
         return len(self.levels)
 
+    @property
+    def depth(self) -> int:
+        """The number of iterations."""
+        return self.kept("depth", lambda _: max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0)
+
     def reversed(self) -> Schedule:
         """The same levels, the last of them first."""
         other = Schedule.__new__(Schedule)
-        other.levels, other._known, other.is_reversed = self.levels, self._known, not self.is_reversed
+        other.levels, other.first, other._known = self.levels, self.first, self._known
+        other.is_reversed = not self.is_reversed
         return other
 
-    def sorted(self, kind: Hashable, sort: Callable[[Any], Sorted]) -> Sorted:
-        """Vertices by level and where levels start, found by `sort` when first asked for in arrays of this kind."""
+    def kept(self, kind: Hashable, make: Callable[[Schedule], Any]) -> Any:
+        """What an engine makes of the levels, the same whichever way they are taken, when it first asks for it."""
         if kind not in self._known:
-            self._known[kind] = sort(self.levels)
-        order, starts = self._known[kind]
-        if not self.is_reversed:
-            return order, starts
-        return array_module(order).ascontiguousarray(order[::-1]), len(order) - starts[::-1]
-
-    def turns(self, kind: Hashable, place: Callable[[Any], Any]) -> Any:
-        """The iteration of each vertex, backwards or not, in an array that `place` makes when first asked."""
-        key = "turns", kind, self.is_reversed
-        if key not in self._known:
-            levels = self.levels
-            if self.is_reversed and len(levels):
-                xp = array_module(levels)
-                levels = xp.where(xp.less(levels, 0), -1, levels.max() - levels)
-            self._known[key] = place(levels)
-        return self._known[key]
+            self._known[kind] = make(self)
+        return self._known[kind]
 
 
 def as_schedule(n: int, given: Any) -> Schedule:

@@ -213,12 +213,12 @@ def betweenness_centrality(
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
     for source in track(chosen, "sources"):
         levels, fields = _levels(graph, source, weighted)
-        last = int(levels.max())
+        schedule = Schedule(levels, first=1)
         # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
-        wide = wide or last * branching > 2000
-        delta = None if wide else _accumulate(graph, source, levels, weighted, False, fields)
+        wide = wide or schedule.depth * branching > 2000
+        delta = None if wide else _accumulate(graph, source, schedule, weighted, False, fields)
         if delta is None:
-            wide, delta = True, _accumulate(graph, source, levels, weighted, True, fields)
+            wide, delta = True, _accumulate(graph, source, schedule, weighted, True, fields)
             assert delta is not None
         if endpoints:
             reached = array_module(levels).greater(levels, 0)
@@ -246,7 +246,9 @@ def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, A
     return xp.where(xp.isfinite(distances), steps, -1), {"distance": distances}
 
 
-def _accumulate(graph: Graph, source: int, levels: Any, weighted: bool, wide: bool, fields: dict[str, Any]) -> Any:
+def _accumulate(
+    graph: Graph, source: int, schedule: Schedule, weighted: bool, wide: bool, fields: dict[str, Any]
+) -> Any:
     """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
     count: type[VertexProgram]
     depend: type[VertexProgram]
@@ -254,11 +256,10 @@ def _accumulate(graph: Graph, source: int, levels: Any, weighted: bool, wide: bo
     if weighted:
         assert graph.values is not None
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
-    order = levels.copy()
-    order[source] = -1
-    schedule = Schedule(order)
     paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
-    if not wide and not np.isfinite(float(paths.max())):
+    # A level has at most so many times the paths of those before it as a vertex has edges: often that is few enough.
+    may_overflow = not wide and schedule.depth * np.log2(max(graph.max_in_degree, 1)) > 1000
+    if may_overflow and not np.isfinite(float(paths.max())):
         return None
     return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).delta
 
@@ -284,13 +285,9 @@ def _scale(total: Any, chosen: list[int], normalized: bool, undirected: bool, en
     ends = n if endpoints else n - 1
     if ends < 2 or not chosen:
         return total
-    sampled = len(chosen) < n
-    looked_at = float(len(chosen) if sampled else ends)
-    if sampled and not endpoints:
-        looked_at = array_module(total).full(n, looked_at)
-        looked_at[np.array(chosen)] = max(len(chosen) - 1, 1)
-    if not normalized:
-        total *= ends
-    looked_at *= ends - 1 if normalized else 2 if undirected else 1
-    total /= looked_at
+    pairs = float(len(chosen) if len(chosen) < n else ends)
+    pairs *= ends - 1 if normalized else 2 if undirected else 1
+    total /= pairs if normalized else pairs / ends
+    if len(chosen) < n and not endpoints:
+        total[np.array(chosen)] *= len(chosen) / max(len(chosen) - 1, 1)
     return total

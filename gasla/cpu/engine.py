@@ -76,7 +76,7 @@ class Bound(Binding):
         self.check(fields)
         self._space = _Workspace(graph)
         self.control = threads.new_control()
-        self._schedule = None if schedule is None else schedule.sorted(("cpu", self._ids), self._by_level)
+        self._schedule = None if schedule is None else self._sorted(schedule)
         self._facts = self._known_facts()
         self.arrays = self._make_arrays(fields)
         self.scalars: dict[str, Any] = {
@@ -149,14 +149,18 @@ class Bound(Binding):
             return False
         return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
 
-    def _by_level(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The vertices by level, and where each level starts among them."""
-        depth = int(levels.max(initial=-1)) + 1
-        order = np.empty(self.graph.n, self._ids)
+    def _sorted(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+        """The vertices in the order of a schedule, and where each iteration starts among them."""
+        order, starts = schedule.kept(("cpu", self._ids), self._by_level)
+        return (order[::-1].copy(), len(order) - starts[::-1]) if schedule.is_reversed else (order, starts)
+
+    def _by_level(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+        """The same of a schedule that isn't reversed."""
+        levels, order = schedule.levels, np.empty(self.graph.n, self._ids)
         with threads.team(self.threads) as crew:
-            places = np.zeros((crew, depth), np.int64)
+            places = np.zeros((crew, schedule.depth), np.int64)
             held, short = crew > 1, len(levels) <= threads.SHORT
-            arrays = levels, places, order
+            arrays = levels, schedule.first, places, order
             threads.run_parallel(runtime.count_levels, self.control, arrays, crew, None, held, short)
             counts = places.copy()
             starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))

@@ -211,21 +211,21 @@ def clear(thread, threads, bits):
 
 
 @jit
-def count_levels(thread, threads, control, levels, counts, order):
-    """A counting sort, first half: how many vertices of each level there are in each thread's part."""
+def count_levels(thread, threads, control, levels, first, counts, order):
+    """A counting sort, first half: how many vertices of each level there are in each thread's part, from `first` on."""
     n = len(levels)
     for v in range(n * thread // threads, n * (thread + 1) // threads):
-        if levels[v] >= 0:
-            counts[thread, levels[v]] += 1
+        if levels[v] >= first:
+            counts[thread, levels[v] - first] += 1
 
 
 @jit
-def sort_by_level(thread, threads, control, levels, places, order):
-    """Second half: `places[t, l]` is where thread t's first vertex of level l goes; ids stay in order."""
+def sort_by_level(thread, threads, control, levels, first, places, order):
+    """Second half: `places[t, l]` is where thread t's first vertex of the l-th level goes; ids stay in order."""
     n = len(levels)
     for v in range(n * thread // threads, n * (thread + 1) // threads):
-        level = levels[v]
-        if level >= 0:
+        if levels[v] >= first:
+            level = levels[v] - first
             order[np.uint64(places[thread, level])] = v
             places[thread, level] += 1
 

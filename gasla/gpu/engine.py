@@ -140,21 +140,23 @@ class Bound(Binding):
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
-        order, starts = schedule.sorted(("gpu", compile.device(), self._ids), self._by_level)
-        if self.plan.timed:
-            self._set("turns", schedule.turns(("gpu", compile.device()), lambda x: self.xp.asarray(x, dtype=np.int32)))
-        self._set("aside", order)
-        self._set("starts", starts)
-        return len(starts) - 1
+        xp, depth, is_reversed = self.xp, schedule.depth, schedule.is_reversed
+        turns, order, starts = schedule.kept(("gpu", compile.device(), self._ids), self._by_level)
+        if is_reversed:
+            turns = xp.where(xp.less(turns, 0), -1, xp.subtract(depth - 1, turns)).astype(np.int32)
+            order, starts = xp.ascontiguousarray(order[::-1]), xp.subtract(len(order), starts[::-1])
+        for name, array in (("turns", turns), ("aside", order), ("starts", starts)):
+            self._set(name, array)
+        return depth
 
-    def _by_level(self, levels: Any) -> tuple[Any, Any]:
-        xp = self.xp
-        levels = xp.asarray(levels)
-        depth = int(levels.max()) + 1 if levels.size else 0
-        keys = xp.add(xp.maximum(levels, -1), 1).astype(np.min_scalar_type(depth + 1))
+    def _by_level(self, schedule: Schedule) -> tuple[Any, Any, Any]:
+        xp, depth = self.xp, schedule.depth
+        levels = xp.asarray(schedule.levels)
+        keys = xp.subtract(xp.maximum(levels, schedule.first - 1), schedule.first - 1)
+        turns, keys = xp.subtract(keys, 1).astype(np.int32), keys.astype(np.min_scalar_type(depth + 1))
         order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
         starts = xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype))
-        return order.astype(self._ids), starts
+        return turns, order.astype(self._ids), starts
 
     def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         array = super()._start_array(name, fields)
