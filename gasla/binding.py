@@ -75,6 +75,14 @@ class Binding:
             array = self._filled(where, given, kind, n, "vertices")
         return array
 
+    def _alike(self, name: str, value: Any) -> Any:
+        """A value with which a field starts everywhere, as an array of one; None if it is no such value."""
+        kind = self.traced.vertex_types[name]
+        shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
+        if callable(value) or np.shape(value) not in shapes:
+            return None
+        return self._filled(self._where(name), value, kind, 1, "vertices")
+
     def _where(self, name: str) -> str:
         return f"{type(self.program).__name__}.{name}"
 
@@ -103,13 +111,13 @@ class Binding:
 
     def _is_ready(self, given: Any, kind: Any, count: int) -> bool:
         """Whether an array can serve as a field as it is."""
-        shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+        shape, base = layout(kind, count)
         ready = isinstance(given, self.xp.ndarray) and given.shape == shape and given.dtype == base
         return ready and given.flags.c_contiguous and (self.xp is not np or given.flags.writeable)
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
         """A new array of `count` values of a field's type, from a scalar or an array."""
-        shape, base = ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+        shape, base = layout(kind, count)
         if isinstance(given, self.xp.ndarray):
             array = given
         elif self.xp is np and isinstance(given, (int, float)):  # the most usual, which need not go round
@@ -186,6 +194,11 @@ class _Lazy(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return super().__getitem__(name)()
+
+
+def layout(kind: Any, count: int) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array that holds so many values of a type."""
+    return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
 
 
 def number(where: str, value: Any, kind: np.dtype) -> Any:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reference_engine import Reference
 
 import gasla
+import semirings
 from gasla import stages
 from gasla.graph import Graph
 
@@ -217,6 +218,45 @@ def test_the_start_of_a_run_may_be_given_as_a_frontier_a_mask_or_ids() -> None:
     for active in (mask, [0, 2], gasla.Frontier(4, mask=mask)):
         assert gasla.run(programs.Counter, graph, active=active, max_iterations=1).woken.tolist() == [0, 1, 0, 1]
     assert gasla.run(programs.Counter, graph, active=[]).iterations == 0
+
+
+class Kinds(gasla.VertexProgram):
+    """Fields of a number, and of pairs; each alone, and in two copies."""
+
+    everyone = True
+    number = gasla.vertex(np.int16, init=3)
+    pair = gasla.vertex(semirings.VectorType(np.dtype(np.float32), 2), init=(1, 2))
+    old_number = gasla.vertex(np.int64)
+    old_pair = gasla.vertex(semirings.VectorType(np.dtype(np.float64), 2), init=0.5)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.old_number + semirings.cast(src.old_pair[1], np.int64)
+
+    def apply(self, vertex, gathered):
+        return {"old_number": vertex.old_number, "old_pair": vertex.old_pair}
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("limit", [0, 2])
+def test_fields_start_as_given(limit: int) -> None:
+    graph, n = ring(100), 100
+    numbers, pairs = np.arange(n, dtype=np.int64), np.arange(2 * n, dtype=np.float64).reshape(n, 2)
+    few, few_pairs = {0: 7, 49: 8, 50: 9, np.int32(99): 10}, {98: (3, 4), 1: 5}
+    starts: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {}),
+        ({}, dict.fromkeys(("number", "old_number"), few) | dict.fromkeys(("pair", "old_pair"), few_pairs)),
+        ({"number": 4, "pair": 6, "old_number": 5, "old_pair": (7, 8)}, {}),
+        ({"number": numbers.astype(np.int16), "pair": pairs, "old_number": numbers, "old_pair": pairs}, {}),
+    ]
+    for whole, places in starts:
+        result = gasla.run(Kinds, graph, max_iterations=limit, **whole, **places)
+        for name, declared in Kinds.vertex_fields.items():
+            expected = np.zeros_like(result.state[name])
+            expected[:] = whole.get(name, declared.init)
+            for v, value in places.get(name, {}).items():
+                expected[v] = value
+            np.testing.assert_array_equal(result.state[name], expected, err_msg=name)
 
 
 def test_empty_graphs_and_no_edges() -> None:

@@ -1,8 +1,18 @@
 """The arguments of the CPU engine's functions: every stage of a module takes the same ones."""
 
 import functools
+from typing import NamedTuple
 
 from gasla.plan import Plan
+
+
+class Field(NamedTuple):
+    """What the arrays are called that a vertex field is in, and that say what it starts with: values, and where."""
+
+    name: str
+    array: str
+    values: str
+    places: str
 
 
 class Arguments(Plan):
@@ -26,7 +36,7 @@ class Arguments(Plan):
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
-        names += [f"v_{n}" for n in t.vertex_types]
+        names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
         if self.sends:
@@ -36,6 +46,26 @@ class Arguments(Plan):
         names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
         names += [f"part_{n}" for n in t.aggregates]
         return names
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether pushes reduce into an array, which holds the identity between iterations."""
+        return self.pushes and not self.any and not self.absorbs
+
+    @property
+    def starts_active(self) -> bool:
+        """Whether the first iteration already looks at the bitmap of active vertices."""
+        return self.active_only and self.everyone
+
+    @functools.cached_property
+    def fields(self) -> list[Field]:
+        """The vertex fields."""
+        return [Field(n, f"v_{n}", f"from_{n}", f"at_{n}") for n in self.traced.vertex_types]
+
+    @functools.cached_property
+    def filled(self) -> list[str]:
+        """The vertex fields that a run can fill itself: not where aggregates of them are wanted before it."""
+        return [] if self.staged or self.traced.aggregates else list(self.traced.vertex_types)
 
     @functools.cached_property
     def scalars(self) -> list[str]:

@@ -1,23 +1,23 @@
 """Binds a program to a graph on the CPU: makes the arrays that its generated module works on, and calls it."""
 
 import math
-import threading
 import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from operator import index
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.binding import Binding, Lists
+from gasla.binding import Binding, Lists, layout
 from gasla.cpu import generate, runtime, threads
+from gasla.cpu.arguments import Field
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
-from semirings import VectorType
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
@@ -27,7 +27,7 @@ ZEROS = {
     **dict.fromkeys(("delta", "threshold", "last_threshold"), np.float64(0)),
     **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
 }
-ZEROED = ("activated", "bits", "claimed", "far_bits")  # at the start of a run
+NOTHING, NO_LOG = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
 
 
 class _Facts(NamedTuple):
@@ -35,22 +35,22 @@ class _Facts(NamedTuple):
 
     lists: dict[str, np.ndarray]  # neighbour lists, as far as they are the graph's own
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
-    others: list[str]  # arrays that each run makes
-    skewed: bool
-    narrow: bool
+    others: list[str]  # arrays that each run makes, but for vertex fields
+    scalars: dict[str, Any]
     delta: float  # the width of a bucket, where none is given
+    rooms: dict[str, tuple[tuple[int, ...], np.dtype]]  # for vertex fields: shapes and types
+    starts: dict[str, np.ndarray | None]  # what the program has its vertex fields start with, if one value everywhere
 
 
 class _Kept:
-    """What is kept with a graph between runs."""
+    """What is kept with a graph between runs: facts, and scratch arrays, as fresh pages cost as much as a search."""
 
     def __init__(self) -> None:
         self.facts: dict[Any, _Facts] = {}
-        self.spare: dict[Any, np.ndarray] = {}
+        self.spare: dict[str, np.ndarray] = {}
 
 
 _kept: "weakref.WeakKeyDictionary[Graph, _Kept]" = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
 
 
 class Bound(Binding):
@@ -74,19 +74,14 @@ class Bound(Binding):
         self.threads = _team(graph, once=scheduled or staged)
         self._held = False
         self.check(fields)
-        self._space = _Workspace(graph)
+        self._kept = _kept.get(graph) or _kept.setdefault(graph, _Kept())
         self.control = threads.new_control()
         self._schedule = None if schedule is None else self._sorted(schedule)
         self._facts = self._known_facts()
         self.arrays = self._make_arrays(fields)
-        self.scalars: dict[str, Any] = {
-            **ZEROS,
-            "self_n": np.int64(graph.n),
-            "skewed": self._facts.skewed,
-            "narrow": self._facts.narrow,
-            **{f"self_{name}": value for name, value in self.parameters().items()},
-            **{f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()},
-        }
+        self.scalars = dict(self._facts.scalars)
+        for name, value in self.parameters().items():
+            self.scalars[f"self_{name}"] = value
 
     @property
     def module(self) -> ModuleType:
@@ -97,40 +92,73 @@ class Bound(Binding):
     def close(self) -> None:
         if self._held:
             threads.release()
-        self._space.give_back()
+        self._kept.spare.update(self._scratch)  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        makers: dict[str, Callable[[], np.ndarray]] = {
-            "control": lambda: self.control,
-            "counts": lambda: np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64),
-            "log": lambda: np.zeros((0, 3), np.int64),
-            "lows": lambda: np.full((3, 8 * self.threads), np.inf),
-            "bounds": lambda: np.full(2, -np.inf),
-        }
+        self._scratch = {name: self._room(name, *shape) for name, shape in self._facts.shapes.items()}
+        found = {**self._facts.lists, **self._scratch}
         if self._schedule:
-            order, starts = self._schedule
-            makers |= {"receivers": lambda: order, "starts": lambda: starts}
-        found = dict(self._facts.lists)
-        for name, shape in self._facts.shapes.items():
-            found[name] = self._scratch(name, *shape)
+            found["receivers"], found["starts"] = self._schedule
         for name in self._facts.others:
-            found[name] = makers[name]() if name in makers else self._make(name, fields)
+            found[name] = self._make(name, fields)
+        for field in self.plan.fields:
+            self._make_field(field, fields, found)
         return found
+
+    def _room(self, name: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+        """An array of any content; one run's at a time."""
+        spare = self._kept.spare.pop(name, None)
+        return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)
+
+    def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> None:
+        """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
+        name = field.name
+        if name not in self.plan.filled:
+            found[field.array] = self._vertex_array(name, fields)
+            return
+        given, at = fields.get(name), NOTHING
+        if given is None or isinstance(given, dict | Mapping):  # a dict is soon known for one
+            value = self._start(name)
+            if value is not None and given:
+                at = np.array([self._vertex(name, index(v)) for v in given], np.int64)
+                value = value.repeat(1 + len(at), 0)
+                for i, x in enumerate(given.values(), 1):
+                    value[i] = np.asarray(x)
+        else:
+            value = self._alike(name, given)
+        if value is None:
+            array, value = self._vertex_array(name, fields), np.empty(*layout(self.traced.vertex_types[name], 0))
+        else:
+            array = np.empty(*self._facts.rooms[name])
+        found[field.array], found[field.values], found[field.places] = array, value, at
+
+    def _start(self, name: str) -> np.ndarray | None:
+        """What the program has a field start with; found once."""
+        starts = self._facts.starts
+        if name not in starts:
+            starts[name] = self._alike(name, self.program.vertex_fields[name].init)
+        return starts[name]
 
     def _known_facts(self) -> _Facts:
         """Found once."""
-        known, key = self._space.kept.facts, (self.plan, self.program.direction, self.threads)
-        if key not in known:
+        known, key = self._kept.facts, (self.plan, self.threads)
+        found = known.get(key)
+        if found is None:
             shapes = workspace_shapes(self.plan, self.graph, self.threads)
             if self._schedule:
                 del shapes["receivers"]
             own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
             lists = {name: self._graph_array(name) for name in self.plan.arrays if name in own}
-            others = [name for name in self.plan.arrays if name not in shapes and name not in lists]
-            known[key] = _Facts(lists, shapes, others, self._skewed(), self._narrow(), self._default_delta())
-        return known[key]
+            elsewhere = {*shapes, *lists, *(("receivers", "starts") if self._schedule else ())}
+            others = [n for n in self.plan.arrays if n not in elsewhere and not n.startswith(("v_", "from_", "at_"))]
+            scalars = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
+            scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+            rooms = {n: layout(kind, self.graph.n) for n, kind in self.traced.vertex_types.items()}
+            rooms |= {n: ((2, *shape), base) for n, (shape, base) in rooms.items() if n in self.plan.doubled}
+            found = known[key] = _Facts(lists, shapes, others, scalars, self._default_delta(), rooms, {})
+        return found
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices says little of their edges."""
@@ -169,9 +197,17 @@ class Bound(Binding):
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
+        if name == "control":
+            return self.control
+        if name == "counts":
+            return np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64)
+        if name == "log":
+            return NO_LOG
+        if name == "lows":
+            return np.full((3, 8 * self.threads), np.inf)
+        if name == "bounds":
+            return np.full(2, -np.inf)
         prefix, _, rest = name.partition("_")
-        if prefix == "v":
-            return self._vertex_array(rest, fields)
         if prefix == "e":
             return self._edge_array(rest, fields)
         if prefix == "part":
@@ -191,18 +227,6 @@ class Bound(Binding):
     def _lists(self) -> tuple[Lists, Lists]:
         return self._sides()
 
-    def _scratch(self, name: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
-        """Room to work in, as a run finds it."""
-        array = self._space.take(name, shape, kind)
-        if name in ZEROED:
-            array[:] = 0
-        elif name.startswith("acc") and self.plan.pushes and not self.plan.any:
-            monoid, whole = self.traced.monoid, self.traced.gathered_type
-            assert monoid is not None
-            identity = monoid.identity(whole)
-            array[:] = identity[[c for c, _ in self.plan.components].index(name)] if self.plan.is_tuple else identity
-        return array
-
     # --- running ---------------------------------------------------------------------------------------------------
 
     def arguments(self) -> tuple[Any, ...]:
@@ -221,14 +245,15 @@ class Bound(Binding):
         self._held = self.threads > 1 and threads.hold()
         self.threads = self.threads if self._held else 1
         control = self.control
-        control[runtime.WAY], control[runtime.REMAINING] = way, self.graph.m
-        control[runtime.ACTIVE], control[runtime.FORM] = self.graph.n, runtime.LIST
-        control[runtime.EDGE_SUM] = self.graph.m
+        control[runtime.WAY], control[runtime.FORM] = way, runtime.LIST
+        control[runtime.ACTIVE] = self.graph.n
+        control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
         if self._schedule:
             control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        self._alone = can_wait and way != runtime.DENSE and len(frontier) <= ALONE
+        few = len(frontier) <= ALONE and self.graph.n <= 4 * ALONE  # it takes the pages of fields, too
+        self._alone = can_wait and way != runtime.DENSE and few
         if self.plan.keeps_active:
             ids = frontier.ids
             control[runtime.ACTIVE] = len(ids)
@@ -240,8 +265,10 @@ class Bound(Binding):
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
             if self.plan.sends and len(ids) < self.graph.n:
                 indptr = self.arrays["sp"]
-                control[runtime.EDGE_SUM] = int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
-            if self.plan.active_only and self.plan.everyone:
+                degrees = indptr[ids + 1] - indptr[ids]
+                control[runtime.EDGE_SUM] = degrees[0] if len(ids) == 1 else degrees.sum(dtype=np.int64)
+            if self.plan.starts_active:
+                self.arrays["bits"][:] = 0
                 self.set_active(frontier)
         if self.plan.prioritised:
             self._set_buckets(frontier, delta)
@@ -316,10 +343,12 @@ class Bound(Binding):
 
     def state(self) -> dict[str, np.ndarray]:
         """The fields as they are now."""
-        now = {n: self.arrays[f"v_{n}"] for n in self.traced.vertex_types}
+        now = {field.name: self.arrays[field.array] for field in self.plan.fields}
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
-        return {**now, **{n: self.arrays[f"e_{n}"] for n in self.plan.edge_states}}
+        for name in self.plan.edge_states:
+            now[name] = self.arrays[f"e_{name}"]
+        return now
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
@@ -358,7 +387,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tupl
         "far_bits": ((words,), bits),
     }
     for name, kind in plan.components:
-        shapes[name] = ((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((n,), kind)
+        shapes[name] = layout(kind, n)
     return {name: shape for name, shape in shapes.items() if name in plan.arrays}
 
 
@@ -372,26 +401,6 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 def _team(graph: Graph, once: bool = False) -> int:
     """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
     return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()
-
-
-class _Workspace:
-    """Scratch arrays, kept with the graph between runs: to get fresh pages from the system costs as much as a BFS."""
-
-    def __init__(self, graph: Graph) -> None:
-        with _lock:
-            self.kept = _kept.setdefault(graph, _Kept())
-            self._spare, self.kept.spare = self.kept.spare, {}
-        self._taken: dict[Any, np.ndarray] = {}
-
-    def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array of any content."""
-        key = (name, shape, np.dtype(dtype))
-        self._taken[key] = self._spare.pop(key) if key in self._spare else np.empty(shape, dtype)
-        return self._taken[key]
-
-    def give_back(self) -> None:
-        """Let the next run have the arrays; what this one did not use is dropped."""
-        self.kept.spare = self._taken
 
 
 __all__ = ["Bound"]

@@ -70,6 +70,7 @@ class Module(Stages):
         if self.traced.aggregates:
             parts.append(self.aggregate())
         if not self.staged:
+            parts.append(self.fill())
             parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"
 

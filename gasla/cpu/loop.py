@@ -28,6 +28,7 @@ def text(module: "Stages") -> str:
 
 def _begin(m: "Stages") -> list[str]:
     return [
+        *_fill(m),
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
@@ -35,6 +36,14 @@ def _begin(m: "Stages") -> list[str]:
         "work, enough = control[WORK], control[ENOUGH]",
         *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
         *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
+    ]
+
+
+def _fill(m: "Stages") -> list[str]:
+    return [
+        "if control[FILLED] == 0:  # else this goes on with a run",
+        f"    fill({m.arguments})",
+        "    barrier(control, threads)",
     ]
 
 
@@ -93,7 +102,7 @@ def _choose(m: "Stages") -> list[str]:
         "mine = counts[(self_iteration + 2) % 3][block(thread) :]",
         "if way == DENSE:",
         "    if form == LIST:",
-        "        clear(thread, threads, claimed)",
+        "        clear_both(thread, threads, claimed)",
         "        to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])",
         *("    " + line for line in _dense(m)),
         "else:",
@@ -166,6 +175,7 @@ def _scheduled(m: "Stages") -> str:
         "self_iteration += 1",
     ]
     lines = [
+        *_fill(m),
         "limit, done, stopped, traversed = min(control[LAST], len(starts) - 1), False, False, np.int64(0)",
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
@@ -173,7 +183,7 @@ def _scheduled(m: "Stages") -> str:
         "while self_iteration < limit and not (done or stopped):",
         *("    " + line for line in body),
         "if thread == 0:",
-        "    control[ITERATION], control[DONE] = self_iteration, done",
+        "    control[ITERATION], control[DONE], control[FILLED] = self_iteration, done, 1",
         "    control[ACTIVE] = len(starts) - 1 - self_iteration",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
@@ -191,7 +201,7 @@ def _end(m: "Stages") -> list[str]:
         "if thread == 0:",
         "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",
         "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
-        "    control[WORK] = work",
+        "    control[WORK], control[FILLED] = work, 1",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
         "see_off(control, thread, threads)",

@@ -29,6 +29,7 @@ __all__ = [
     "EDGE_SUM",
     "ENOUGH",
     "FAR",
+    "FILLED",
     "FORM",
     "ITERATION",
     "LAST",
@@ -53,6 +54,7 @@ __all__ = [
     "block",
     "claim",
     "clear",
+    "clear_both",
     "compare_and_swap",
     "dense_is_cheaper",
     "fetch_add",
@@ -82,8 +84,8 @@ jit = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 reassociating = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
-ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH = range(40, 52)
-assert ENOUGH < ENDED < CONTROL_SIZE
+ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
+assert FILLED < ENDED < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
@@ -178,9 +180,7 @@ def dense_is_cheaper(size, edges, remaining, n, ratio):
 @jit
 def to_bits(thread, threads, control, queue, size, bits):
     """Set exactly the bits of the vertices in all threads' queues. Ends with a barrier."""
-    words = len(bits)
-    for w in range(words * thread // threads, words * (thread + 1) // threads):
-        bits[w] = np.uint64(0)
+    clear(thread, threads, bits)
     barrier(control, threads)
     for i in range(size):
         v = np.uint64(queue[thread, i])
@@ -203,11 +203,17 @@ def to_list(thread, threads, control, bits, queue):
 
 @jit
 def clear(thread, threads, bits):
-    """Zero both rows of a pair of bitmaps. The caller's next barrier makes it seen."""
-    words = bits.shape[1]
+    """Zero a bitmap. The caller's next barrier makes it seen."""
+    words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
-        bits[0, w] = np.uint64(0)
-        bits[1, w] = np.uint64(0)
+        bits[w] = np.uint64(0)
+
+
+@jit
+def clear_both(thread, threads, pair):
+    """Zero both rows of a pair of bitmaps, likewise."""
+    clear(thread, threads, pair[0])
+    clear(thread, threads, pair[1])
 
 
 @jit

@@ -5,7 +5,8 @@ import functools
 import numpy as np
 
 import semirings
-from gasla.cpu.pieces import INDENT, Pieces, literal_text, load_text, store_text, zero_text
+from gasla.cpu.arguments import Field
+from gasla.cpu.pieces import INDENT, Pieces, block, literal_text, load_text, store_text, zero_text
 from semirings import VectorType
 from semirings.printers import numba as printer
 
@@ -14,6 +15,42 @@ NARROW = 4  # edges gathered without looking how many there are, where no vertex
 
 class Stages(Pieces):
     """The source of every stage. All take the same arguments; `run_loop` strings them together."""
+
+    def fill(self) -> str:
+        """Fields that start alike everywhere, but for some vertices, are filled from one value and the values of those.
+
+        By all threads: to get fresh pages from the system takes longer than anything else before a run.
+        """
+        clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear"}
+        given = {"bits"} if self.starts_active else set()
+        body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
+        body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
+        for field in self.fields:
+            body += self._fill(field) if field.name in self.filled else []
+        if self.accumulates:
+            ((name, kind),) = self.components
+            body += ["for v in range(low, high):", *(INDENT + x for x in store_text(name, kind, "v", self.identity))]
+        doc = "What a run starts with: fields, empty bitmaps, nothing gathered."
+        return f'@jit\ndef fill({self.arguments}):\n{INDENT}"""{doc}"""\n' + block(body, 1) + "\n"
+
+    def _fill(self, field: Field) -> list[str]:
+        """The thread's part of one field."""
+        name, array, values, places = field
+        kind, copies, lines = self.traced.vertex_types[name], [array], []
+        if name in self.doubled:
+            copies, lines = ["first", "second"], [f"first, second = {array}[0], {array}[1]"]
+        stores = [line for copy in copies for line in store_text(copy, kind, "np.uint64(v)", "value")]
+        return [
+            *lines,
+            f"if len({values}) > 0:",
+            f"    value = {load_text(values, kind, '0')}",
+            "    for v in range(low, high):",
+            *(INDENT * 2 + line for line in stores),
+            f"    for i in range(len({places})):",
+            f"        v, value = {places}[i], {load_text(values, kind, 'i + 1')}",
+            "        if low <= v < high:",
+            *(INDENT * 3 + line for line in stores),
+        ]
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
@@ -309,7 +346,7 @@ class Stages(Pieces):
     def apply_list(self) -> str:
         """Apply to listed receivers what was put aside for them."""
         body = self.kept("v")
-        if self.pushes and not self.any and not self.absorbs:
+        if self.accumulates:
             ((name, kind),) = self.components
             body += store_text(name, kind, "v", self.identity)
         body += self._finish_to_list("v", receiver=False)

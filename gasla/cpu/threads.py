@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import get_num_threads, njit, types
 
 from gasla.cpu.atomics import fetch_add, load, pause, store
 
@@ -30,8 +30,6 @@ _busy = threading.Lock()
 
 def num_threads() -> int:
     """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
-    from numba import get_num_threads
-
     return int(get_num_threads())
 
 
