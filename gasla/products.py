@@ -190,13 +190,10 @@ def _product(
     merging = None if accum is None else (accum, tuple(array.dtype for array in given))
     terms = trace(semiring, by_column, value_type, x.dtype, merging)
     outs = _outs(out, given, terms, count, mask is not None, xp)
-    if xp is np:
-        from gasla.cpu import products as engine
-    else:
-        from gasla.gpu import products as engine  # type: ignore[no-redef]
-
-    work = tuple(o if _is_plain(o) else o.copy() for o in outs)
+    engine = _engine(xp is np)
+    work = outs
     if given:
+        work = tuple(o if _is_plain(o) else o.copy() for o in outs)
         x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
         lists = Lists(indptr, indices, values, lists.width)
     if not engine.multiply(lists, x, terms, mask, complement, work):
@@ -205,6 +202,18 @@ def _product(
         if o is not w:
             o[...] = w
     return outs if isinstance(terms.type, TupleType) else outs[0]
+
+
+@functools.cache
+def _engine(on_cpu: bool) -> Any:
+    """The module that computes products there."""
+    if on_cpu:
+        from gasla.cpu import products as cpu
+
+        return cpu
+    from gasla.gpu import products as gpu
+
+    return gpu
 
 
 @functools.lru_cache(maxsize=1024)
@@ -320,15 +329,21 @@ def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
 def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """`x` as a native contiguous array of one value for each row (column) of the matrix."""
     x = _array("x", x, xp)
-    if x.dtype.newbyteorder("=") not in SCALARS:
+    kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
+    if kind not in SCALARS:
         raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")
     if x.shape != (length,):
         raise ValueError(f"x has shape {x.shape}; expected ({length},), one value for each {what} of the matrix")
-    return np.require(x, x.dtype.newbyteorder("="), ["C", "A"]) if xp is np else xp.ascontiguousarray(x)
+    if xp is not np:
+        return xp.ascontiguousarray(x)
+    is_ready = kind is x.dtype and x.flags.c_contiguous and x.flags.aligned  # NumPy takes longer to see it
+    return x if is_ready else np.require(x, kind, ["C", "A"])
 
 
 def _array(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array beside the matrix; it does not cross from one device to the other unasked."""
+    if xp is np and type(x) is np.ndarray:
+        return x
     found = "CuPy" if device_of(x) == "gpu" else "NumPy" if isinstance(x, np.ndarray) else None
     expected = "NumPy" if xp is np else "CuPy"
     if found not in (expected, None):

@@ -93,7 +93,7 @@ def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array
     totals = np.zeros(crew, np.int64)
     counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
     run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew), loose=True)
-    return int(totals.sum()), None if counts is None else counts.sum(axis=0)
+    return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
 def orient(graph: Graph) -> Oriented:
@@ -127,10 +127,10 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
     closed = np.zeros(len(oriented.indices), np.int32) if per_vertex else None
     run(_probe, work, *oriented[1:], marks, totals, counts, closed)
     if counts is None:
-        return int(totals.sum()), None
+        return sum(totals.tolist()), None
     result = np.empty(n, np.int64)
     result[oriented.vertices] = counts.sum(axis=0)
-    return int(totals.sum()), result
+    return sum(totals.tolist()), result
 
 
 # --- chosen edges ----------------------------------------------------------------------------------------------------

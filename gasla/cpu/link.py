@@ -92,7 +92,7 @@ def number(parents: Array) -> int:
     """
     counts = np.zeros(threads_for(len(parents)), np.int64)
     run(_number, len(parents), parents, counts)
-    return int(counts.sum())
+    return sum(counts.tolist())
 
 
 def likely_largest(parents: Array) -> int:
@@ -124,7 +124,7 @@ def connected_components(graph: Graph) -> tuple[int, Array]:
         counts,
         block,
     )
-    return int(counts.sum()), parents
+    return sum(counts.tolist()), parents
 
 
 def _block(n: int) -> np.uint64:

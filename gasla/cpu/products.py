@@ -76,13 +76,18 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
         terms = truth_of_bits(terms, values.dtype)
     crew = threads_for(rows + stored)
     chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew)))
+    kernel, optional = _kernel(terms, mask is not None)
     given = {"values": values, "x": x, "mask": mask}
-    optional = [given[name] for name in _optional(terms, mask is not None)]
     control = threads.new_control()
-    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *optional, *outs)
-    kernel = module(terms, mask is not None).multiply
+    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *[given[name] for name in optional], *outs)
     threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
     return not control[threads.STOP]
+
+
+@functools.lru_cache(maxsize=1024)
+def _kernel(terms: Terms, masked: bool) -> tuple[Any, list[str]]:
+    """The kernel of a product, and the names of the arrays that not every kernel has."""
+    return module(terms, masked).multiply, _optional(terms, masked)
 
 
 @functools.lru_cache(maxsize=1024)
