@@ -101,21 +101,25 @@ def graph_of(src: np.ndarray, dst: np.ndarray, n: int, wide: bool) -> Graph:
 @pytest.mark.parametrize("shape", [grid, even, skewed])
 @pytest.mark.parametrize(("program", "start"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_equals_the_cpu(program: Any, start: dict[str, Any], shape: Any, wide: bool) -> None:
+    import cupy
+
     graph = shape(wide)
     rng = np.random.default_rng(3)
-    for levels in (
-        rng.integers(-1, 12, graph.n),
-        np.where(np.arange(graph.n) == 5, 0, -1),
-        np.minimum(np.arange(graph.n), 300).astype(np.int32),
+    for levels, first in (
+        (rng.integers(-1, 12, graph.n), 0),
+        (rng.integers(-1, 12, graph.n).astype(np.int32), 1),
+        (np.where(np.arange(graph.n) == 5, 0, -1), 0),
+        (np.minimum(np.arange(graph.n), 300).astype(np.int32), 2),
     ):
-        expected = gasla.run(program, graph, schedule=levels, trace=True, **start)
+        schedule = gasla.Schedule(levels, first)
+        expected = gasla.run(program, graph, schedule=schedule, trace=True, **start)
         seen: list[int] = []
 
         def note(result: Any, seen: list[int] = seen) -> None:
             seen.append(result.iterations)
 
-        schedule = gasla.Schedule(levels)
-        for options in ({"schedule": schedule}, {"schedule": levels, "trace": True, "callback": note}):
+        there = gasla.Schedule(cupy.asarray(levels), first)
+        for options in ({"schedule": there}, {"schedule": schedule, "trace": True, "callback": note}):
             result = gasla.run(program, graph, device="gpu", **options, **start)
             for name, values in expected.state.items():
                 np.testing.assert_array_equal(result.state[name].get(), values, err_msg=name)

@@ -46,9 +46,10 @@ class Emulated(EmulatedLoop):
                 setattr(self.arguments, f"{part}_{name}", x)
 
     def run(
-        self, levels: np.ndarray, lanes: int, at_once: int, log: bool, fill: bool, start: dict[str, Any]
+        self, schedule: gasla.Schedule, lanes: int, at_once: int, log: bool, fill: bool, start: dict[str, Any]
     ) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
+        levels, first, depth = schedule.levels.astype(np.int32), schedule.first, schedule.depth
         fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
         for name, values in fields.items():
             setattr(self.arguments, f"fills_{name}", 0)
@@ -56,14 +57,14 @@ class Emulated(EmulatedLoop):
             if fill:
                 self.fill(name, start.get(name))
                 values[...] = 77 if getattr(self.arguments, f"fills_{name}") else values
-        self.put("turns", levels.astype(np.int32))
-        depth, keys = int(levels.max()) + 1, np.maximum(levels, -1) + 1
-        order = np.argsort(keys, kind="stable")
+        self.put("levels", levels)
+        order = np.argsort(levels, kind="stable")
         self.put("aside", order.astype(self.graph.id_dtype))
-        self.put("starts", np.searchsorted(keys[order], np.arange(1, depth + 2)).astype(np.int64))
+        self.put("starts", np.searchsorted(levels[order], first + np.arange(depth + 1)).astype(np.int64))
         self.log = self.put("log", np.zeros((depth + 1, 4), np.int64))
         arguments, now = self.arguments, self.page.control
         arguments.active_count, arguments.lanes, arguments.log_rows = depth, lanes, (depth + 1) * log
+        arguments.first_level, arguments.backward = first, schedule.is_reversed
         arguments.fresh, arguments.limit = True, 0
         while arguments.fresh or (now.size and not now.done):
             arguments.limit += at_once
@@ -94,10 +95,11 @@ def test_equals_the_cpu(program: Any, start: dict[str, Any], flat: bool, tmp_pat
     for offsets, graph in (("i4", skewed("i4")), ("i8", grid("i8"))):
         emulated = Emulated(program, graph, flat, tmp_path / offsets)
         some = np.random.default_rng(3).integers(-1, 6, graph.n)
-        for levels, lanes in ((some, 4), (np.minimum(np.arange(graph.n), 9), 16)):
-            expected = gasla.run(program, graph, schedule=levels, trace=True, **start)
+        deep = gasla.Schedule(np.minimum(np.arange(graph.n), 9), first=2)
+        for schedule, lanes in ((gasla.Schedule(some), 4), (deep, 16), (deep.reversed(), 16)):
+            expected = gasla.run(program, graph, schedule=schedule, trace=True, **start)
             for at_once, log, fill in ((100, False, True), (1, True, False)):
-                fields = emulated.run(levels, lanes, at_once, log, fill, start)
+                fields = emulated.run(schedule, lanes, at_once, log, fill, start)
                 for name, values in fields.items():
                     np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
                 now = emulated.page.control

@@ -288,6 +288,6 @@ def _scale(total: Any, chosen: list[int], normalized: bool, undirected: bool, en
     pairs = float(len(chosen) if len(chosen) < n else ends)
     pairs *= ends - 1 if normalized else 2 if undirected else 1
     total /= pairs if normalized else pairs / ends
-    if len(chosen) < n and not endpoints:
-        total[np.array(chosen)] *= len(chosen) / max(len(chosen) - 1, 1)
+    if 1 < len(chosen) < n and not endpoints:
+        total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
     return total

@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.binding import Binding, Lists
 from gasla.frontier import Frontier
-from gasla.gpu import compile, generate, relabel, rows
+from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
 from gasla.gpu.plan import Shape, Start, as_held, plain_number
 from gasla.gpu.rows import PACKED
@@ -140,23 +140,12 @@ class Bound(Binding):
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
-        xp, depth, is_reversed = self.xp, schedule.depth, schedule.is_reversed
-        turns, order, starts = schedule.kept(("gpu", compile.device(), self._ids), self._by_level)
-        if is_reversed:
-            turns = xp.where(xp.less(turns, 0), -1, xp.subtract(depth - 1, turns)).astype(np.int32)
-            order, starts = xp.ascontiguousarray(order[::-1]), xp.subtract(len(order), starts[::-1])
-        for name, array in (("turns", turns), ("aside", order), ("starts", starts)):
+        key = "gpu", compile.device(), self._ids
+        found = schedule.kept(key, lambda forward: levels.by_level(forward, self._ids))
+        for name, array in (("levels", found.levels), ("aside", found.order), ("starts", found.starts)):
             self._set(name, array)
-        return depth
-
-    def _by_level(self, schedule: Schedule) -> tuple[Any, Any, Any]:
-        xp, depth = self.xp, schedule.depth
-        levels = xp.asarray(schedule.levels)
-        keys = xp.subtract(xp.maximum(levels, schedule.first - 1), schedule.first - 1)
-        turns, keys = xp.subtract(keys, 1).astype(np.int32), keys.astype(np.min_scalar_type(depth + 1))
-        order = xp.argsort(keys)  # a stable radix sort, the faster the shorter the keys
-        starts = xp.searchsorted(keys[order], xp.arange(1, depth + 2, dtype=keys.dtype))
-        return turns, order.astype(self._ids), starts
+        self._arguments.first_level, self._arguments.backward = found.first, schedule.is_reversed
+        return schedule.depth
 
     def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         array = super()._start_array(name, fields)

@@ -17,16 +17,16 @@ from semirings.printers.cuda import ctype
 _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
-    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("turns", "const int")],
+    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("levels", "const int")],
     *[("pieces", "void"), ("piece_values", "void"), ("queue", "void")],
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
 _LOOP_NUMBERS = [
-    *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active")],
+    *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active", "first_level")],
     *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
     ("delta", "double", np.float64),
-    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs", "launch")],
+    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs", "launch", "backward")],
 ]
 _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],

@@ -72,6 +72,13 @@ inline unsigned long long __shfl_up_sync(unsigned, unsigned long long word, unsi
     const unsigned low = __shfl_up_sync(0u, (unsigned)word, step), high = __shfl_up_sync(0u, (unsigned)(word >> 32), step);
     return (unsigned long long)high << 32 | low;
 }
+inline unsigned __match_any_sync(unsigned, unsigned word) {
+    return warp::exchange(word, [&](const unsigned* slots) {
+        unsigned alike = 0;
+        for (unsigned i = 0; i < 32; ++i) alike |= (slots[i] == word) << i;
+        return alike;
+    });
+}
 inline unsigned __ballot_sync(unsigned mask, bool yes) { return __reduce_or_sync(mask, yes ? 1u << warp::me() : 0); }
 inline unsigned __shfl_xor_sync(unsigned mask, unsigned word, unsigned bits) {
     return __shfl_sync(mask, word, warp::me() ^ bits);

@@ -456,7 +456,7 @@ template <class P> struct Loop {
         }
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY)
-            post_apply(c.a.aside + (P::SCHEDULED ? c.a.starts[c.u.self_iteration] : 0));
+            post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
         if (s.ended) return;
         take_sums(parity());
         alone([&] { account(); });
@@ -716,8 +716,8 @@ template <class P> struct Loop {
             Receiver<P> receiver(c);
             schedule.begin(c, c.u.self_iteration);
             while (goes_on()) {
-                const u64 count = schedule.count();
-                const vertex_t* list = c.a.aside + schedule.from;
+                const u64 count = schedule.receivers().count;
+                const vertex_t* list = c.a.aside + schedule.receivers().first;
                 if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
                 receiver.ask_turns(schedule.coming);
                 if (schedule.is_light(c)) {
@@ -788,9 +788,9 @@ template <class P> struct Loop {
     // The receivers of a schedule are known ahead.
     __device__ __forceinline__ void scheduled() {
         if constexpr (P::SCHEDULED) {
-            const long long first = c.a.starts[c.u.self_iteration];
-            alone([&] { s.receivers = c.a.starts[c.u.self_iteration + 1] - first; });
-            gather_list(c.a.aside + first);
+            const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
+            alone([&] { s.receivers = receivers.count; });
+            gather_list(c.a.aside + receivers.first);
         }
     }
 

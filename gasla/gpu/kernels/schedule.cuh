@@ -34,17 +34,17 @@ template <class P> struct Receiver : P::Body {
 
     using P::Body::c;
     u64 touched = 0;  // entries looked at
-    const u32* turns;  // of all vertices, or a bitmap of those that are over,
+    const u32* turns;  // the levels of all vertices, or a bitmap of those whose turn is over,
     u32 shift;         // where this is 5
-    int now;
+    int limit;         // lower levels are over; if the schedule goes backward, all others
 
     __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { ask_turns(0); }
 
     // From here on it is this iteration.
     __device__ __forceinline__ void ask_turns(long long iteration) {
-        turns = reinterpret_cast<const u32*>(c.a.turns);
+        turns = reinterpret_cast<const u32*>(c.a.levels);
         shift = 0;
-        now = (int)iteration;
+        limit = (int)(c.a.first_level + (c.a.backward ? c.a.active_count - iteration : iteration));
     }
     // The same of a bitmap, made here. A barrier before the next reduction.
     __device__ __forceinline__ void mark_turns() {
@@ -52,13 +52,13 @@ template <class P> struct Receiver : P::Body {
         for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {  // words
             u32 mine = 0;
             for (u32 word = 0; word < WARP; word += AT_ONCE) {
-                int turn[AT_ONCE];
+                int level[AT_ONCE];
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k)
-                    turn[k] = c.a.turns[least<u64>((base + word + k) * WARP + lane(), c.a.self_n - 1)];
+                    level[k] = c.a.levels[least<u64>((base + word + k) * WARP + lane(), c.a.self_n - 1)];
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k) {
-                    const u32 over = __ballot_sync(ALL, turn[k] < now);
+                    const u32 over = __ballot_sync(ALL, is_over(level[k]));
                     if (lane() == word + k) mine = over;
                 }
             }
@@ -67,10 +67,13 @@ template <class P> struct Receiver : P::Body {
         turns = c.a.bits;
         shift = 5;
     }
+    // Of those that never receive it may say either: they have what they started with.
+    __device__ __forceinline__ bool is_over(int level) const { return (level < limit) != (bool)c.a.backward; }
+
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
         if constexpr (P::TIMED) {
             const u32 found = turns[u >> shift];
-            return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : (int)found < now);
+            return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : is_over((int)found));
         } else {
             return P::load_source(c, u);
         }
@@ -167,6 +170,7 @@ template <class P> struct Receiver : P::Body {
 // grid waits for its last block.
 template <class P> struct Schedule {
     typedef typename P::Gathered Gathered;
+    typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // in a list of vertices
     static constexpr u32 NEAR = 2;  // neighbours
 
     // The receiver of a thread and those around it.
@@ -176,42 +180,53 @@ template <class P> struct Schedule {
         offset_t first = 0, last = 0;
     };
 
-    long long coming = 0;  // the iteration that this is about
-    u64 from = 0, to = 0;  // where its receivers are among all,
-    u64 then = 0, later = 0;  // and where those of the next two end
+    // Receivers next to each other in the list.
+    struct Range {
+        index_t first, count;
+    };
+
+    long long coming = 0;         // the iteration that this is about
+    index_t from = 0, to = 0;     // its receivers are between these places in the list,
+    index_t then = 0, later = 0;  // those of the next two between the next ones
     Place here, next;
     vertex_t near[NEAR];
-    int turn[NEAR];
+    int level[NEAR];
 
-    __device__ __forceinline__ static u64 start_of(const typename P::Context& c, long long iteration) {
-        return c.a.starts[least<long long>(iteration, c.a.active_count)];
+    // Where the receivers of an iteration start; or end, if the schedule goes backward.
+    __device__ __forceinline__ static index_t bound(const typename P::Context& c, long long iteration) {
+        const long long depth = c.a.active_count, i = least(iteration, depth);
+        return (index_t)c.a.starts[c.a.backward ? depth - i : i];
+    }
+    __device__ __forceinline__ static Range between(index_t a, index_t b) { return Range{least(a, b), a < b ? b - a : a - b}; }
+    __device__ __forceinline__ static Range range_of(const typename P::Context& c, long long iteration) {
+        return between(bound(c, iteration), bound(c, iteration + 1));
     }
     __device__ __forceinline__ void begin(const typename P::Context& c, long long iteration) {
         coming = iteration - 1;
-        to = start_of(c, iteration);
-        then = start_of(c, iteration + 1);
-        later = start_of(c, iteration + 2);
-        find(c, next, to, then);
+        to = bound(c, iteration);
+        then = bound(c, iteration + 1);
+        later = bound(c, iteration + 2);
+        find(c, next, between(to, then));
         if (next.is) measure(c, next);
         advance(c);
     }
-    __device__ __forceinline__ u64 count() const { return to - from; }
+    __device__ __forceinline__ Range receivers() const { return between(from, to); }
 
     // Whether there is a group of lanes for every receiver.
-    __device__ __forceinline__ static bool is_light(const typename P::Context& c, u64 receivers) {
+    __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
         return P::IS_FLAT && receivers <= threads_of_grid() / c.a.lanes;
     }
-    __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, count()); }
+    __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
 
     // The receiver of this thread, if there is one. Groups of neighbouring receivers are in different blocks.
-    __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, u64 from, u64 to) {
+    __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, Range receivers) {
         place = Place();
-        if (!is_light(c, to - from)) return;
-        const u64 warp = warp_of_block() * (u64)gridDim.x + blockIdx.x;
-        const u64 i = (warp * WARP + lane()) / c.a.lanes;
-        place.is = i < to - from;
-        if (place.is) place.v = c.a.aside[from + i];
+        if (!is_light(c, receivers.count)) return;
+        const index_t warp = warp_of_block() * (index_t)gridDim.x + blockIdx.x;
+        const index_t i = (warp * WARP + lane()) / c.a.lanes;
+        place.is = i < receivers.count;
+        if (place.is) place.v = c.a.aside[receivers.first + i];
     }
     __device__ __forceinline__ static void measure(const typename P::Context& c, Place& place) {
         place.first = c.a.gp[place.v];
@@ -230,12 +245,12 @@ template <class P> struct Schedule {
             const offset_t e = here.first + (offset_t)(lane_of_group(c) + j * c.a.lanes);
             near[j] = e < here.last ? c.a.gi[e] : here.v;
         }
-        find(c, next, to, then);
-        later = start_of(c, coming + 3);
+        find(c, next, between(to, then));
+        later = bound(c, coming + 3);
         if constexpr (P::TIMED)
             if (here.is)
 #pragma unroll
-                for (u32 j = 0; j < NEAR; ++j) turn[j] = c.a.turns[near[j]];
+                for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
         if (next.is) {
             measure(c, next);
             P::ask_for(c, next.v);
@@ -253,7 +268,7 @@ template <class P> struct Schedule {
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j) {
             const offset_t e = first + (offset_t)(me + j * lanes);
-            if (e < last) terms[j] = body.term_of(v, e, body.source(near[j], turn[j] < body.now));
+            if (e < last) terms[j] = body.term_of(v, e, body.source(near[j], body.is_over(level[j])));
         }
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j)
