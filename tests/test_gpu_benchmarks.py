@@ -11,7 +11,7 @@ import pytest
 import gasla
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import bars, figures, starting
-from gasla.bench import ceilings, floors, graphs, report
+from gasla.bench import ceilings, cells, floors, graphs, report
 from gasla.bench.cells import Cell, Entry
 
 
@@ -34,10 +34,22 @@ def test_figures_of_cells() -> None:
     assert (levels.name, levels.value, levels.bar) == ("bfs", pytest.approx(0.3), 0.25)
     assert both.name == "bfs with parents"
     assert both.note == "worst source 0.500, cugraph 10.0"
-    (ratio,) = figures.parents_over_levels([levels, both])
-    assert (ratio.value, ratio.bar) == (pytest.approx(4 / 3), 1.3)
     product = figures.of_cell(cell("mxv min_plus", "min_plus", min_plus=[0.002], plus_times=[0.001]))
     assert (product.value, product.unit, product.bar) == (2, "x", 1.15)
+
+
+def test_parents_over_levels_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graphs.load("rmat6")
+
+    def in_turns(device: str, calls: dict[str, Any], settings: cells.Settings, keep: frozenset[str]) -> Any:
+        assert all(call(0) is not None for call in calls.values())
+        seconds = {"levels": 2.0, "bfs": 3.0}
+        return {name: [seconds[name] + i % len(graph.sources) for i in range(20)] for name in keep & calls.keys()}
+
+    monkeypatch.setattr(cells, "in_turns", in_turns)
+    figure = figures.parents_over_levels(graph, command.Run(report.Report({}, {}, []), print).settings)
+    middle = (len(graph.sources) - 1) / 2
+    assert (figure.value, figure.bar) == (pytest.approx((3 + middle) / (2 + middle)), 1.3)
 
 
 def test_the_table() -> None:

@@ -122,11 +122,10 @@ class Run:
 
     def of_cells(self, graph: BenchmarkGraph, groups: list[str]) -> Iterable[Figure]:
         """The figures of groups of cells."""
-        found = []
         for cell in self.report.measure(graph, groups, self.rivals(), self.settings):
-            found.append(figures.of_cell(cell))
-            yield found[-1]
-        yield from figures.parents_over_levels(found)
+            yield figures.of_cell(cell)
+        if groups == CELLS["bfs"]:
+            yield figures.parents_over_levels(graph, self.settings)
 
     def rivals(self) -> list[str]:
         """Who else computes on this GPU and is installed, but for cuSPARSE, whose product PageRank is compared with."""

@@ -15,10 +15,11 @@ import gasla
 from benchmarks import compare
 from benchmarks.gpu.bars import PARENTS, bar
 from gasla.arrays import array_module
-from gasla.bench import floors
+from gasla.bench import cells, floors
 from gasla.bench.cells import Cell
 from gasla.bench.floors import Floor
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers.gasla_peer import Gasla
 from gasla.bench.table import milliseconds
 
 PATIENCE = 0.15  # seconds of calls of what isn't a cell
@@ -61,12 +62,14 @@ def of_cell(cell: Cell) -> Figure:
     return Figure(cell.graph, name, value, "ms", bar(cell.graph, name), cell.wrong, ", ".join(said), None, cell.floor)
 
 
-def parents_over_levels(figures: list[Figure]) -> Iterator[Figure]:
-    """What parents cost, where both figures of a graph are there."""
-    for i, levels in enumerate(figures[:-1]):
-        both = figures[i + 1]
-        if (levels.name, both.name) == ("bfs", "bfs with parents"):
-            yield Figure(both.graph, "parents / levels", both.value / levels.value, "x", PARENTS)
+def parents_over_levels(graph: BenchmarkGraph, settings: cells.Settings) -> Figure:
+    """What parents cost: both searches in turns, as the host's speed wanders."""
+    library, count = Gasla(graph), len(graph.sources)
+    calls = {name: call for name in NAMES if (call := cells.bind(library, name, graph.sources, []))}
+    runs = cells.in_turns(graph.device, calls, settings, keep=frozenset(calls))
+    medians = {name: [median(took[i::count]) for i in range(min(count, len(took)))] for name, took in runs.items()}
+    ratio = median(medians["bfs"]) / median(medians["levels"])
+    return Figure(graph.name, "parents / levels", ratio, "x", PARENTS, note="both in turns", runs=runs)
 
 
 def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:

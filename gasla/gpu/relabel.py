@@ -120,8 +120,9 @@ def lists_bytes(plan: Any, graph: Graph) -> int:
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
     ids, offset = graph.id_dtype.itemsize, plan.offset_type.itemsize
     values = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
-    positions = graph.offset_dtype.itemsize * bool(values or plan.needs_gather_ids)
-    return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + positions)
+    numbers = offset * plan.needs_gather_ids
+    positions = graph.offset_dtype.itemsize * bool(values or numbers)
+    return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
 
 
 def row_plan(indptr: Any, indices: Any) -> rows.Plan:
