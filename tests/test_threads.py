@@ -144,3 +144,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert interrupted
+    other = threading.Thread(target=calls[0], daemon=True)  # waits for no lock that an interrupted call left taken
+    other.start()
+    other.join(60)
+    assert not other.is_alive()

@@ -1,7 +1,9 @@
 """The arguments of the CPU engine's functions: every stage of a module takes the same ones."""
 
 import functools
-from typing import NamedTuple
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from gasla.plan import Plan
 
@@ -83,9 +85,9 @@ class Arguments(Plan):
         ]
 
     @functools.cached_property
-    def after_control(self) -> list[str]:
-        """The names of what is passed to every stage after `thread, threads, control`."""
-        return [*(name for name in self.arrays if name != "control"), *self.scalars]
+    def after_control(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+        """Takes from what is there, by name, what is passed to every stage after `thread, threads, control`."""
+        return operator.itemgetter(*(name for name in self.arrays if name != "control"), *self.scalars)
 
     @functools.cached_property
     def arguments(self) -> str:

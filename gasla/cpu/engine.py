@@ -21,19 +21,21 @@ from gasla.schedule import Schedule
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
+FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
 NO_LIMIT = 1 << 62
 LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
 ZEROS = {
     **dict.fromkeys(("delta", "threshold", "last_threshold"), np.float64(0)),
     **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
 }
+FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 NOTHING, NO_LOG = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
 
 
 class _Facts(NamedTuple):
     """What runs of one program on one graph have in common."""
 
-    lists: dict[str, np.ndarray]  # neighbour lists, as far as they are the graph's own
+    lists: dict[str, np.ndarray]  # neighbour lists and edge values, as far as they are the graph's own
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
     others: list[str]  # arrays that each run makes, but for vertex fields
     scalars: dict[str, Any]
@@ -119,7 +121,7 @@ class Bound(Binding):
             found[field.array] = self._vertex_array(name, fields)
             return
         given, at = fields.get(name), NOTHING
-        if given is None or isinstance(given, dict | Mapping):  # a dict is soon known for one
+        if given is None or isinstance(given, FEW):
             value = self._start(name)
             if value is not None and given:
                 at = np.array([self._vertex(name, index(v)) for v in given], np.int64)
@@ -151,6 +153,9 @@ class Bound(Binding):
                 del shapes["receivers"]
             own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
             lists = {name: self._graph_array(name) for name in self.plan.arrays if name in own}
+            values = {name: self._graph_array(name) for name in self.plan.arrays if name[1:3] == "v_"}
+            held = {id(part) for part in vars(self.graph).values()}
+            lists |= {name: array for name, array in values.items() if id(array) in held}
             elsewhere = {*shapes, *lists, *(("receivers", "starts") if self._schedule else ())}
             others = [n for n in self.plan.arrays if n not in elsewhere and not n.startswith(("v_", "from_", "at_"))]
             scalars = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
@@ -203,10 +208,6 @@ class Bound(Binding):
             return np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64)
         if name == "log":
             return NO_LOG
-        if name == "lows":
-            return np.full((3, 8 * self.threads), np.inf)
-        if name == "bounds":
-            return np.full(2, -np.inf)
         prefix, _, rest = name.partition("_")
         if prefix == "e":
             return self._edge_array(rest, fields)
@@ -231,8 +232,7 @@ class Bound(Binding):
 
     def arguments(self) -> tuple[Any, ...]:
         """All arguments after `thread, threads, control`."""
-        found = {**self.arrays, **self.scalars}
-        return tuple([found[n] for n in self.plan.after_control])
+        return self.plan.after_control({**self.arrays, **self.scalars})
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
@@ -252,15 +252,14 @@ class Bound(Binding):
             control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        few = len(frontier) <= ALONE and self.graph.n <= 4 * ALONE  # it takes the pages of fields, too
+        few = len(frontier) <= ALONE and self.graph.n <= FILLED_ALONE
         self._alone = can_wait and way != runtime.DENSE and few
         if self.plan.keeps_active:
             ids = frontier.ids
             control[runtime.ACTIVE] = len(ids)
             crew = 1 if self._alone else self.threads
-            bounds = [len(ids) * t // crew for t in range(crew + 1)]
             for t in range(crew):
-                part = ids[bounds[t] : bounds[t + 1]]
+                part = ids[len(ids) * t // crew : len(ids) * (t + 1) // crew]
                 self.arrays["queues"][0, t, : len(part)] = part
                 self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
             if self.plan.sends and len(ids) < self.graph.n:
@@ -271,7 +270,7 @@ class Bound(Binding):
                 self.arrays["bits"][:] = 0
                 self.set_active(frontier)
         if self.plan.prioritised:
-            self._set_buckets(frontier, delta)
+            self.scalars["delta"] = np.float64(self._facts.delta if delta is None else delta)
         if self.traced.aggregates:
             self._first_aggregates()
 
@@ -279,11 +278,6 @@ class Bound(Binding):
         """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self.arrays["bits"][parity].view(np.uint8)[: len(packed)] = packed
-
-    def _set_buckets(self, frontier: Frontier, delta: float | None) -> None:
-        """The width of a bucket. All that are active at first are near."""
-        self.scalars["delta"] = np.float64(self._facts.delta if delta is None else delta)
-        self.arrays["bounds"][:] = -np.inf
 
     def _default_delta(self) -> float:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
@@ -352,6 +346,8 @@ class Bound(Binding):
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
+        if not self.traced.aggregates:
+            return {}
         row, step = (self.iteration - 1) & 1, 8
         return {
             n: a.monoid.reduce(self.arrays[f"part_{n}"][row, : self.threads * step : step])
@@ -375,7 +371,7 @@ class Bound(Binding):
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """The arrays of the size of the graph that a run needs beside the graph and its fields: shapes and types."""
+    """The scratch arrays that a run needs beside the graph and its fields: shapes and types."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]] = {
         "queues": ((2, team, n), ids),
@@ -385,6 +381,8 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tupl
         "bits": ((2, words), bits),
         "claimed": ((2, words), bits),
         "far_bits": ((words,), bits),
+        "lows": ((3, 8 * team), np.dtype(np.float64)),
+        "bounds": ((2,), np.dtype(np.float64)),
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)

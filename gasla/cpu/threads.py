@@ -11,10 +11,12 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, types
+from numba import njit, types
+from numba.np.ufunc import parallel
 
 from gasla.cpu.atomics import fetch_add, load, pause, store
 
@@ -30,7 +32,18 @@ _busy = threading.Lock()
 
 def num_threads() -> int:
     """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
-    return int(get_num_threads())
+    return int(_teller()())
+
+
+@cache
+def _teller() -> Callable[[], int]:
+    """What tells that number.
+
+    Numba's own function, once its threads have started, only takes two locks beside: that costs as much again after a
+    kernel that has used all caches, and Ctrl-C may leave one taken for good, for which other threads would then wait.
+    """
+    parallel.get_num_threads()
+    return getattr(parallel, "_get_num_threads", parallel.get_num_threads)
 
 
 def new_control() -> np.ndarray:
