@@ -550,249 +550,29 @@ template <class P> struct Loop {
         return page->stop;
     }
 
-    // --- pulling -------------------------------------------------------------------------------------------------------
+    // --- pulling (pull.cuh) --------------------------------------------------------------------------------------------
 
     // What a pull reads of 32 vertices before it looks at their neighbours: asked for while it is at the ones before.
     struct Ahead {
         u32 closed;
         offset_t first, last;
     };
-    __device__ __forceinline__ Ahead look_ahead(u64 w) const {
-        Ahead found{0, 0, 0};
-        if (w >= c.a.words) return found;
-        const u64 v = w * WARP + lane();
-        if constexpr (P::CLOSES) found.closed = c.a.closed[w];
-        if (v < c.a.self_n) {
-            found.first = c.a.gp[v];
-            found.last = c.a.gp[v + 1];
-        }
-        return found;
-    }
+    __device__ Ahead look_ahead(u64 w) const;
+    __device__ void reach();
+    __device__ void dense();
+    __device__ void reduce_all();
+    __device__ void gather_list(const vertex_t* list);
+    __device__ void apply_list(const vertex_t* list);
 
-    // An iteration of a search that makes bits: a pull, or the push before one, whose list nobody would walk.
-    __device__ __forceinline__ void reach() {
-        Reached<P> reached;
-        if (s.way == DENSE) {
-            __syncthreads();
-            reached = gasla::search<P>(c.a, s.uniform, s.buffers);
-        } else {
-            for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
-            barrier.wait();
-            const Frontier from{queue(parity()), now.size, now.edges};
-            const u64 each = ((c.a.m / c.a.self_n + 1) << c.a.shift) + 1;
-            reached = push_to_bits<P>(c.a, s.uniform, s.buffers, from, each, counter(ASIDE));
-        }
-        c.sums = P::add_sums(c.sums, reached.sums);
-        __syncthreads();
-        conclude<false>(reached.next, reached.touched, [&] {
-            s.receivers = read[ASIDE];
-            now.form = BITS;
-            if constexpr (ENDS_AT_ONCE)
-                if (s.receivers == 0) account();
-        });
-        if (s.receivers) release();
-    }
-
-    // Gather over all vertices that the mask admits, and apply at once or list the receivers.
-    __device__ __forceinline__ void dense() {
-        auto listed = to_aside();
-        u64 next = 0, touched = 0;
-        Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
-        Neighbours<ahead_of<P>> coming_neighbours;
-        coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
-        for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
-            const u64 v = w * WARP + lane();
-            const Ahead here = coming;
-            const Neighbours<ahead_of<P>> neighbours = coming_neighbours;
-            coming = later;
-            if (!(coming.closed >> lane() & 1)) coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
-            later = look_ahead(w + 2 * warps_of_grid());
-            const u32 closed = here.closed;
-            bool open = v < c.a.self_n && !(closed >> lane() & 1);
-            if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
-            const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbours, touched);
-            const bool receives = open && result.found;
-            if constexpr (P::TWO_PHASES) {
-                if (receives) P::keep(c, (vertex_t)v, result.gathered);
-            } else {
-                u32 outcome = OPEN;
-                if (receives) outcome = P::finish(c, (vertex_t)v, result.gathered);
-                const bool active = receives && (outcome & ACTIVE);
-                if constexpr (P::DOUBLED)
-                    if (!open && v < c.a.self_n) P::carry_over(c, (vertex_t)v);
-                if constexpr (P::KEEPS_ACTIVE) {
-                    const u32 word = __ballot_sync(ALL, active);
-                    if (lane() == 0) c.next_active()[w] = word;
-                }
-                if constexpr (P::CLOSES) {
-                    const bool shuts = receives ? !(outcome & OPEN) : open && here.first == here.last;
-                    const u32 shut = closed | __ballot_sync(ALL, shuts);
-                    if (lane() == 0 && shut != closed) c.a.closed[w] = shut;
-                }
-                if (active) next += 1;
-                if constexpr (P::SENDS)
-                    if (active) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
-            }
-            if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
-        }
-        if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(s.buffers.sums);
-        conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
-            s.receivers = read[ASIDE];
-            now.form = P::TWO_PHASES ? LIST : BITS;
-        });
-        if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
-    }
-
-    // Every vertex reduces over its row and applies; what else a pass may do is not asked for.
-    __device__ __forceinline__ void reduce_all() {
-        if constexpr (P::ROWS) {
-            typename P::Body body{c};
-            if constexpr (P::HAS_HUBS) {
-                P::stage_hubs(c);
-                __syncthreads();
-            }
-            reduce_rows<P::ROW_LANES, typename P::Body::row_t>(c.a.rows, body);
-            if (c.a.rows.cut) {
-                barrier.wait();
-                reduce_cut_rows<typename P::Body::row_t>(c.a.rows, body);
-            }
-            conclude<ENDS>(body.active, 0, [] {});
-        }
-    }
-
-    // Every listed receiver reduces over its in-edges, and applies or puts the result aside.
-    __device__ __forceinline__ void gather_list(const vertex_t* list) {
-        constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
-        auto next = to_queue(1 - parity());
-        u64 touched = 0;
-        for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
-            const bool is = base + lane() < s.receivers;
-            const vertex_t v = is ? list[base + lane()] : 0;
-            const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-            Neighbours<ahead_of<P>> neighbours;
-            neighbours.load(c.a.gi, first, last, 1);
-            const Row<P> result = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
-            bool active = false;
-            if (is) {
-                if constexpr (P::TWO_PHASES) {
-                    P::keep(c, v, result.gathered);
-                } else {
-                    active = P::finish(c, v, result.gathered) & ACTIVE;
-                    if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
-                }
-            }
-            if constexpr (lists_next) next.add(active, v);
-        }
-        if constexpr (lists_next) next.flush_block(s.buffers.sums);
-        conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
-        if constexpr (P::TWO_PHASES) apply_list(list);
-    }
-
-    // Receivers apply what was put aside for them, or what pushes brought together.
-    __device__ __forceinline__ void apply_list(const vertex_t* list) {
-        auto next = to_queue(1 - parity());
-        for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
-            const bool is = base + lane() < s.receivers;
-            const vertex_t v = is ? list[base + lane()] : 0;
-            bool active = false;
-            if (is) {
-                const Gathered gathered = P::kept(c, v);
-                if constexpr (P::ACCUMULATES) c.a.acc[v] = P::identity();
-                active = P::finish(c, v, gathered) & ACTIVE;
-                if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
-            }
-            if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
-        }
-        if constexpr (P::KEEPS_ACTIVE) next.flush_block(s.buffers.sums);
-        conclude<ENDS>(0, 0, [] {});
-    }
-
-    // The same where receivers are known ahead, and what they read is asked for in time (schedule.cuh).
-    __device__ __forceinline__ void run_schedule() {
-        if constexpr (P::LISTS_ROWS) {
-            // Then most iterations have no accounts: only their number is kept.
-            constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
-            Schedule<P> schedule;
-            Receiver<P> receiver(c);
-            schedule.begin(c, c.u.self_iteration);
-            while (goes_on()) {
-                const u64 count = schedule.receivers().count;
-                const vertex_t* list = c.a.aside + schedule.receivers().first;
-                if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
-                receiver.ask_turns(schedule.coming);
-                if (schedule.is_light(c)) {
-                    const vertex_t v = schedule.here.v;
-                    const bool finishes = schedule.here.is && schedule.lane_of_group(c) == 0;
-                    typename P::Had had;
-                    if (finishes) had = P::load_had(c, v);
-                    const Gathered gathered = schedule.reduce(receiver);
-                    if (finishes) P::finish(c, v, gathered, had);
-                } else {
-                    const bool marks = P::TIMED && count >= c.a.self_n / MARKED;
-                    if (marks) receiver.mark_turns();
-                    u64 pieces = 0;
-                    if constexpr (P::CUTS_ROWS) {
-                        u64* cut = counter(schedule.coming & 1 ? ASIDE : LISTED);
-                        receiver.cut(list, count, cut);
-                        if (thread_of_grid() == 0) *counter(schedule.coming & 1 ? LISTED : ASIDE) = 0;
-                        wait_while([] {}, false, [&] { s.pieces = P::SMALL ? *cut : fresh(cut); });
-                        pieces = s.pieces;
-                    } else if (marks) {
-                        barrier.wait();
-                    }
-                    receiver.reduce(list, count, pieces);
-                    if (pieces) {
-                        barrier.wait();
-                        receiver.join(pieces);
-                    }
-                }
-                publish_sums(parity());
-                if (c.a.log_rows) {
-                    add_to(TOUCHED, receiver.touched);
-                    receiver.touched = 0;
-                }
-                const bool due = !ends || c.a.log_rows || looks_now();
-                const auto ahead = [&] {
-                    if (threadIdx.x == 0 && !due) count_iteration();
-                    schedule.advance(c);
-                };
-                wait_while(ahead, due, [&] {
-                    s.size = count;
-                    if (ends && due) account();
-                });
-                if constexpr (!ends) {
-                    if constexpr (P::HAS_POST_APPLY) post_apply(list);
-                    take_sums(parity());
-                    alone([&] { account(); });
-                }
-            }
-            add_to(TOUCHED, receiver.touched);
-            barrier.wait();
-            if (thread_of_grid() == 0) {
-                now.total += P::SMALL ? *counter(TOUCHED) : fresh(counter(TOUCHED));
-                *counter(TOUCHED) = *counter(ASIDE) = *counter(LISTED) = 0;
-            }
-        }
-    }
-
-    // All the accounts that most iterations of a schedule have, while nobody reads them.
-    __device__ __forceinline__ void count_iteration() {
-        enter(c.u.self_iteration + 1);
-        --now.size;
-    }
+    // --- receivers known ahead (scheduled.cuh) -------------------------------------------------------------------------
 
     // A schedule is interrupted only now and then.
     static constexpr long long LOOKS = 32;
     __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
 
-    // The receivers of a schedule are known ahead.
-    __device__ __forceinline__ void scheduled() {
-        if constexpr (P::SCHEDULED) {
-            const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
-            alone([&] { s.receivers = receivers.count; });
-            gather_list(c.a.aside + receivers.first);
-        }
-    }
+    __device__ void run_schedule();
+    __device__ void count_iteration();
+    __device__ void scheduled();
 
     // --- pushing -------------------------------------------------------------------------------------------------------
 
@@ -879,3 +659,6 @@ template <class P> struct Loop {
 };
 
 }  // namespace gasla
+
+#include "pull.cuh"
+#include "scheduled.cuh"

@@ -1,0 +1,157 @@
+// How the loop gathers: every vertex that may, or listed ones; and what comes of it is applied.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::look_ahead(u64 w) const {
+    Ahead found{0, 0, 0};
+    if (w >= c.a.words) return found;
+    const u64 v = w * WARP + lane();
+    if constexpr (P::CLOSES) found.closed = c.a.closed[w];
+    if (v < c.a.self_n) {
+        found.first = c.a.gp[v];
+        found.last = c.a.gp[v + 1];
+    }
+    return found;
+}
+
+// An iteration of a search that makes bits: a pull, or the push before one, whose list nobody would walk.
+template <class P> __device__ __forceinline__ void Loop<P>::reach() {
+    Reached<P> reached;
+    if (s.way == DENSE) {
+        __syncthreads();
+        reached = gasla::search<P>(c.a, s.uniform, s.buffers);
+    } else {
+        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
+        barrier.wait();
+        const Frontier from{queue(parity()), now.size, now.edges};
+        const u64 each = ((c.a.m / c.a.self_n + 1) << c.a.shift) + 1;
+        reached = push_to_bits<P>(c.a, s.uniform, s.buffers, from, each, counter(ASIDE));
+    }
+    c.sums = P::add_sums(c.sums, reached.sums);
+    __syncthreads();
+    conclude<false>(reached.next, reached.touched, [&] {
+        s.receivers = read[ASIDE];
+        now.form = BITS;
+        if constexpr (ENDS_AT_ONCE)
+            if (s.receivers == 0) account();
+    });
+    if (s.receivers) release();
+}
+
+// Gather over all vertices that the mask admits, and apply at once or list the receivers.
+template <class P> __device__ __forceinline__ void Loop<P>::dense() {
+    auto listed = to_aside();
+    u64 next = 0, touched = 0;
+    Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
+    Neighbours<ahead_of<P>> coming_neighbours;
+    coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
+    for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
+        const u64 v = w * WARP + lane();
+        const Ahead here = coming;
+        const Neighbours<ahead_of<P>> neighbours = coming_neighbours;
+        coming = later;
+        if (!(coming.closed >> lane() & 1)) coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
+        later = look_ahead(w + 2 * warps_of_grid());
+        const u32 closed = here.closed;
+        bool open = v < c.a.self_n && !(closed >> lane() & 1);
+        if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
+        const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbours, touched);
+        const bool receives = open && result.found;
+        if constexpr (P::TWO_PHASES) {
+            if (receives) P::keep(c, (vertex_t)v, result.gathered);
+        } else {
+            u32 outcome = OPEN;
+            if (receives) outcome = P::finish(c, (vertex_t)v, result.gathered);
+            const bool active = receives && (outcome & ACTIVE);
+            if constexpr (P::DOUBLED)
+                if (!open && v < c.a.self_n) P::carry_over(c, (vertex_t)v);
+            if constexpr (P::KEEPS_ACTIVE) {
+                const u32 word = __ballot_sync(ALL, active);
+                if (lane() == 0) c.next_active()[w] = word;
+            }
+            if constexpr (P::CLOSES) {
+                const bool shuts = receives ? !(outcome & OPEN) : open && here.first == here.last;
+                const u32 shut = closed | __ballot_sync(ALL, shuts);
+                if (lane() == 0 && shut != closed) c.a.closed[w] = shut;
+            }
+            if (active) next += 1;
+            if constexpr (P::SENDS)
+                if (active) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
+        }
+        if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
+    }
+    if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(s.buffers.sums);
+    conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
+        s.receivers = read[ASIDE];
+        now.form = P::TWO_PHASES ? LIST : BITS;
+    });
+    if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
+}
+
+// Every vertex reduces over its row and applies; what else a pass may do is not asked for.
+template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
+    if constexpr (P::ROWS) {
+        typename P::Body body{c};
+        if constexpr (P::HAS_HUBS) {
+            P::stage_hubs(c);
+            __syncthreads();
+        }
+        reduce_rows<P::ROW_LANES, typename P::Body::row_t>(c.a.rows, body);
+        if (c.a.rows.cut) {
+            barrier.wait();
+            reduce_cut_rows<typename P::Body::row_t>(c.a.rows, body);
+        }
+        conclude<ENDS>(body.active, 0, [] {});
+    }
+}
+
+// Every listed receiver reduces over its in-edges, and applies or puts the result aside.
+template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const vertex_t* list) {
+    constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
+    auto next = to_queue(1 - parity());
+    u64 touched = 0;
+    for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+        const bool is = base + lane() < s.receivers;
+        const vertex_t v = is ? list[base + lane()] : 0;
+        const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
+        Neighbours<ahead_of<P>> neighbours;
+        neighbours.load(c.a.gi, first, last, 1);
+        const Row<P> result = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
+        bool active = false;
+        if (is) {
+            if constexpr (P::TWO_PHASES) {
+                P::keep(c, v, result.gathered);
+            } else {
+                active = P::finish(c, v, result.gathered) & ACTIVE;
+                if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
+            }
+        }
+        if constexpr (lists_next) next.add(active, v);
+    }
+    if constexpr (lists_next) next.flush_block(s.buffers.sums);
+    conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
+    if constexpr (P::TWO_PHASES) apply_list(list);
+}
+
+// Receivers apply what was put aside for them, or what pushes brought together.
+template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const vertex_t* list) {
+    auto next = to_queue(1 - parity());
+    for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+        const bool is = base + lane() < s.receivers;
+        const vertex_t v = is ? list[base + lane()] : 0;
+        bool active = false;
+        if (is) {
+            const Gathered gathered = P::kept(c, v);
+            if constexpr (P::ACCUMULATES) c.a.acc[v] = P::identity();
+            active = P::finish(c, v, gathered) & ACTIVE;
+            if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
+        }
+        if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
+    }
+    if constexpr (P::KEEPS_ACTIVE) next.flush_block(s.buffers.sums);
+    conclude<ENDS>(0, 0, [] {});
+}
+
+}  // namespace gasla

@@ -1,0 +1,90 @@
+// The loop of a run whose receivers are known ahead.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+// Iterations until the schedule's end; what they read is asked for in time (schedule.cuh).
+template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
+    if constexpr (P::LISTS_ROWS) {
+        // Then most iterations have no accounts: only their number is kept.
+        constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
+        Schedule<P> schedule;
+        Receiver<P> receiver(c);
+        schedule.begin(c, c.u.self_iteration);
+        while (goes_on()) {
+            const u64 count = schedule.receivers().count;
+            const vertex_t* list = c.a.aside + schedule.receivers().first;
+            if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
+            receiver.ask_turns(schedule.coming);
+            if (schedule.is_light(c)) {
+                const vertex_t v = schedule.here.v;
+                const bool finishes = schedule.here.is && schedule.lane_of_group(c) == 0;
+                typename P::Had had;
+                if (finishes) had = P::load_had(c, v);
+                const Gathered gathered = schedule.reduce(receiver);
+                if (finishes) P::finish(c, v, gathered, had);
+            } else {
+                const bool marks = P::TIMED && count >= c.a.self_n / MARKED;
+                if (marks) receiver.mark_turns();
+                u64 pieces = 0;
+                if constexpr (P::CUTS_ROWS) {
+                    u64* cut = counter(schedule.coming & 1 ? ASIDE : LISTED);
+                    receiver.cut(list, count, cut);
+                    if (thread_of_grid() == 0) *counter(schedule.coming & 1 ? LISTED : ASIDE) = 0;
+                    wait_while([] {}, false, [&] { s.pieces = P::SMALL ? *cut : fresh(cut); });
+                    pieces = s.pieces;
+                } else if (marks) {
+                    barrier.wait();
+                }
+                receiver.reduce(list, count, pieces);
+                if (pieces) {
+                    barrier.wait();
+                    receiver.join(pieces);
+                }
+            }
+            publish_sums(parity());
+            if (c.a.log_rows) {
+                add_to(TOUCHED, receiver.touched);
+                receiver.touched = 0;
+            }
+            const bool due = !ends || c.a.log_rows || looks_now();
+            const auto ahead = [&] {
+                if (threadIdx.x == 0 && !due) count_iteration();
+                schedule.advance(c);
+            };
+            wait_while(ahead, due, [&] {
+                s.size = count;
+                if (ends && due) account();
+            });
+            if constexpr (!ends) {
+                if constexpr (P::HAS_POST_APPLY) post_apply(list);
+                take_sums(parity());
+                alone([&] { account(); });
+            }
+        }
+        add_to(TOUCHED, receiver.touched);
+        barrier.wait();
+        if (thread_of_grid() == 0) {
+            now.total += P::SMALL ? *counter(TOUCHED) : fresh(counter(TOUCHED));
+            *counter(TOUCHED) = *counter(ASIDE) = *counter(LISTED) = 0;
+        }
+    }
+}
+
+// All the accounts that most iterations of a schedule have, while nobody reads them.
+template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
+    enter(c.u.self_iteration + 1);
+    --now.size;
+}
+
+// The receivers of a schedule are known ahead.
+template <class P> __device__ __forceinline__ void Loop<P>::scheduled() {
+    if constexpr (P::SCHEDULED) {
+        const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
+        alone([&] { s.receivers = receivers.count; });
+        gather_list(c.a.aside + receivers.first);
+    }
+}
+
+}  // namespace gasla
