@@ -11,6 +11,7 @@ import pytest
 
 import gasla
 from gasla import datasets
+from gasla.cpu import threads
 from gasla.cpu.threads import STOP, barrier, new_control, run_parallel
 
 
@@ -104,6 +105,41 @@ def test_threads_that_are_taken_are_not_waited_for() -> None:
 
     run_parallel(kernel, new_control(), (), 2, short=True)
     assert inner == [1]
+
+
+def test_threads_are_given_back_by_who_has_them() -> None:
+    one, another = object(), object()
+    assert threads.hold(one)
+    assert not threads.hold(another)
+    threads.release(another)
+    assert not threads.hold(another)
+    threads.release(one)
+    assert threads.hold(another)
+    threads.release(another)
+
+
+def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    hold = threads.hold
+
+    def interrupted(owner: object) -> bool:
+        assert hold(owner)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    graph = gasla.Graph(datasets.rmat(10))
+    graph.is_symmetric  # noqa: B018
+    calls = [
+        lambda: gasla.bfs(graph, 1),
+        lambda: run_parallel(barrier, new_control(), (), 2, short=True),
+        lambda: threads.team(2).__enter__(),
+    ]
+    for call in calls:
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "hold", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        assert hold(call), "somebody has the threads still"
+        threads.release(call)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")

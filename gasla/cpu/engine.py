@@ -92,8 +92,7 @@ class Bound(Binding):
         return loaded
 
     def close(self) -> None:
-        if self._held:
-            threads.release()
+        threads.release(self)
         self._kept.spare.update(self._scratch)  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -242,7 +241,7 @@ class Bound(Binding):
 
     def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
-        self._held = self.threads > 1 and threads.hold()
+        self._held = self.threads > 1 and threads.hold(self)
         self.threads = self.threads if self._held else 1
         control = self.control
         control[runtime.WAY], control[runtime.FORM] = way, runtime.LIST

@@ -27,7 +27,7 @@ SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
 _workers: "list[_Worker]" = []
-_busy = threading.Lock()
+_busy: dict[str, object] = {}  # who has the threads, as "owner"
 
 
 def num_threads() -> int:
@@ -168,22 +168,25 @@ class _Worker:
 @contextmanager
 def team(wanted: int) -> Iterator[int]:
     """Hold the threads, so that several kernels run on the same number of them: as many as wanted, or 1 if not free."""
-    held = wanted > 1 and hold()
+    owner = object()
     try:
-        yield wanted if held else 1
+        yield wanted if wanted > 1 and hold(owner) else 1
     finally:
-        if held:
-            release()
+        release(owner)
 
 
-def hold() -> bool:
-    """Take the threads, if nobody has them."""
-    return _busy.acquire(blocking=False)
+def hold(owner: object) -> bool:
+    """Take the threads, if nobody has them.
+
+    In one step that also says for whom: Ctrl-C may come before the caller has noted that it has them.
+    """
+    return _busy.setdefault("owner", owner) is owner
 
 
-def release() -> None:
-    """Give them back."""
-    _busy.release()
+def release(owner: object) -> None:
+    """Give them back, if this one has them."""
+    if "owner" in _busy and _busy["owner"] is owner:  # without a call, in which Ctrl-C would be heard
+        del _busy["owner"]
 
 
 def run_parallel(
@@ -206,10 +209,11 @@ def run_parallel(
     In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
-    if (threads <= 1 and (watch is None or short)) or not (held or hold()):
-        kernel(0, 1, control, *args)
-        return
+    owner = object()
     try:
+        if (threads <= 1 and (watch is None or short)) or not (held or hold(owner)):
+            kernel(0, 1, control, *args)
+            return
         control[ENDED] = 0 if short else threads  # then there is nobody to see off
         jobs = [_Job(kernel, i, threads, control, args) for i in range(1 if short else 0, threads)]
         generation, crew = control[GENERATION], _crew(threads)
@@ -238,8 +242,7 @@ def run_parallel(
             if job.error is not None:
                 raise job.error
     finally:
-        if not held:
-            release()
+        release(owner)
 
 
 def _crew(threads: int) -> list[_Worker]:
@@ -277,7 +280,7 @@ def _wait(jobs: list[_Job], control: np.ndarray, loose: bool) -> None:
 def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
     global _workers, _busy
-    _workers, _busy = [], threading.Lock()
+    _workers, _busy = [], {}
 
 
 if hasattr(os, "register_at_fork"):
