@@ -11,6 +11,8 @@ from gasla.graph import Adjacency, Graph
 from gasla.program import Record, VertexProgram
 from semirings import VectorType
 
+FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
+
 
 class Binding:
     """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
@@ -63,7 +65,7 @@ class Binding:
         """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
         kind, n = self.traced.vertex_types[name], self.graph.n
         where, given = self._where(name), fields.get(name)
-        if given is None or isinstance(given, Mapping):
+        if given is None or isinstance(given, FEW):
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
                 array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
@@ -74,6 +76,11 @@ class Binding:
         else:
             array = self._filled(where, given, kind, n, "vertices")
         return array
+
+    def _room_of(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and type of a field's array; where it has two copies, of a pair."""
+        shape, base = layout(self.traced.vertex_types[name], self.graph.n)
+        return ((2, *shape) if name in self.plan.doubled else shape), base
 
     def _alike(self, name: str, value: Any) -> Any:
         """A value with which a field starts everywhere, as an array of one; None if it is no such value."""

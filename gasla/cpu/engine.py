@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.binding import Binding, Lists, layout
+from gasla.binding import FEW, Binding, Lists, layout
 from gasla.cpu import generate, runtime, threads
 from gasla.cpu.arguments import Field
 from gasla.frontier import Frontier
@@ -28,7 +28,6 @@ ZEROS = {
     **dict.fromkeys(("delta", "threshold", "last_threshold"), np.float64(0)),
     **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
 }
-FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 NOTHING, NO_LOG = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
 
 
@@ -155,12 +154,12 @@ class Bound(Binding):
             values = {name: self._graph_array(name) for name in self.plan.arrays if name[1:3] == "v_"}
             held = {id(part) for part in vars(self.graph).values()}
             lists |= {name: array for name, array in values.items() if id(array) in held}
-            elsewhere = {*shapes, *lists, *(("receivers", "starts") if self._schedule else ())}
-            others = [n for n in self.plan.arrays if n not in elsewhere and not n.startswith(("v_", "from_", "at_"))]
+            of_fields = {name for field in self.plan.fields for name in field[1:]}
+            elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
+            others = [name for name in self.plan.arrays if name not in elsewhere]
             scalars = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
             scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-            rooms = {n: layout(kind, self.graph.n) for n, kind in self.traced.vertex_types.items()}
-            rooms |= {n: ((2, *shape), base) for n, (shape, base) in rooms.items() if n in self.plan.doubled}
+            rooms = {name: self._room_of(name) for name in self.traced.vertex_types}
             found = known[key] = _Facts(lists, shapes, others, scalars, self._default_delta(), rooms, {})
         return found
 

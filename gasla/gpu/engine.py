@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.binding import Binding, Lists
+from gasla.binding import FEW, Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
@@ -17,7 +17,6 @@ from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
 from gasla.schedule import Schedule
-from semirings import VectorType
 
 PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
 
@@ -91,7 +90,7 @@ class Bound(Binding):
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
         for name, start in self.plan.starts.items():
             given, filled = fields.get(name), False
-            is_few = given is None or isinstance(given, dict | Mapping)  # a dict is soon known for one
+            is_few = given is None or isinstance(given, FEW)
             is_ready = not is_few and self._is_ready(given, start.kind, self.graph.n)
             if is_ready and name not in self.plan.changed and self.numbering is None:
                 self._set(start.field, given)
@@ -132,10 +131,7 @@ class Bound(Binding):
     def _put_arrays_around(self) -> None:
         """What is bare memory becomes arrays."""
         for name, memory in self._bare.items():
-            kind = self.traced.vertex_types[name]
-            base, items = (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else (kind, ())
-            copies = (2,) if name in self.plan.doubled else ()
-            self._arrays[f"v_{name}"] = self.xp.ndarray((*copies, self.graph.n, *items), base, memory)
+            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._room_of(name), memory)
         self._bare.clear()
 
     def _set_schedule(self, schedule: Schedule) -> int:
@@ -179,15 +175,15 @@ class Bound(Binding):
 
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
-        known = self._kept.known
-        if "delta" not in known:
+        found = self._kept
+        if found.delta is None:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             sample: Any = None if values is None or self.graph.m == 0 else values[:: max(1, self.graph.m // 65536)]
             mean = 1.0 if sample is None else float(np.abs(sample.get()).mean(dtype=np.float64))
             times = 640 / degree if self.plan.shape.local else 5 if self.plan.thin else 4
             delta = times * mean / degree
-            known["delta"] = delta if np.isfinite(delta) and delta > 0 else 1.0
-        return known["delta"]
+            found.delta = delta if np.isfinite(delta) and delta > 0 else 1.0
+        return found.delta
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""

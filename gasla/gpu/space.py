@@ -50,7 +50,7 @@ class Kept:
     def __init__(self, plan: generate.Module) -> None:
         self.plan = plan
         self.spaces: list[Space] = []
-        self.known: dict[str, float] = {}
+        self.delta: float | None = None  # the width of a bucket, where none is given; found once
 
     def space(self, binding: Binding, numbering: Any) -> "Space":
         """A workspace that no other run has now; the run puts it back among `spaces`."""
