@@ -16,7 +16,7 @@ from benchmarks import compare
 from benchmarks.gpu.bars import PARENTS, bar
 from gasla.arrays import array_module
 from gasla.bench import cells, floors
-from gasla.bench.cells import Cell
+from gasla.bench.cells import Cell, Entry
 from gasla.bench.floors import Floor
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers.gasla_peer import Gasla
@@ -64,12 +64,13 @@ def of_cell(cell: Cell) -> Figure:
 
 def parents_over_levels(graph: BenchmarkGraph, settings: cells.Settings) -> Figure:
     """What parents cost: both searches in turns, as the host's speed wanders."""
-    library, count = Gasla(graph), len(graph.sources)
-    calls = {name: call for name in NAMES if (call := cells.bind(library, name, graph.sources, []))}
+    library, name = Gasla(graph), "parents / levels"
+    calls = {which: call for which in NAMES if (call := cells.bind(library, which, graph.sources, []))}
     runs = cells.in_turns(graph.device, calls, settings, keep=frozenset(calls))
-    medians = {name: [median(took[i::count]) for i in range(min(count, len(took)))] for name, took in runs.items()}
-    ratio = median(medians["bfs"]) / median(medians["levels"])
-    return Figure(graph.name, "parents / levels", ratio, "x", PARENTS, note="both in turns", runs=runs)
+    entries = {which: Entry("", took) for which, took in runs.items()}
+    cell = Cell(graph.name, graph.device, name, "bfs", cells.edges(graph, "bfs", []), entries)
+    assert cell.ratio is not None
+    return Figure(graph.name, name, cell.ratio, "x", PARENTS, note="both in turns", runs=runs)
 
 
 def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:
