@@ -150,10 +150,11 @@ def run(
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    bound = _engine(graph.device)(program, graph, fields, deterministic, order)
+    way = {"auto": 0, "push": 1, "pull": 2}[direction]
+    bound = _engine(graph.device)(program, graph, fields, way, deterministic, order)
     try:
         limit = NO_LIMIT if max_iterations is None else max_iterations
-        bound.begin(frontier, {"auto": 0, "push": 1, "pull": 2}[direction], delta)
+        bound.begin(frontier, delta)
         rows = _advance(bound, limit, trace, callback, progress)
         return _result(bound, rows)
     finally:

@@ -171,7 +171,7 @@ def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> 
 
     bound = Bound(program, graph, start)
     try:
-        bound.begin(Frontier(graph.n, [source]), 0, None)
+        bound.begin(Frontier(graph.n, [source]), None)
         return np.concatenate(_advance(bound, NO_LIMIT, True, None, None))
     finally:
         bound.close()

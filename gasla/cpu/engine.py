@@ -64,6 +64,7 @@ class Bound(Binding):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
+        way: int = 0,
         deterministic: bool = False,
         schedule: Schedule | None = None,
         staged: bool = False,
@@ -73,7 +74,7 @@ class Bound(Binding):
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
         self.threads = _team(graph, once=scheduled or staged)
-        self._held = False
+        self._way, self._held = way, False
         self.check(fields)
         self._kept = _kept.get(graph) or _kept.setdefault(graph, _Kept())
         self.control = threads.new_control()
@@ -238,12 +239,12 @@ class Bound(Binding):
         short = self.graph.n + self.graph.m <= threads.SHORT
         threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held, short=short)
 
-    def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
+    def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
         self._held = self.threads > 1 and threads.hold(self)
         self.threads = self.threads if self._held else 1
         control = self.control
-        control[runtime.WAY], control[runtime.FORM] = way, runtime.LIST
+        control[runtime.WAY], control[runtime.FORM] = self._way, runtime.LIST
         control[runtime.ACTIVE] = self.graph.n
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
         if self._schedule:
@@ -251,7 +252,7 @@ class Bound(Binding):
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
         few = len(frontier) <= ALONE and self.graph.n <= FILLED_ALONE
-        self._alone = can_wait and way != runtime.DENSE and few
+        self._alone = can_wait and self._way != runtime.DENSE and few
         if self.plan.keeps_active:
             ids = frontier.ids
             control[runtime.ACTIVE] = len(ids)

@@ -20,6 +20,7 @@ from gasla.schedule import Schedule
 
 PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
 
+PUSH, PULL = 1, 2  # `Way` in kernels/state.cuh; 0 lets the loop choose
 AT_FIRST = Control()
 
 
@@ -33,11 +34,12 @@ class Bound(Binding):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
+        way: int = 0,
         deterministic: bool = False,
         schedule: Schedule | None = None,
     ) -> None:
-        self._kept = _kept_for(program, graph, deterministic, schedule is not None)
-        self.plan = self._kept.plan
+        self._kept = _kept_for(program, graph, deterministic, schedule is not None, way)
+        self.plan, self._way = self._kept.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
@@ -155,11 +157,11 @@ class Bound(Binding):
 
     # --- running --------------------------------------------------------------------------------------------------
 
-    def begin(self, frontier: Frontier, way: int, delta: float | None) -> None:
+    def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
         shape = self.plan.shape
-        arguments.way = 2 if shape.deterministic or (shape.small and way == 0) else way  # one block pulls fast
+        arguments.way = PULL if shape.deterministic or shape.small else self._way
         arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
         arguments.active_ids = arguments.first_active = 0
         if not frontier.is_all:
@@ -294,7 +296,7 @@ def _free(cupy: Any) -> int:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What a run needs beside the graph and its fields, at most."""
-    return _workspace(_kept_for(program, graph, deterministic, False).plan, graph)
+    return _workspace(_kept_for(program, graph, deterministic, False, 0).plan, graph)
 
 
 def _workspace(plan: generate.Module, graph: Graph) -> int:
@@ -302,15 +304,17 @@ def _workspace(plan: generate.Module, graph: Graph) -> int:
     return sum(sizes.values()) + relabel.lists_bytes(plan, graph)
 
 
-def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Kept:
+def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Kept:
     """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
     known = kept(graph)
     kind: Any = type(program)
-    key = kind, deterministic, scheduled, compile.device()
+    pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
+    small = is_small(graph) and not pushes  # one block pulls fast
+    key = kind, deterministic, scheduled, small, compile.device()
     found = known.get(key)
     if found is None:
         try:
-            shape = _shape(program, graph, deterministic, scheduled)
+            shape = _shape(program, graph, deterministic, scheduled, small)
             found = known[key] = Kept(generate.module(kind, graph.id_dtype, shape))
         except MemoryError:  # the run will say how much it lacks
             plain = Shape(offset_type(program, graph), deterministic, scheduled)
@@ -318,9 +322,9 @@ def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, schedul
     return found
 
 
-def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> Shape:
+def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:
     """What the kernel is made for."""
-    lanes, relabelled, small = 0, False, is_small(graph)
+    lanes, relabelled = 0, False
     if program.everyone and not scheduled and not small:
         lists = Lists(graph, program.direction, ordered=False)
         shares = rows.plan(lists.indptr(), lists.indices())
