@@ -97,9 +97,7 @@ def number(parents: Array) -> int:
 
 def likely_largest(parents: Array) -> int:
     """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices."""
-    scattered = np.arange(_SAMPLES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(len(parents))
-    roots, counts = np.unique(parents[scattered], return_counts=True)
-    return int(roots[counts.argmax()])
+    return int(_majority(parents))
 
 
 def connected_components(graph: Graph) -> tuple[int, Array]:
