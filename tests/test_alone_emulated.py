@@ -1,4 +1,4 @@
-"""Runs by one block of the GPU without a GPU: the generated kernel on an emulated block of two warps."""
+"""Runs of small graphs on the GPU without a GPU: the generated kernel on an emulated block of two warps."""
 
 import ctypes
 import shutil
@@ -12,14 +12,12 @@ from emulated_loop import EmulatedLoop
 from reference_engine import Reference
 from test_programs import CASES
 
-from gasla.gpu.generate import Module
 from gasla.gpu.plan import Shape
 from gasla.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
 DENSE = 2  # `Way` in state.cuh
-QUICK = (programs.Hops, programs.Chain, programs.Settling)
-ALONE = [case for case in CASES if Module(case[0].traced(np.int32), Shape(np.dtype(np.int32), small=True)).alone]
+QUICK = (programs.Hops, programs.Chain, programs.Settling, programs.Flow)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -45,6 +43,7 @@ class Emulated(EmulatedLoop):
     def run(self, active: Any, lanes: int, limit: int, at_once: int, start: dict[str, Any]) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
         fields = {name: self.field(name, start) for name in self.traced.vertex_types}
+        fields |= {name: self.put(f"e_{name}", self._edge_array(name, start)) for name in self.plan.edge_states}
         for name, value in self.parameters().items():
             setattr(self.arguments, f"self_{name}", value.item())
         arguments, now = self.arguments, self.page.control
@@ -62,7 +61,7 @@ class Emulated(EmulatedLoop):
 
 @pytest.mark.parametrize(
     ("program", "start", "alone", "limit"),
-    [pytest.param(*c, id=c[0].__name__, marks=[] if c[0] in QUICK else pytest.mark.slow) for c in ALONE],
+    [pytest.param(*c, id=c[0].__name__, marks=[] if c[0] in QUICK else pytest.mark.slow) for c in CASES],
 )
 def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, limit: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(len(program.__name__))
@@ -72,11 +71,11 @@ def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, li
     source = int(np.flatnonzero(graph.out_degrees)[0])
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)
+    expected = {**reference.vertex, **reference.edge}
     emulated = Emulated(program, graph, tmp_path)
     for lanes, at_once in ((1, 10**6), (4, 7), (32, 10**6)):
         found = emulated.run(active, lanes, 10**6 if limit is None else limit, at_once, start(source))
         for name, values in found.items():
-            expected = reference.vertex[name]
-            np.testing.assert_array_equal(values.T if values.ndim == 2 else values, expected, err_msg=name)
+            np.testing.assert_array_equal(values.T if values.ndim == 2 else values, expected[name], err_msg=name)
         if not emulated.plan.absorbs:  # else values travel further within an iteration
             assert emulated.page.control.iteration == reference.iteration

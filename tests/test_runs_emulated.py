@@ -38,9 +38,8 @@ class Emulated(EmulatedLoop):
 
     def __init__(self, program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> None:
         shape = Shape(graph.out.indptr.dtype, **shape_of_kernel)
-        blocks = 1 if shape.small else BLOCKS
-        super().__init__(program, graph, shape, blocks, constants, folder)
-        self.entry = RUN.format(blocks=blocks)
+        super().__init__(program, graph, shape, BLOCKS, constants, folder)
+        self.entry = RUN.format(blocks=BLOCKS)
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
     def placed(self, array: np.ndarray) -> np.ndarray:
@@ -100,11 +99,6 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
 
 def test_long_lists(tmp_path: Path) -> None:
     check(Emulated(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
-
-
-@pytest.mark.parametrize("program", [bfs.Levels, SHORTEST])
-def test_one_block(program: Any, tmp_path: Path) -> None:
-    check(Emulated(program, skewed(), AS_THEY_ARE, tmp_path, small=True), program)
 
 
 def check(emulated: Emulated, program: Any) -> None:

@@ -176,6 +176,7 @@ class Module(GpuPlan):
             "HAS_STOP": has("stop"),
             "THIN": self.thin,
             "SMALL": self.shape.small,
+            "ONLY_PULLS": self.only_pulls,
             "ALONE": self.alone,
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,

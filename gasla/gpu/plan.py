@@ -99,6 +99,11 @@ class GpuPlan(Plan):
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
 
     @property
+    def only_pulls(self) -> bool:
+        """Whether no iteration pushes."""
+        return self.shape.small or self.shape.deterministic
+
+    @property
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
         plain = not self.scheduled and not self.two_phases

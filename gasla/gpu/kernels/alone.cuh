@@ -314,12 +314,12 @@ template <class P> union AllShared {
 };
 
 template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
-    if constexpr (P::ALONE)
-        if (P::EVERYONE || a.way == DENSE) {
-            typename P::Uniform uniform;
-            return Alone<P>(a, shared.alone, uniform).run();
-        }
-    if constexpr (!P::ALONE || !P::EVERYONE) Loop<P>(a, shared.loop).run();
+    if constexpr (P::ALONE) {
+        typename P::Uniform uniform;
+        Alone<P>(a, shared.alone, uniform).run();
+    } else {
+        Loop<P>(a, shared.loop).run();
+    }
 }
 
 }  // namespace gasla

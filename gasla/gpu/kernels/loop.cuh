@@ -422,7 +422,7 @@ template <class P> struct Loop {
     // In which way it is done.
     __device__ __forceinline__ void choose() {
         s.size = now.size;
-        const bool dense = !P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper() || goes_on_pulling());
+        const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper() || goes_on_pulling()));
         s.way = dense ? DENSE : SPARSE;
         s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= most_thin(now.form);
         s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !s.is_thin && pull_follows());
@@ -440,7 +440,9 @@ template <class P> struct Loop {
             dense();
         } else {
             change_form();
-            if constexpr (P::PRIORITISED) {
+            if constexpr (P::ONLY_PULLS) {
+                dense();
+            } else if constexpr (P::PRIORITISED) {
                 if (now.size == 0)
                     far().split();
                 else
@@ -471,7 +473,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void change_form() {
         if constexpr (P::THIN)
             if (now.form == SEGMENTS && !s.is_thin && now.size > 0) Thin<Loop>(*this, 1).to_queue();
-        const bool dense = s.way == DENSE;  // only now: all edges have been counted
+        const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
             list_bits(c.active(), parity());
