@@ -308,17 +308,14 @@ template <class P> struct Alone {
     }
 };
 
-template <class P> union AllShared {
-    Shared<P> loop;
-    AloneShared<P> alone;
-};
+template <class P> using AllShared = typename Choose<P::ALONE, AloneShared<P>, Shared<P>>::type;
 
 template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
     if constexpr (P::ALONE) {
         typename P::Uniform uniform;
-        Alone<P>(a, shared.alone, uniform).run();
+        Alone<P>(a, shared, uniform).run();
     } else {
-        Loop<P>(a, shared.loop).run();
+        Loop<P>(a, shared).run();
     }
 }
 
