@@ -77,11 +77,6 @@ class Binding:
             array = self._filled(where, given, kind, n, "vertices")
         return array
 
-    def _room_of(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and type of a field's array; where it has two copies, of a pair."""
-        shape, base = layout(self.traced.vertex_types[name], self.graph.n)
-        return ((2, *shape) if name in self.plan.doubled else shape), base
-
     def _alike(self, name: str, value: Any) -> Any:
         """A value with which a field starts everywhere, as an array of one; None if it is no such value."""
         kind = self.traced.vertex_types[name]
@@ -201,6 +196,12 @@ class _Lazy(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return super().__getitem__(name)()
+
+
+def rooms(plan: Any, n: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of each vertex field's array; where it has two copies, of a pair."""
+    found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
+    return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
 def layout(kind: Any, count: int) -> tuple[tuple[int, ...], np.dtype]:

@@ -66,7 +66,7 @@ class Frontier:
     @classmethod
     def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.n, frontier.__dict__["ids"] = n, ids
+        frontier.__dict__.update(n=n, ids=ids)
         return frontier
 
     def to(self, device: Device) -> "Frontier":

@@ -16,6 +16,7 @@ from gasla.schedule import Schedule, as_schedule
 __all__ = ["ConvergenceWarning", "Result", "run"]
 
 NO_LIMIT = 2**62
+WAYS = {"auto": 0, "push": 1, "pull": 2}
 
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
 
@@ -150,8 +151,7 @@ def run(
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    way = {"auto": 0, "push": 1, "pull": 2}[direction]
-    bound = _engine(graph.device)(program, graph, fields, way, deterministic, order)
+    bound = _engine(graph.device)(program, graph, fields, WAYS[direction], deterministic, order)
     try:
         limit = NO_LIMIT if max_iterations is None else max_iterations
         bound.begin(frontier, delta)

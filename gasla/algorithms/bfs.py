@@ -108,7 +108,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     source = source_vertex(graph, source)
     active = Frontier.one(graph.n, source)
     if not parents:
-        return run(Levels, graph, active=active, max_iterations=max_depth, level={source: 0}).level
+        return run(Levels, graph, active=active, max_iterations=max_depth, level={source: 0}).state["level"]
     start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
-    result = run(Parents, graph, active=active, max_iterations=max_depth, **start)
-    return BFSResult(result.level, result.parent)
+    state = run(Parents, graph, active=active, max_iterations=max_depth, **start).state
+    return BFSResult(state["level"], state["parent"])

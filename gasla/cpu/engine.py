@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.binding import FEW, Binding, Lists, layout
+from gasla.binding import FEW, Binding, Lists, layout, rooms
 from gasla.cpu import generate, runtime, threads
 from gasla.cpu.arguments import Field
 from gasla.frontier import Frontier
@@ -160,8 +160,8 @@ class Bound(Binding):
             others = [name for name in self.plan.arrays if name not in elsewhere]
             scalars = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
             scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-            rooms = {name: self._room_of(name) for name in self.traced.vertex_types}
-            found = known[key] = _Facts(lists, shapes, others, scalars, self._default_delta(), rooms, {})
+            own_rooms = rooms(self.plan, self.graph.n)
+            found = known[key] = _Facts(lists, shapes, others, scalars, self._default_delta(), own_rooms, {})
         return found
 
     def _skewed(self) -> bool:

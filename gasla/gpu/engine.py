@@ -12,7 +12,7 @@ from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
 from gasla.gpu.plan import Shape, Start, as_held, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Control, Kept, bytes_of, field_bytes, forget, is_small, kept, workspace_sizes
+from gasla.gpu.space import Kept, field_bytes, forget, is_small, kept, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
@@ -21,13 +21,13 @@ from gasla.schedule import Schedule
 PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
 
 PUSH, PULL = 1, 2  # `Way` in kernels/state.cuh; 0 lets the loop choose
-AT_FIRST = Control()
 
 
 class Bound(Binding):
     """A program, a graph, and the arrays of a run."""
 
     log_rows = 1024
+    iteration, edges, ended = 0, 0, False
 
     def __init__(
         self,
@@ -43,9 +43,7 @@ class Bound(Binding):
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self.check(fields)
-        self._now = AT_FIRST
         self._fresh = True
-        self._log: Any = None
         if not self._fits(fields, schedule):
             forget()  # what is kept for the next run of other programs
             if not self._fits(fields, schedule):
@@ -58,12 +56,13 @@ class Bound(Binding):
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
-        self._arrays: dict[str, Any] = {}
+        self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
         self._bare: dict[str, Any] = {}
         self._space = self._kept.space(self, self.numbering)
         self._arguments = self._space.arguments
-        for name, value in self.parameters().items():
-            setattr(self._arguments, f"self_{name}", value.item())
+        if self.traced.parameter_types:
+            for name, value in self.parameters().items():
+                setattr(self._arguments, f"self_{name}", value.item())
         self._set_fields(fields)
         self._levels = 0 if schedule is None else self._set_schedule(schedule)
 
@@ -100,7 +99,8 @@ class Bound(Binding):
                 if is_ready:
                     self._set(start.source, given)
                 if filled := is_ready or self._fill_alike(name, start, given, is_few):
-                    self._fill(name, start)
+                    memory = self._bare[name] = self.xp.cuda.alloc(self._kept.sizes[name])
+                    setattr(self._arguments, start.field, memory.ptr)
                 else:
                     self._set(start.field, self._vertex_array(name, fields))
                     if name in self.plan.timed:
@@ -124,17 +124,13 @@ class Bound(Binding):
             setattr(arguments, start.seed, as_held(x, kind) if number is None else number)
         return True
 
-    def _fill(self, name: str, start: Start) -> None:
-        """Memory that the kernel fills."""
-        copies = 2 if name in self.plan.doubled else 1
-        memory = self._bare[name] = self.xp.cuda.alloc(copies * self.graph.n * bytes_of(start.kind))
-        setattr(self._arguments, start.field, memory.ptr)
-
     def _put_arrays_around(self) -> None:
         """What is bare memory becomes arrays."""
         for name, memory in self._bare.items():
-            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._room_of(name), memory)
+            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.rooms[name], memory)
         self._bare.clear()
+        self.fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
+        self.fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
@@ -160,14 +156,13 @@ class Bound(Binding):
     def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
-        shape = self.plan.shape
-        arguments.way = PULL if shape.deterministic or shape.small else self._way
-        arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
+        arguments.way = PULL if self.plan.only_pulls else self._way
+        count = arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
         arguments.active_ids = arguments.first_active = 0
         if not frontier.is_all:
-            if len(frontier) == 1:
+            if count == 1:
                 arguments.first_active = int(frontier.ids[0])
-            elif len(frontier):
+            elif count:
                 self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
         if self.plan.prioritised:
             arguments.delta = self._default_delta() if delta is None else delta
@@ -191,22 +186,22 @@ class Bound(Binding):
         """Run iterations until the one numbered `until`, or the program's end."""
         arguments, page = self._arguments, self._space.page
         arguments.limit, arguments.fresh, arguments.log_from = until, self._fresh, self.iteration
-        if trace and self._log is None:
-            self._log = self.xp.empty((self.log_rows, 4), np.int64)
-            self._set("log", self._log)
+        if trace and "log" not in self._arrays:
+            self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
         arguments.log_rows = self.log_rows if trace else 0
         page.stop, page.progress = 0, self.iteration
         try:
             self._space.launch()
-            self._put_arrays_around()  # in time that passes anyway
+            if self._fresh:
+                self._put_arrays_around()  # in time that passes anyway
             follow(lambda: (int(page.progress), 0), "iterations")
             self._wait(progress)
         except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
             page.stop = 1
             self.xp.cuda.get_current_stream().synchronize()
             raise
-        self._fresh = False
-        self._now = Control.from_buffer_copy(page.control)
+        self._fresh, now = False, page.control
+        self.iteration, self.edges, self.ended = now.iteration, now.total, bool(now.done or now.size + now.far == 0)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Until the kernel has ended, which it says sooner than CUDA does."""
@@ -223,40 +218,27 @@ class Bound(Binding):
                 return
             time.sleep(5e-5)
 
-    @property
-    def iteration(self) -> int:
-        return self._now.iteration
-
-    @property
-    def ended(self) -> bool:
-        now = self._now
-        return not self._fresh and bool(now.done or now.size + now.far == 0)
-
-    @property
-    def edges(self) -> int:
-        return self._now.total
-
     def log(self, rows: int) -> np.ndarray:
-        assert self._log is not None
-        return np.asarray(self._log[:rows].get())
+        return np.asarray(self._arrays["log"][:rows].get())
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
-        return Fields(self, self.iteration & 1)
+        return self.fields if self.numbering is None and not self.plan.doubled else Fields(self)
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return {n: self._space.shown[f"sum_{n}"].copy()[()] for n in self.traced.aggregates}
+        return {n: self._space.shown[f"sum_{n}"][()] for n in self.traced.aggregates}
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        n, count = self.graph.n, self._now.size
+        now = self._space.page.control
+        n, count = self.graph.n, now.size
         if count == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)
         side = self.iteration & 1
-        if self._now.form == 0:
+        if now.form == 0:
             return Frontier(n, self._space.queued(side)[:count].copy())
         bits = self._space.arrays["bits"].reshape(2, -1)[side]
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
@@ -265,26 +247,26 @@ class Bound(Binding):
 class Fields(Mapping[str, Any]):
     """The fields of a run, each in the user's order, put together when one is first asked for."""
 
-    def __init__(self, run: Bound, side: int) -> None:
-        self._types, self._doubled, self._side = run.traced.vertex_types, run.plan.doubled, side
-        self._arrays, self._numbering = run._arrays, run.numbering
-        self._known: dict[str, Any] = {n: self._arrays[f"e_{n}"] for n in run.plan.edge_states}
+    def __init__(self, run: Bound) -> None:
+        self._arrays, self._numbering = run.fields, run.numbering
+        self._doubled, self._side = run.plan.doubled, run.iteration & 1
+        self._known: dict[str, Any] = {n: self._arrays[n] for n in run.plan.edge_states}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            array = self._arrays[f"v_{name}"]
+            array = self._arrays[name]
             array = array[self._side] if name in self._doubled else array
             self._known[name] = array if self._numbering is None else self._numbering.back(array)
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._types or name in self._known
+        return name in self._arrays
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._types, **self._known})
+        return iter(self._arrays)
 
     def __len__(self) -> int:
-        return len({**self._types, **self._known})
+        return len(self._arrays)
 
 
 def _free(cupy: Any) -> int:
@@ -315,10 +297,10 @@ def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, schedul
     if found is None:
         try:
             shape = _shape(program, graph, deterministic, scheduled, small)
-            found = known[key] = Kept(generate.module(kind, graph.id_dtype, shape))
+            found = known[key] = Kept(generate.module(kind, graph.id_dtype, shape), graph.n)
         except MemoryError:  # the run will say how much it lacks
             plain = Shape(offset_type(program, graph), deterministic, scheduled)
-            found = Kept(generate.module(kind, graph.id_dtype, plain))
+            found = Kept(generate.module(kind, graph.id_dtype, plain), graph.n)
     return found
 
 

@@ -1,13 +1,14 @@
 """What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, kept between runs."""
 
 import ctypes
+import math
 import weakref
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.binding import Binding
+from gasla.binding import Binding, rooms
 from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import graph_arrays
 from gasla.graph import Graph
@@ -47,8 +48,10 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the s
 class Kept:
     """What is kept with a graph for the runs of one program on one device."""
 
-    def __init__(self, plan: generate.Module) -> None:
+    def __init__(self, plan: generate.Module, n: int) -> None:
         self.plan = plan
+        self.rooms = rooms(plan, n)
+        self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.rooms.items()}
         self.spaces: list[Space] = []
         self.delta: float | None = None  # the width of a bucket, where none is given; found once
 
