@@ -25,20 +25,19 @@ FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where ther
 NO_LIMIT = 1 << 62
 LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
 ZEROS = {
-    **dict.fromkeys(("delta", "threshold", "last_threshold"), np.float64(0)),
+    **dict.fromkeys(("threshold", "last_threshold"), np.float64(0)),
     **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
+    "log": np.zeros((0, 3), np.int64),
 }
-NOTHING, NO_LOG = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
+NOTHING = np.zeros(0, np.int64)
 
 
 class _Facts(NamedTuple):
     """What runs of one program on one graph have in common."""
 
-    lists: dict[str, np.ndarray]  # neighbour lists and edge values, as far as they are the graph's own
+    common: dict[str, Any]  # scalars as they start; neighbour lists and edge values as far as they are the graph's own
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
     others: list[str]  # arrays that each run makes, but for vertex fields
-    scalars: dict[str, Any]
-    delta: float  # the width of a bucket, where none is given
     rooms: dict[str, tuple[tuple[int, ...], np.dtype]]  # for vertex fields: shapes and types
     starts: dict[str, np.ndarray | None]  # what the program has its vertex fields start with, if one value everywhere
 
@@ -58,6 +57,7 @@ class Bound(Binding):
     """A program, a graph, and the arrays of a run."""
 
     log_rows = 1024
+    iteration, edges, ended = 0, 0, False
 
     def __init__(
         self,
@@ -80,10 +80,10 @@ class Bound(Binding):
         self.control = threads.new_control()
         self._schedule = None if schedule is None else self._sorted(schedule)
         self._facts = self._known_facts()
-        self.arrays = self._make_arrays(fields)
-        self.scalars = dict(self._facts.scalars)
-        for name, value in self.parameters().items():
-            self.scalars[f"self_{name}"] = value
+        self.arrays = self._make_arrays(fields)  # and scalars
+        if self.traced.parameter_types:
+            for name, value in self.parameters().items():
+                self.arrays[f"self_{name}"] = value
 
     @property
     def module(self) -> ModuleType:
@@ -97,11 +97,12 @@ class Bound(Binding):
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        self._scratch = {name: self._room(name, *shape) for name, shape in self._facts.shapes.items()}
-        found = {**self._facts.lists, **self._scratch}
+    def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        self._scratch = {name: self._room(name, *room) for name, room in self._facts.shapes.items()}
+        found = {**self._facts.common, **self._scratch}
         if self._schedule:
             found["receivers"], found["starts"] = self._schedule
+        found["counts"] = np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64)
         for name in self._facts.others:
             found[name] = self._make(name, fields)
         for field in self.plan.fields:
@@ -123,10 +124,7 @@ class Bound(Binding):
         if given is None or isinstance(given, FEW):
             value = self._start(name)
             if value is not None and given:
-                at = np.array([self._vertex(name, index(v)) for v in given], np.int64)
-                value = value.repeat(1 + len(at), 0)
-                for i, x in enumerate(given.values(), 1):
-                    value[i] = np.asarray(x)
+                value, at = self._seeded(field, value, given)
         else:
             value = self._alike(name, given)
         if value is None:
@@ -134,6 +132,17 @@ class Bound(Binding):
         else:
             array = np.empty(*self._facts.rooms[name])
         found[field.array], found[field.values], found[field.places] = array, value, at
+
+    def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """What a field starts with, followed by what it does at some vertices; and which these are."""
+        rooms = (1 + len(given), *start.shape[1:]), (len(given),)
+        value = self._scratch[field.values] = self._room(field.values, rooms[0], start.dtype)
+        at = self._scratch[field.places] = self._room(field.places, rooms[1], NOTHING.dtype)
+        value[0] = start[0]
+        for i, (v, x) in enumerate(given.items()):
+            at[i] = self._vertex(field.name, index(v))
+            value[i + 1] = np.asarray(x)
+        return value, at
 
     def _start(self, name: str) -> np.ndarray | None:
         """What the program has a field start with; found once."""
@@ -157,11 +166,12 @@ class Bound(Binding):
             lists |= {name: array for name, array in values.items() if id(array) in held}
             of_fields = {name for field in self.plan.fields for name in field[1:]}
             elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
+            elsewhere |= {"control", "counts", "log"}
             others = [name for name in self.plan.arrays if name not in elsewhere]
-            scalars = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
-            scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-            own_rooms = rooms(self.plan, self.graph.n)
-            found = known[key] = _Facts(lists, shapes, others, scalars, self._default_delta(), own_rooms, {})
+            common = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
+            common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+            common |= lists | {"delta": self._default_delta()}
+            found = known[key] = _Facts(common, shapes, others, rooms(self.plan, self.graph.n), {})
         return found
 
     def _skewed(self) -> bool:
@@ -201,12 +211,6 @@ class Bound(Binding):
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
-        if name == "control":
-            return self.control
-        if name == "counts":
-            return np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64)
-        if name == "log":
-            return NO_LOG
         prefix, _, rest = name.partition("_")
         if prefix == "e":
             return self._edge_array(rest, fields)
@@ -231,7 +235,7 @@ class Bound(Binding):
 
     def arguments(self) -> tuple[Any, ...]:
         """All arguments after `thread, threads, control`."""
-        return self.plan.after_control({**self.arrays, **self.scalars})
+        return self.plan.after_control(self.arrays)
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
@@ -243,69 +247,74 @@ class Bound(Binding):
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
         self._held = self.threads > 1 and threads.hold(self)
         self.threads = self.threads if self._held else 1
-        control = self.control
+        control, count = self.control, len(frontier) if self.plan.keeps_active else self.graph.n
         control[runtime.WAY], control[runtime.FORM] = self._way, runtime.LIST
-        control[runtime.ACTIVE] = self.graph.n
+        control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
-        if self._schedule:
-            control[runtime.ACTIVE] = len(self._schedule[1]) - 1
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        few = len(frontier) <= ALONE and self.graph.n <= FILLED_ALONE
+        few = count <= ALONE and self.graph.n <= FILLED_ALONE
         self._alone = can_wait and self._way != runtime.DENSE and few
         if self.plan.keeps_active:
-            ids = frontier.ids
-            control[runtime.ACTIVE] = len(ids)
-            crew = 1 if self._alone else self.threads
-            for t in range(crew):
-                part = ids[len(ids) * t // crew : len(ids) * (t + 1) // crew]
-                self.arrays["queues"][0, t, : len(part)] = part
-                self.arrays["counts"][2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
-            if self.plan.sends and len(ids) < self.graph.n:
-                indptr = self.arrays["sp"]
-                degrees = indptr[ids + 1] - indptr[ids]
-                control[runtime.EDGE_SUM] = degrees[0] if len(ids) == 1 else degrees.sum(dtype=np.int64)
+            self._queue(frontier.ids)
             if self.plan.starts_active:
                 self.arrays["bits"][:] = 0
                 self.set_active(frontier)
-        if self.plan.prioritised:
-            self.scalars["delta"] = np.float64(self._facts.delta if delta is None else delta)
+        if self.plan.prioritised and delta is not None:
+            self.arrays["delta"] = np.float64(delta)
         if self.traced.aggregates:
             self._first_aggregates()
+
+    def _queue(self, ids: Any) -> None:
+        """Share out the active vertices among threads, and count the edges that lead on from them."""
+        queues, counts, count = self.arrays["queues"], self.arrays["counts"], len(ids)
+        crew = 1 if self._alone else self.threads
+        if count == 1:
+            ids = int(ids[0])  # much quicker to deal with than an array of one
+            queues[0, 0, 0], counts[2, runtime.FIRST + runtime.NEXT] = ids, 1
+        else:
+            for t in range(crew):
+                part = ids[count * t // crew : count * (t + 1) // crew]
+                queues[0, t, : len(part)] = part
+                counts[2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
+        if self.plan.sends and count < self.graph.n:
+            indptr = self.arrays["sp"]
+            degrees = indptr[ids + 1] - indptr[ids]
+            self.control[runtime.EDGE_SUM] = degrees if count == 1 else degrees.sum(dtype=np.int64)
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
         """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self.arrays["bits"][parity].view(np.uint8)[: len(packed)] = packed
 
-    def _default_delta(self) -> float:
+    def _default_delta(self) -> np.float64:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
 
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
         if not self.plan.prioritised:
-            return 1.0
+            return np.float64(1)
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
         delta = max(1.0, 24.0 / degree) * mean / degree
-        return delta if np.isfinite(delta) and delta > 0 else 1.0
+        return np.float64(delta if np.isfinite(delta) and delta > 0 else 1)
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
         for name in self.traced.aggregates:
             kind = self.traced.aggregate_types[name]
             self.arrays[f"part_{name}"][:] = self.traced.aggregates[name].monoid.identity(kind)
-        self.scalars["self_iteration"] = np.int64(-1)
+        self.arrays["self_iteration"] = np.int64(-1)
         self.call("aggregate")
-        self.scalars["self_iteration"] = np.int64(0)
+        self.arrays["self_iteration"] = np.int64(0)
         self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until others should help."""
         control = self.control
         control[runtime.LAST] = until
-        if control[runtime.DONE]:
+        if self.ended:
             return
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
@@ -317,19 +326,9 @@ class Bound(Binding):
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         threads.run_parallel(self.module.run_loop, control, self.arguments(), crew, watch, self._held, short)
-
-    @property
-    def iteration(self) -> int:
-        return int(self.control[runtime.ITERATION])
-
-    @property
-    def ended(self) -> bool:
-        waiting = self.control[runtime.ACTIVE] + self.control[runtime.PUT_OFF]
-        return bool(self.control[runtime.DONE]) or int(waiting) == 0
-
-    @property
-    def edges(self) -> int:
-        return int(self.control[runtime.TOTAL])
+        self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
+        waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
+        self.ended = bool(control[runtime.DONE]) or waiting == 0
 
     def log(self, rows: int) -> np.ndarray:
         return self.arrays["log"][:rows].copy()
@@ -355,7 +354,7 @@ class Bound(Binding):
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        n, count = self.graph.n, int(self.control[runtime.ACTIVE])
+        n, count = self.graph.n, self.control[runtime.ACTIVE]
         if count == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:

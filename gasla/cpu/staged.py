@@ -61,8 +61,8 @@ class Staged(Bound):
         """Call one generated stage function for some vertices."""
         self.arrays["receivers"] = np.ascontiguousarray(vertices, self._ids)
         self.arrays["counts"][:] = 0
-        self.scalars["receiver_count"] = np.int64(len(vertices))
-        self.scalars["self_iteration"] = np.int64(iteration)
+        self.arrays["receiver_count"] = np.int64(len(vertices))
+        self.arrays["self_iteration"] = np.int64(iteration)
         self.call(stage)
 
     # --- masks, by the program's own Python functions -------------------------------------------------------------
