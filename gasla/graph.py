@@ -367,7 +367,7 @@ class Graph:
             return self.is_symmetric
         lists = self._rows or self._columns or self.out
         lists = lists if lists.is_sorted else self.sorted_out
-        return _lists(lists.indptr).has_symmetric_values(lists.indptr, lists.indices, _permuted(self.values, lists))
+        return _lists(lists.indptr).is_symmetric(lists.indptr, lists.indices, _permuted(self.values, lists))
 
     @cached_property
     def value_range(self) -> tuple[Any, Any] | None:

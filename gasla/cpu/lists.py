@@ -75,15 +75,8 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
     )
 
 
-def is_symmetric(indptr: Array, indices: Array) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j."""
-    from gasla.cpu import symmetry
-
-    return symmetry.is_symmetric(indptr, indices)
-
-
-def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
-    """Whether both directions carry the same values, bit by bit, of symmetric lists that ascend."""
+def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
+    """Whether j is in i's list as often as i in j's, for all i and j; with values, whether they are the same too."""
     from gasla.cpu import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)

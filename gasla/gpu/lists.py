@@ -6,20 +6,37 @@ same functions run on NumPy arrays, which is how they are tested where there is 
 and are compared, in functions: for operators CuPy asks NumPy, and imports SciPy to answer it, half a second.
 
 Memory: keys take 8 bytes an edge and their sort as much again. A build therefore needs at most 16 bytes an edge besides
-its input and, with the 4 bytes an edge of owners, up to 20; ``is_symmetric`` of lists that do not ascend needs 24, and
-``Graph.both``, whose lists have two entries an edge, 48. A build moves about 200 bytes an edge, most of them in the
-sort, whose eight passes read and write the keys. With int64 ids (2**31 vertices and more) the owners take 8 bytes.
+its input and, with the 4 bytes an edge of owners, up to 20; ``Graph.both``, whose lists have two entries an edge, 48. A
+build moves about 200 bytes an edge, most of them in the sort, whose eight passes read and write the keys. With int64
+ids (2**31 vertices and more) the owners take 8 bytes.
+
+What is only asked of lists, such as whether they ascend, a kernel finds in one pass: as operations of whole arrays that
+would be a dozen kernels, each of which CuPy compiles, a tenth of a second the first time.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module
+from gasla.arrays import array_module
+from gasla.gpu.compile import Kernel, device, multiprocessors
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+
+_THREADS = 256
+_SLICE = 1024  # edges for a warp, as in kernels/lists.cuh
+_FACTS = "imbalance", "falls", "repeats", "loops"  # `ListFacts` there
+_C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
+_SOURCE = """
+#include "lists.cuh"
+extern "C" __global__ void find_facts(const {offset}* offsets, const {vertex}* indices, const {bits}* bits,
+                                      gasla::u64 n, gasla::u64 m, gasla::ListFacts* found) {{
+    gasla::find_list_facts(offsets, indices, bits, n, m, found);
+}}
+"""
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
@@ -83,39 +100,44 @@ def count_ids(ids: Array, n: int) -> Array:
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
     """Whether every list ascends: a fall is allowed only where a new list starts."""
-    xp = array_module(indptr)
-    falls = (xp.less_equal if strictly else xp.less)(indices[1:], indices[:-1])
-    starts = indptr[xp.greater(indptr, 0) & xp.less(indptr, len(indices))]
-    falls[xp.subtract(starts, 1)] = False
-    return not any_true(falls)
+    found = _facts(indptr, indices)
+    return not (found["falls"] or (strictly and found["repeats"]))
 
 
 def has_self_loops(indptr: Array, indices: Array) -> bool:
     """Whether any vertex is in its own list."""
-    return any_true(array_module(indptr).equal(owners(indptr, indices), indices))
+    return bool(_facts(indptr, indices)["loops"])
 
 
-def is_symmetric(indptr: Array, indices: Array) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j."""
-    ends, n = owners(indptr, indices), len(indptr) - 1
-    backward = _packed(indices, ends, n)
-    backward.sort()
-    forward = _packed(ends, indices, n)
-    del ends
-    if not ascends_within(indptr, indices):
-        forward.sort()
-    return not any_true(array_module(forward).not_equal(forward, backward))
+def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
+    """Whether j is in i's list as often as i in j's, for all i and j.
+
+    With `values`, whether they have the same bits too; the lists must ascend then, and parallel edges are compared in
+    their order.
+    """
+    return not _facts(indptr, indices, values)["imbalance"]
 
 
-def has_symmetric_values(indptr: Array, indices: Array, values: Array) -> bool:
-    """Whether both directions carry the same values, bit by bit, of symmetric lists that ascend."""
-    m = len(indices)
-    packed = _packed(indices, array_module(indptr).arange(m, dtype=np.uint32), len(indptr) - 1)
-    packed.sort()
-    opposite = _lower(packed, _offset_dtype(m))  # turned round, symmetric lists are what they were
-    del packed
-    bits = values.view(f"u{values.dtype.itemsize}")
-    return not any_true(array_module(bits).not_equal(bits[opposite], bits))
+def source(offset_size: int, vertex_size: int, value_size: int) -> str:
+    """CUDA source of what finds facts of lists, for offsets, ids and values of so many bytes."""
+    return _SOURCE.format(offset=_C_TYPES[offset_size], vertex=_C_TYPES[vertex_size], bits=_C_TYPES[value_size])
+
+
+def _facts(indptr: Array, indices: Array, values: Array | None = None) -> Any:
+    """What one pass over the lists tells: see kernels/lists.cuh."""
+    import cupy
+
+    n, m, found = len(indptr) - 1, len(indices), cupy.zeros(len(_FACTS), np.uint64)
+    sizes = indptr.dtype.itemsize, indices.dtype.itemsize, 4 if values is None else values.dtype.itemsize
+    blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
+    bits = np.uint64(0) if values is None else values
+    _kernel(*sizes, device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
+    return dict(zip(_FACTS, found.tolist()))
+
+
+@cache
+def _kernel(offset_size: int, vertex_size: int, value_size: int, device: int) -> Kernel:
+    return Kernel(source(offset_size, vertex_size, value_size), "find_facts", _THREADS)
 
 
 def _packed(upper: Array, lower: Array, n: int) -> Array:

@@ -1,0 +1,92 @@
+// What a graph asks of its neighbour lists, in one pass over the edges: whether they ascend, hold an edge twice, lead from
+// a vertex to itself, and whether they are symmetric: then every edge i -> j adds hash(i, j) to a sum that
+// j -> i takes hash(i, j) from, as in gasla/cpu/symmetry.py.
+#pragma once
+#include "runtime.cuh"
+
+namespace gasla {
+
+struct ListFacts {
+    u64 imbalance;  // the sum of the hashes, modulo 2^64: 0 if symmetric
+    u64 falls, repeats, loops;  // whether there is any entry below the one before it, like it, or like its owner
+};
+
+constexpr u32 SLICE = 1024;  // edges that a warp takes at once
+
+__device__ __forceinline__ u64 mix(u64 z) {  // the finalizer of splitmix64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+constexpr u64 ODD = 0x9E3779B97F4A7C15ull;
+__device__ __forceinline__ u64 hash(u64 i, u64 j, u64 extra) { return mix(((i << 32) ^ j) * ODD + extra); }
+
+// The last list that starts at or before an edge: a search with a warp's width.
+template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t* offsets, u64 n, u64 edge) {
+    u64 owner = 0;
+    for (u64 high = n; high - owner > 1;) {
+        const u64 step = (high - owner + WARP - 1) / WARP, i = owner + lane() * step;
+        const bool before = i < high && (u64)offsets[i] <= edge;
+        owner += (__popc(__ballot_sync(ALL, before)) - 1) * step;
+        high = least(high, owner + step);
+    }
+    return owner;
+}
+
+// Which of the entries like it in an ascending list an entry is.
+template <class offset_t, class vertex_t>
+__device__ __forceinline__ u64 place_among_twins(const vertex_t* indices, offset_t first, offset_t e) {
+    const vertex_t j = indices[e];
+    for (offset_t last = e; first < last;) {
+        const offset_t middle = first + (last - first) / 2;
+        if (indices[middle] < j)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return e - first;
+}
+
+// With the bits of their values, edges are symmetric if these are: then lists must ascend, and the edges i -> j are
+// compared in their order with those j -> i.
+template <class offset_t, class vertex_t, class bits_t>
+__device__ void find_list_facts(
+    const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListFacts* found) {
+    u64 imbalance = 0;
+    bool falls = false, repeats = false, loops = false;
+    for (u64 from = warp_of_grid() * SLICE; from < m; from += warps_of_grid() * SLICE) {
+        const u64 to = least(from + SLICE, m);
+        u64 owner = owner_of(offsets, n, from);
+        for (u64 begin = from; begin < to; owner += WARP) {  // 32 lists at a time
+            const offset_t start = offsets[least(owner + lane(), n)];
+            const u64 end = least(to, (u64)offsets[least(owner + WARP, n)]);
+#pragma unroll 1
+            for (; begin < end; begin += WARP) {
+                const u64 e = begin + lane();
+                u32 at = 0;
+#pragma unroll
+                for (u32 step = WARP / 2; step; step >>= 1)
+                    if ((u64)shuffle(start, at + step) <= e) at += step;
+                const offset_t first = shuffle(start, at);
+                if (e >= end) continue;
+                const vertex_t neighbour = indices[e], before = indices[e ? e - 1 : 0];
+                const u64 i = owner + at, j = (u64)neighbour;
+                const bool follows = e > (u64)first, twin = follows && before == neighbour;
+                falls |= follows && neighbour < before;
+                repeats |= twin;
+                loops |= i == j;
+                u64 extra = 0;
+                if (bits) extra = mix((u64)bits[e] * ODD + (twin ? place_among_twins(indices, first, (offset_t)e) : 0));
+                imbalance += hash(i, j, extra) - hash(j, i, extra);
+            }
+            begin = end;
+        }
+    }
+    imbalance = warp_sum(imbalance);
+    if (lane() == 0 && imbalance) atomicAdd(&found->imbalance, imbalance);
+    if (falls) found->falls = 1;
+    if (repeats) found->repeats = 1;
+    if (loops) found->loops = 1;
+}
+
+}  // namespace gasla
