@@ -18,7 +18,7 @@ from gasla.graph import Graph
 
 HERE = Path(__file__).parent
 BLOCK = 64  # threads
-FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
+FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
 
 
 def heads(lists: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-FLAGS = ("-std=c++20", "-O1", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")

@@ -20,7 +20,7 @@ from gasla.gpu import staged as gpu
 from gasla.graph import Graph
 
 HERE = Path(__file__).parent
-FLAGS = ("-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing")
+FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing")
 FOLDERS = (f"-I{HERE / 'emulation'}", f"-I{HERE.parent / 'gasla' / 'gpu' / 'kernels'}")
 RUN = 'extern "C" void run_{0}(const Program::Arguments* a) {{ warp::run([=] {{ stage_{0}(*a); }}); }}\n'
 # One that gathers from the active, one with masks of edges, scatter and post_apply, one in order, one of vectors.

@@ -10,7 +10,7 @@
 
 namespace gasla {
 template <class T> T load_acquire(const T* address) {
-    sched_yield();  // somebody is waiting
+    warp::change(), sched_yield();  // somebody is waiting
     return __atomic_load_n(address, __ATOMIC_SEQ_CST);
 }
 template <class T, class V> void add_release(T* address, V value) {
@@ -31,7 +31,7 @@ inline double __shfl_xor_sync(unsigned mask, double x, unsigned bits) {
 
 namespace warp {
 // Whether any block failed.
-inline int run_grid(unsigned blocks, const std::function<void()>& kernel) {
+template <class Kernel> int run_grid(unsigned blocks, const Kernel& kernel) {
     gridDim.x = blocks;
     for (unsigned i = 0; i < blocks; ++i) {
         if (fork()) continue;

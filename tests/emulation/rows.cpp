@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <random>
+#include <vector>
 
 #include "rows.cuh"
 

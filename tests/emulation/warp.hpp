@@ -1,12 +1,14 @@
 // A block of a GPU on the CPU, one warp unless BLOCK says more threads: those of a warp meet at every shuffle. Enough of
 // CUDA to run kernels/rows.cuh, kernels/stages.cuh, and of kernels/loop.cuh the scheduled runs.
+//
+// Threads are contexts of one thread of the system, which change wherever they meet, and now and then where one is about
+// to change what others may see; who is ahead is random. So a run takes no time for waiting, comes out the same every
+// time, and fails where threads would wait for each other for ever.
 #pragma once
 
-#include <barrier>
-#include <cstdlib>
-#include <functional>
-#include <thread>
-#include <vector>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
 
 #ifndef BLOCK
 #define BLOCK 32
@@ -14,22 +16,93 @@
 
 #define __device__
 #define __forceinline__ inline
-inline unsigned long long __cvta_generic_to_shared(const void*) { std::abort(); }  // for PTX, which isn't run here
+inline unsigned long long __cvta_generic_to_shared(const void*) { abort(); }  // for PTX, which isn't run here
 
 struct Index {
     unsigned x;
 };
-static thread_local Index threadIdx;
+static Index threadIdx;
 static const Index blockDim{BLOCK};
 static Index blockIdx{0}, gridDim{1};
 
 namespace warp {
+// Where `size` threads wait for each other; `round` counts how often they have.
+struct Meeting {
+    unsigned size, here = 0, round = 0;
+    void wait();
+};
+struct Lane {
+    ucontext_t context;
+    const Meeting* meeting;  // at which it waits, if it does
+    unsigned round;
+    bool done;
+    unsigned reductions;  // over the block in which it took part
+    bool waits() const { return done || (meeting && meeting->round == round); }
+};
 struct Warp {
-    std::barrier<> meeting{32};
+    Meeting meeting{32};
     unsigned slots[32];
 };
 static Warp warps[BLOCK / 32];
-static std::barrier<> all(BLOCK);
+static Meeting all{BLOCK};
+static Lane lanes[BLOCK];
+static char stacks[BLOCK][1 << 17];
+static ucontext_t outside;
+static void (*entry)(const void*);
+static const void* argument;
+
+inline unsigned random_number() {
+    static unsigned state = 1;
+    state ^= state << 13, state ^= state >> 17;
+    return state ^= state << 5;
+}
+// Let one go on of those that can: mostly the same is ahead, and its neighbours after it, as far as they come alone.
+inline void change() {
+    static unsigned first = 0;
+    const unsigned me = threadIdx.x;
+    bool all_done = true;
+    if (random_number() % BLOCK == 0) first = random_number() % BLOCK;
+    for (unsigned i = 0; i < BLOCK; ++i) {
+        const unsigned next = (first + i) % BLOCK;
+        all_done &= lanes[next].done;
+        if (lanes[next].waits()) continue;
+        if (next != me) swapcontext(&lanes[me].context, &lanes[next].context);
+        threadIdx.x = me;
+        return;
+    }
+    if (all_done) setcontext(&outside);
+    fprintf(stderr, "the threads of a block wait for each other\n");
+    abort();
+}
+inline void Meeting::wait() {
+    Lane& lane = lanes[threadIdx.x];
+    lane.meeting = this, lane.round = round;
+    if (++here == size) here = 0, ++round;
+    change();
+    lane.meeting = nullptr;
+}
+// Before a thread changes what others see.
+inline void now_and_then() {
+    if (random_number() % 8 == 0) change();
+}
+inline void begin(int me) {
+    threadIdx.x = me;
+    entry(argument);
+    lanes[me].done = true;
+    change();
+}
+template <class Kernel> void run(const Kernel& kernel) {
+    entry = [](const void* kernel) { (*(const Kernel*)kernel)(); };
+    argument = &kernel;
+    for (int i = 0; i < BLOCK; ++i) {
+        Lane& lane = lanes[i];
+        lane.meeting = nullptr, lane.done = false;
+        getcontext(&lane.context);
+        lane.context.uc_stack.ss_sp = stacks[i], lane.context.uc_stack.ss_size = sizeof stacks[i];
+        makecontext(&lane.context, (void (*)())begin, 1, i);
+    }
+    swapcontext(&outside, &lanes[random_number() % BLOCK].context);
+}
 
 inline unsigned me() { return threadIdx.x % 32; }
 inline Warp& mine() { return warps[threadIdx.x / 32]; }
@@ -37,15 +110,10 @@ inline Warp& mine() { return warps[threadIdx.x / 32]; }
 // Everybody puts a word down; then each reads what it wants of them.
 template <class Read> unsigned exchange(unsigned word, Read read) {
     mine().slots[me()] = word;
-    mine().meeting.arrive_and_wait();
+    mine().meeting.wait();
     const unsigned found = read(mine().slots);
-    mine().meeting.arrive_and_wait();
+    mine().meeting.wait();
     return found;
-}
-inline void run(const std::function<void()>& kernel) {
-    std::vector<std::thread> lanes;
-    for (unsigned i = 0; i < BLOCK; ++i) lanes.emplace_back([&, i] { threadIdx.x = i, kernel(); });
-    for (std::thread& lane : lanes) lane.join();
 }
 }  // namespace warp
 
@@ -89,33 +157,41 @@ inline unsigned long long __shfl_xor_sync(unsigned mask, unsigned long long word
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
-inline void __syncthreads() { warp::all.arrive_and_wait(); }
+inline void __syncthreads() { warp::all.wait(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 template <class T, class Value> T atomicAdd(T* address, Value value) {
+    warp::now_and_then();
     return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
 }
 template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }
 
 inline bool __any_sync(unsigned mask, bool yes) { return __ballot_sync(mask, yes); }
-inline void __syncwarp() { warp::mine().meeting.arrive_and_wait(); }
+inline void __syncwarp() { warp::mine().meeting.wait(); }
 inline int __syncthreads_or(int yes) {
     static int any[3];
-    static thread_local unsigned turn = 0;
-    const unsigned now = turn++ % 3;
-    if (yes) __atomic_store_n(any + now, 1, __ATOMIC_SEQ_CST);
+    const unsigned now = warp::lanes[threadIdx.x].reductions++ % 3;
+    if (yes) any[now] = 1;
     if (threadIdx.x == 0) any[(now + 1) % 3] = 0;
     __syncthreads();
     return any[now];
 }
-inline unsigned atomicOr(unsigned* address, unsigned bits) { return __atomic_fetch_or(address, bits, __ATOMIC_SEQ_CST); }
-inline unsigned atomicAnd(unsigned* address, unsigned bits) { return __atomic_fetch_and(address, bits, __ATOMIC_SEQ_CST); }
+inline unsigned atomicOr(unsigned* address, unsigned bits) {
+    warp::now_and_then();
+    return __atomic_fetch_or(address, bits, __ATOMIC_SEQ_CST);
+}
+inline unsigned atomicAnd(unsigned* address, unsigned bits) {
+    warp::now_and_then();
+    return __atomic_fetch_and(address, bits, __ATOMIC_SEQ_CST);
+}
 template <class T> T atomicCAS(T* address, T expected, T value) {
+    warp::now_and_then();
     __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return expected;
 }
 template <class T, class Better> T exchange_if(T* address, T value, Better better) {
     T seen = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+    warp::now_and_then();
     while (better(value, seen) &&
            !__atomic_compare_exchange_n(address, &seen, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     }
