@@ -24,13 +24,13 @@ def check_weights(graph: Graph, least: float = -np.inf, *, positive: bool = Fals
     values, bounds = graph.values, graph.value_range
     if values is None or bounds is None or values.dtype.kind == "b":
         return False
-    smallest = bounds[0]  # NaN if there is any
-    if np.isnan(smallest) or smallest == -np.inf or smallest < least or (positive and smallest <= 0):
+    smallest = bounds[0].item()  # NaN if there is any, of which nothing is true
+    if not (smallest > -np.inf and smallest >= least) or (positive and smallest <= 0):
         bad = (values != values) | (values <= -np.inf) | (values < least) | (values <= 0 if positive else False)
         edge = int(bad.argmax())
         wanted = "a positive number" if positive else "a number, 0 or more" if least == 0 else "a number"
         raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
-    return bool(smallest < 0)
+    return smallest < 0
 
 
 def float_type(graph: Graph) -> np.dtype:

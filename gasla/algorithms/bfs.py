@@ -50,6 +50,9 @@ class Parents(Levels):
         return {"level": self.iteration + 1, "parent": gathered}
 
 
+LEVELS, PARENTS = Levels(), Parents()
+
+
 class BFSResult(NamedTuple):
     """Levels and parents of a breadth-first search."""
 
@@ -108,7 +111,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     source = source_vertex(graph, source)
     active = Frontier.one(graph.n, source)
     if not parents:
-        return run(Levels, graph, active=active, max_iterations=max_depth, level={source: 0}).state["level"]
+        return run(LEVELS, graph, active=active, max_iterations=max_depth, level={source: 0}).state["level"]
     start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
-    state = run(Parents, graph, active=active, max_iterations=max_depth, **start).state
+    state = run(PARENTS, graph, active=active, max_iterations=max_depth, **start).state
     return BFSResult(state["level"], state["parent"])

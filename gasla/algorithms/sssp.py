@@ -139,12 +139,11 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     limit = graph.n if negative else None
     active = Frontier.one(graph.n, source)
     result = run(program.typed(**types), graph, active=active, distance={source: 0}, delta=delta, max_iterations=limit)
+    distances = result.state["distance"]
     if not result.converged:
-        vertex = _on_cycle(graph.to("cpu"), moved(result.distance, "cpu"))
+        vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))
         raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
-    if not parents:
-        return result.distance
-    return SSSPResult(result.distance, _parents(graph, source, result.distance, types))
+    return SSSPResult(distances, _parents(graph, source, distances, types)) if parents else distances
 
 
 def _parents(graph: Graph, source: int, distances: Any, types: dict[str, Any]) -> Any:

@@ -85,6 +85,12 @@ class Arguments(Plan):
         ]
 
     @functools.cached_property
+    def identities(self) -> dict[str, Any]:
+        """What each aggregate of nothing is."""
+        types = self.traced.aggregate_types
+        return {name: declared.monoid.identity(types[name]) for name, declared in self.traced.aggregates.items()}
+
+    @functools.cached_property
     def after_control(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
         """Takes from what is there, by name, what is passed to every stage after `thread, threads, control`."""
         return operator.itemgetter(*(name for name in self.arrays if name != "control"), *self.scalars)

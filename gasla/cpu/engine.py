@@ -5,7 +5,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import index
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +34,8 @@ NOTHING = np.zeros(0, np.int64)
 class _Facts(NamedTuple):
     """What runs of one program on one graph have in common."""
 
+    plan: generate.Module
+    threads: int
     common: dict[str, Any]  # scalars as they start; neighbour lists and edge values as far as they are the graph's own
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
     others: list[str]  # arrays that each run makes, but for vertex fields
@@ -69,27 +70,23 @@ class Bound(Binding):
         schedule: Schedule | None = None,
         staged: bool = False,
     ) -> None:
-        scheduled = schedule is not None
         kind: Any = type(program)
-        self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
+        options = deterministic, schedule is not None, staged
+        self._kept = _kept.get(graph) or _kept.setdefault(graph, _Kept())
+        key = kind, options, threads.num_threads()
+        known = self._kept.facts.get(key)
+        self.plan = known.plan if known else generate.plan(kind, graph.id_dtype, *options)
         super().__init__(program, graph)
-        self.threads = _team(graph, once=scheduled or staged)
+        self.threads = known.threads if known else _team(graph, once=self.plan.scheduled)
         self._way, self._held = way, False
         self.check(fields)
-        self._kept = _kept.get(graph) or _kept.setdefault(graph, _Kept())
         self.control = threads.new_control()
         self._schedule = None if schedule is None else self._sorted(schedule)
-        self._facts = self._known_facts()
+        self._facts = known or self._kept.facts.setdefault(key, self._find_facts())
         self.arrays = self._make_arrays(fields)  # and scalars
         if self.traced.parameter_types:
             for name, value in self.parameters().items():
                 self.arrays[f"self_{name}"] = value
-
-    @property
-    def module(self) -> ModuleType:
-        """The generated module, compiled on first use."""
-        loaded: ModuleType = self.plan.loaded
-        return loaded
 
     def close(self) -> None:
         threads.release(self)
@@ -151,28 +148,23 @@ class Bound(Binding):
             starts[name] = self._alike(name, self.program.vertex_fields[name].init)
         return starts[name]
 
-    def _known_facts(self) -> _Facts:
-        """Found once."""
-        known, key = self._kept.facts, (self.plan, self.threads)
-        found = known.get(key)
-        if found is None:
-            shapes = workspace_shapes(self.plan, self.graph, self.threads)
-            if self._schedule:
-                del shapes["receivers"]
-            own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
-            lists = {name: self._graph_array(name) for name in self.plan.arrays if name in own}
-            values = {name: self._graph_array(name) for name in self.plan.arrays if name[1:3] == "v_"}
-            held = {id(part) for part in vars(self.graph).values()}
-            lists |= {name: array for name, array in values.items() if id(array) in held}
-            of_fields = {name for field in self.plan.fields for name in field[1:]}
-            elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
-            elsewhere |= {"control", "counts", "log"}
-            others = [name for name in self.plan.arrays if name not in elsewhere]
-            common = ZEROS | {"self_n": np.int64(self.graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
-            common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-            common |= lists | {"delta": self._default_delta()}
-            found = known[key] = _Facts(common, shapes, others, rooms(self.plan, self.graph.n), {})
-        return found
+    def _find_facts(self) -> _Facts:
+        plan, graph = self.plan, self.graph
+        shapes = workspace_shapes(plan, graph, self.threads)
+        if self._schedule:
+            del shapes["receivers"]
+        own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
+        lists = {name: self._graph_array(name) for name in plan.arrays if name in own}
+        values = {name: self._graph_array(name) for name in plan.arrays if name[1:3] == "v_"}
+        held = {id(part) for part in vars(graph).values()}
+        lists |= {name: array for name, array in values.items() if id(array) in held}
+        of_fields = {name for field in plan.fields for name in field[1:]}
+        elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
+        others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
+        common = ZEROS | {"self_n": np.int64(graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
+        common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+        common |= lists | {"delta": self._default_delta()}
+        return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {})
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices says little of their edges."""
@@ -215,8 +207,7 @@ class Bound(Binding):
         if prefix == "e":
             return self._edge_array(rest, fields)
         if prefix == "part":
-            kind = self.traced.aggregate_types[rest]
-            return np.zeros((2, 8 * self.threads), kind)
+            return np.full((2, 8 * self.threads), self.plan.identities[rest], self.traced.aggregate_types[rest])
         return self._graph_array(name)
 
     def _graph_array(self, name: str) -> np.ndarray:
@@ -233,15 +224,11 @@ class Bound(Binding):
 
     # --- running ---------------------------------------------------------------------------------------------------
 
-    def arguments(self) -> tuple[Any, ...]:
-        """All arguments after `thread, threads, control`."""
-        return self.plan.after_control(self.arrays)
-
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
-        kernel = getattr(self.module, stage)
+        kernel, arguments = getattr(self.plan.loaded, stage), self.plan.after_control(self.arrays)
         short = self.graph.n + self.graph.m <= threads.SHORT
-        threads.run_parallel(kernel, self.control, self.arguments(), self.threads, held=self._held, short=short)
+        threads.run_parallel(kernel, self.control, arguments, self.threads, held=self._held, short=short)
 
     def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
@@ -302,9 +289,6 @@ class Bound(Binding):
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
-        for name in self.traced.aggregates:
-            kind = self.traced.aggregate_types[name]
-            self.arrays[f"part_{name}"][:] = self.traced.aggregates[name].monoid.identity(kind)
         self.arrays["self_iteration"] = np.int64(-1)
         self.call("aggregate")
         self.arrays["self_iteration"] = np.int64(0)
@@ -325,7 +309,8 @@ class Bound(Binding):
         control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
-        threads.run_parallel(self.module.run_loop, control, self.arguments(), crew, watch, self._held, short)
+        kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
+        threads.run_parallel(kernel, control, arguments, crew, watch, self._held, short)
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
         waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
         self.ended = bool(control[runtime.DONE]) or waiting == 0

@@ -145,9 +145,7 @@ class Stages(Pieces):
         return 15 if self.leave_early() else 2
 
     def aggregate_identity(self, name: str) -> str:
-        declared = self.traced.aggregates[name]
-        kind = self.traced.aggregate_types[name]
-        return literal_text(declared.monoid.identity(kind), kind)
+        return literal_text(self.identities[name], self.traced.aggregate_types[name])
 
     @functools.cached_property
     def identity(self) -> str:
