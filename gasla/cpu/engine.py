@@ -192,14 +192,9 @@ class Bound(Binding):
         """The same of a schedule that isn't reversed."""
         levels, order = schedule.levels, np.empty(self.graph.n, self._ids)
         with threads.team(self.threads) as crew:
-            places = np.zeros((crew, schedule.depth), np.int64)
-            held, short = crew > 1, len(levels) <= threads.SHORT
-            arrays = levels, schedule.first, places, order
-            threads.run_parallel(runtime.count_levels, self.control, arrays, crew, None, held, short)
-            counts = places.copy()
-            starts = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
-            places[:] = starts[:-1] + np.cumsum(counts, axis=0) - counts
-            threads.run_parallel(runtime.sort_by_level, self.control, arrays, crew, None, held, short)
+            starts, places = np.empty(schedule.depth + 1, np.int64), np.zeros((crew, schedule.depth), np.int64)
+            arguments, short = (levels, schedule.first, places, starts, order), len(levels) <= threads.SHORT
+            threads.run_parallel(runtime.sort_by_level, self.control, arguments, crew, held=crew > 1, short=short)
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:

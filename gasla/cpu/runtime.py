@@ -217,19 +217,26 @@ def clear_both(thread, threads, pair):
 
 
 @jit
-def count_levels(thread, threads, control, levels, first, counts, order):
-    """A counting sort, first half: how many vertices of each level there are in each thread's part, from `first` on."""
+def sort_by_level(thread, threads, control, levels, first, places, starts, order):
+    """A counting sort of the vertices from level `first` on; ids stay in order.
+
+    `places[t, l]`, 0 at first, is how many vertices of the l-th level thread t has, then where the next of them goes.
+    """
     n = len(levels)
-    for v in range(n * thread // threads, n * (thread + 1) // threads):
+    begin, end = n * thread // threads, n * (thread + 1) // threads
+    for v in range(begin, end):
         if levels[v] >= first:
-            counts[thread, levels[v] - first] += 1
-
-
-@jit
-def sort_by_level(thread, threads, control, levels, first, places, order):
-    """Second half: `places[t, l]` is where thread t's first vertex of the l-th level goes; ids stay in order."""
-    n = len(levels)
-    for v in range(n * thread // threads, n * (thread + 1) // threads):
+            places[thread, levels[v] - first] += 1
+    barrier(control, threads)
+    if thread == 0:
+        place, depth = np.int64(0), len(starts) - 1
+        for level in range(depth):
+            starts[level] = place
+            for t in range(threads):
+                place, places[t, level] = place + places[t, level], place
+        starts[depth] = place
+    barrier(control, threads)
+    for v in range(begin, end):
         if levels[v] >= first:
             level = levels[v] - first
             order[np.uint64(places[thread, level])] = v
