@@ -208,7 +208,9 @@ def betweenness_centrality(
     if weighted:
         check_weights(graph, positive=True)
     chosen = _sources(graph, sources, k, seed)
-    total: Any = module_of(graph.device).zeros(graph.n)
+    if not chosen:
+        return module_of(graph.device).zeros(graph.n)
+    total: Any = None
     wide = False
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
     for source in track(chosen, "sources"):
@@ -224,9 +226,12 @@ def betweenness_centrality(
             reached = array_module(levels).greater(levels, 0)
             delta += reached
             delta[source] += reached.sum()
-        total += delta
-    undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
-    return _scale(total, chosen, normalized, undirected, endpoints)
+        if total is None:
+            total = delta
+        else:
+            total += delta
+    twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    return _scale(total, chosen, normalized, twice, endpoints)
 
 
 def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, Any]]:
@@ -258,7 +263,8 @@ def _accumulate(
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
     paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
     # A level has at most so many times the paths of those before it as a vertex has edges: often that is few enough.
-    may_overflow = not wide and schedule.depth * np.log2(max(graph.max_in_degree, 1)) > 1000
+    may_overflow = not wide and schedule.depth * np.log2(graph.m + 1) > 1000
+    may_overflow = may_overflow and schedule.depth * np.log2(max(graph.max_in_degree, 1)) > 1000
     if may_overflow and not np.isfinite(float(paths.max())):
         return None
     return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).delta
@@ -279,14 +285,17 @@ def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: A
     return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 
 
-def _scale(total: Any, chosen: list[int], normalized: bool, undirected: bool, endpoints: bool) -> Any:
-    """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own."""
+def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
+    """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own.
+
+    `twice`: each pair was looked at from both ends, and is to count once.
+    """
     n = len(total)
     ends = n if endpoints else n - 1
-    if ends < 2 or not chosen:
+    if ends < 2:
         return total
     pairs = float(len(chosen) if len(chosen) < n else ends)
-    pairs *= ends - 1 if normalized else 2 if undirected else 1
+    pairs *= ends - 1 if normalized else 2 if twice else 1
     total /= pairs if normalized else pairs / ends
     if 1 < len(chosen) < n and not endpoints:
         total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
