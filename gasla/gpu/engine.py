@@ -306,21 +306,19 @@ def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, schedul
 
 def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:
     """What the kernel is made for."""
-    lanes, relabelled = 0, False
-    if program.everyone and not scheduled and not small:
-        lists = Lists(graph, program.direction, ordered=False)
-        shares = rows.plan(lists.indptr(), lists.indices())
-        lanes, commutes = shares.lanes, program.reduce is None or program.reduce.commutative
-        relabelled = lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
-    degrees = graph.in_degrees if scheduled and program.direction != "out" else graph.out_degrees
-    thin = not program.everyone and (scheduled or not small) and _is_flat(graph, degrees)
-    local = thin and not scheduled and rows.plan(graph.out.indptr, graph.out.indices).facts.near >= 0.5
     offsets = offset_type(program, graph)
-    return Shape(offsets, deterministic, scheduled, thin, local, lanes, relabelled=relabelled, small=small)
-
-
-def _is_flat(graph: Graph, degrees: Any) -> bool:
-    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
-    if graph.n == 0:
-        return False
-    return int(degrees.max()) <= 64 + 4 * graph.m // graph.n
+    if small and not scheduled:
+        return Shape(offsets, deterministic, small=True)
+    gathers = program.everyone or scheduled
+    walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
+    lists = Lists(graph, walked, ordered=False)
+    shares = rows.plan(lists.indptr(), lists.indices())
+    facts = shares.facts
+    if program.everyone and not scheduled:
+        commutes = program.reduce is None or program.reduce.commutative
+        relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, facts)
+        return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
+    # Few edges at every vertex: a few lanes for each are balanced enough.
+    thin = graph.n > 0 and facts.longest <= 64 + 4 * facts.entries // graph.n
+    local = thin and not scheduled and facts.near >= 0.5
+    return Shape(offsets, deterministic, scheduled, thin, local, small=small)
