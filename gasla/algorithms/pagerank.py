@@ -12,6 +12,7 @@ The form without normalisation, in which only vertices that still change wake ot
 
 import warnings
 import weakref
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -266,15 +267,29 @@ _known: "weakref.WeakKeyDictionary[Graph, dict[Any, tuple[Any, Any]]]" = weakref
 
 def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
     """One over what leaves each vertex, or 0, and what that makes of equal ranks; made once for a graph."""
-    known, xp = _known.setdefault(graph, {}), module_of(graph.device)
+    known = _known.setdefault(graph, {})
     if (weighted, kind) not in known:
-        total = mxv(graph, xp.ones(graph.n)) if weighted else graph.out_degrees
-        some = xp.greater(total, 0)  # functions, as operators with a number make CuPy import SciPy
-        inverse = xp.divide(some, xp.where(some, total, 1), dtype=kind)
-        share = xp.multiply(inverse, kind.type(1 / graph.n))
+        total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
+        divide = _divide if graph.device == "cpu" else _divide_on_gpu()
+        made = divide(total, kind.type(1 / graph.n))
         finish(graph.device)  # another thread may find it, on another stream
-        known[weighted, kind] = inverse, share
+        known[weighted, kind] = made
     return known[weighted, kind]
+
+
+def _divide(total: Any, rank: Any) -> tuple[Any, Any]:
+    some = total > 0
+    inverse = np.divide(some, np.where(some, total, 1), dtype=rank.dtype)
+    return inverse, inverse * rank
+
+
+@cache
+def _divide_on_gpu() -> Any:
+    """The same as one kernel: CuPy would compile each of the four operations, on a first call."""
+    import cupy
+
+    code = "inverse = total > 0 ? F(1) / F(total) : F(0); share = inverse * rank"
+    return cupy.ElementwiseKernel("T total, F rank", "F inverse, F share", code, "divide_ranks")
 
 
 def _distribution(graph: Graph, given: Any, name: str) -> Any:
