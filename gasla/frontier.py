@@ -56,17 +56,15 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        return cls._of(n, _NO_IDS)
+        frontier = cls.__new__(cls)
+        frontier.__dict__.update(n=n, ids=_NO_IDS)
+        return frontier
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
         """One vertex, known to be inside the graph."""
-        return cls._of(n, np.array([vertex]))
-
-    @classmethod
-    def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.__dict__.update(n=n, ids=ids)
+        frontier.__dict__.update(n=n, ids=np.array([vertex]))
         return frontier
 
     def to(self, device: Device) -> "Frontier":

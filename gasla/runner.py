@@ -203,7 +203,7 @@ def _result(bound: Any, rows: list[np.ndarray]) -> Result:
         converged=bound.ended,
         edges=bound.edges,
         active=bound.frontier(),
-        aggregates=bound.aggregates(),
+        aggregates=bound.aggregates() if bound.traced.aggregates else {},
         trace=_trace(np.concatenate(rows)) if rows else None,
     )
 

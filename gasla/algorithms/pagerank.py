@@ -226,7 +226,8 @@ def pagerank(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return PageRankResult(result.rank, result.iterations, float(result.residual), result.converged)
+    residual = float(result.aggregates["residual"])
+    return PageRankResult(result.state["rank"], result.iterations, residual, result.converged)
 
 
 def _rank_type(graph: Graph, weighted: bool, dtype: Any) -> np.dtype:

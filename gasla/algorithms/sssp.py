@@ -9,6 +9,7 @@ weights there is no priority, and as many rounds as vertices mean a negative cyc
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
 
+import weakref
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -129,26 +130,40 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    negative = check_weights(graph)
+    program = _program(graph)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    kind = float_type(graph)
-    values = graph.values
-    program = AnyOrder if negative else NearFirst
-    types = {"distance": kind, "weight": kind if values is None else values.dtype}
-    limit = graph.n if negative else None
+    limit = None if isinstance(program, NearFirst) else graph.n
     active = Frontier.one(graph.n, source)
-    result = run(program.typed(**types), graph, active=active, distance={source: 0}, delta=delta, max_iterations=limit)
+    result = run(program, graph, active=active, distance={source: 0}, delta=delta, max_iterations=limit)
     distances = result.state["distance"]
     if not result.converged:
         vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))
         raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
-    return SSSPResult(distances, _parents(graph, source, distances, types)) if parents else distances
+    return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
 
 
-def _parents(graph: Graph, source: int, distances: Any, types: dict[str, Any]) -> Any:
+_known: "weakref.WeakKeyDictionary[Graph, VertexProgram]" = weakref.WeakKeyDictionary()
+
+
+def _program(graph: Graph) -> VertexProgram:
+    """What finds distances in a graph; chosen, and its lengths checked, once."""
+    found = _known.get(graph)
+    if found is None:
+        kind = AnyOrder if check_weights(graph) else NearFirst
+        found = _known[graph] = kind.typed(**_types(graph))()
+    return found
+
+
+def _types(graph: Graph) -> dict[str, np.dtype]:
+    kind = float_type(graph)
+    return {"distance": kind, "weight": kind if graph.values is None else graph.values.dtype}
+
+
+def _parents(graph: Graph, source: int, distances: Any) -> Any:
     """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last."""
     xp: Any = array_module(distances)
+    types = _types(graph)
     fields: dict[str, Any] = {"distance": distances, "parent": {source: source}}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)

@@ -324,8 +324,6 @@ class Bound(Binding):
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
-        if not self.traced.aggregates:
-            return {}
         row, step = (self.iteration - 1) & 1, 8
         return {
             n: a.monoid.reduce(self.arrays[f"part_{n}"][row, : self.threads * step : step])

@@ -55,21 +55,18 @@ class Bound(Binding):
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
-    def _make_arrays(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
-        self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
-        self._bare: dict[str, Any] = {}
-        self._space = self._kept.space(self, self.numbering)
-        self._arguments = self._space.arguments
-        if self.traced.parameter_types:
-            for name, value in self.parameters().items():
-                setattr(self._arguments, f"self_{name}", value.item())
-        self._set_fields(fields)
-        self._levels = 0 if schedule is None else self._set_schedule(schedule)
-
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
         """Make the arrays; whether there was memory enough. CuPy's error is dropped, with the arrays that it holds."""
+        self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
+        self._bare: dict[str, Any] = {}
         try:
-            self._make_arrays(fields, schedule)
+            self._space = self._kept.space(self, self.numbering)
+            self._arguments = self._space.arguments
+            if self.traced.parameter_types:
+                for name, value in self.parameters().items():
+                    setattr(self._arguments, f"self_{name}", value.item())
+            self._set_fields(fields)
+            self._levels = 0 if schedule is None else self._set_schedule(schedule)
         except MemoryError:
             self._arrays.clear()
             self._bare.clear()
