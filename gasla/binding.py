@@ -39,9 +39,15 @@ class Binding:
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""
-        values, kind = self.program.values, type(self.program).__name__
-        types = self.traced.parameter_types
-        return {name: number(f"{kind}.{name}", values[name], types[name]) for name in types}
+        values = self.program.values
+        return {name: self._number(name, values[name], kind) for name, kind in self.traced.parameter_types.items()}
+
+    def _number(self, name: str, value: Any, kind: np.dtype) -> Any:
+        if type(value) is not float or kind.kind != "f":  # which most are
+            array = np.asarray(value)
+            if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
+                raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
+        return kind.type(value)
 
     def _sides(self) -> tuple["Lists", "Lists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
@@ -207,13 +213,3 @@ def rooms(plan: Any, n: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
 def layout(kind: Any, count: int) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type of the array that holds so many values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-
-
-def number(where: str, value: Any, kind: np.dtype) -> Any:
-    """A parameter as a NumPy scalar of its type."""
-    if type(value) is float and kind.kind == "f":  # the quick way for most
-        return kind.type(value)
-    array = np.asarray(value)
-    if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
-        raise TypeError(f"{where} is {value!r}; expected one number of type {kind}")
-    return kind.type(value)

@@ -333,10 +333,10 @@ class VertexProgram:
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
 
     def __init__(self, **parameters: Any) -> None:
-        if parameters and (unknown := parameters.keys() - self.parameters.keys()):
-            known = ", ".join(self.parameters) or "none"
+        self.values = {n: p.default for n, p in self.parameters.items()} | parameters
+        if len(self.values) > len(self.parameters):
+            unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
             raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
-        self.values = {n: parameters.get(n, p.default) for n, p in self.parameters.items()}
 
     @classmethod
     @functools.cache
