@@ -246,6 +246,7 @@ def test_fields_start_as_given(limit: int) -> None:
     starts: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, {}),
         ({}, dict.fromkeys(("number", "old_number"), few) | dict.fromkeys(("pair", "old_pair"), few_pairs)),
+        ({}, {"number": {3: 1}, "pair": {99: (8, 9), 2: 4}}),  # others, as many and fewer, in arrays that are kept
         ({"number": 4, "pair": 6, "old_number": 5, "old_pair": (7, 8)}, {}),
         ({"number": numbers.astype(np.int16), "pair": pairs, "old_number": numbers, "old_pair": pairs}, {}),
     ]
