@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, triu
 from scipy.sparse.csgraph import bellman_ford, dijkstra
 
 import gasla
@@ -23,7 +23,7 @@ def matrices(draw: st.DrawFn, least: int = 0) -> csr_array:
     edges = draw(st.dictionaries(st.tuples(ends, ends), st.integers(least, 9), max_size=40))
     if draw(st.booleans()):
         edges |= {(j, i): w for (i, j), w in edges.items()}
-    src, dst = np.array(list(edges), np.int64).reshape(-1, 2).T
+    src, dst = np.array(list(edges), np.int32).reshape(-1, 2).T  # wide ones would compile every program once more
     return csr_array((np.array(list(edges.values()), np.float64), (src, dst)), shape=(n, n))
 
 
@@ -84,13 +84,19 @@ def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
     assert ((parents >= 0) == np.isfinite(distances)).all()
 
 
-def test_sssp_keeps_the_type_of_floats_and_takes_others_as_float64() -> None:
-    A = csr_array(np.array([[0, 3], [0, 0]]))
-    for kind, expected in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("u1", "f8"), ("?", "f8")):
-        assert gasla.sssp(A.astype(kind), 0).dtype == expected
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("f4", "f4"), ("f8", "f8"), ("u1", "f8"), *(pytest.param(k, "f8", marks=pytest.mark.slow) for k in ("i4", "?"))],
+)
+def test_sssp_keeps_the_type_of_floats_and_takes_others_as_float64(kind: str, expected: str) -> None:
+    A = csr_array(np.array([[0, 200], [0, 0]]).astype(kind))
+    distances = gasla.sssp(A, 0)
+    assert distances.dtype == expected
+    assert distances.tolist() == [0, A.data[0]]
+
+
+def test_without_weights_every_edge_has_length_one() -> None:
     assert gasla.sssp(Graph.from_edges([0, 1], [1, 2]), 0).tolist() == [0, 1, 2]
-    big = csr_array(np.array([[0, 200], [0, 0]], np.uint8))
-    assert gasla.sssp(csr_array((big.data, big.indices, big.indptr), shape=(2, 2)), 0)[1] == 200
 
 
 @settings(max_examples=40)
@@ -214,15 +220,36 @@ def test_a_path_of_a_hundred_thousand() -> None:
     np.testing.assert_array_equal(gasla.sssp(falling, 0), -np.arange(n))
 
 
+def widened(A: csr_array) -> Graph:
+    return Graph.from_csr(A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
+
+
 def test_int64_offsets_and_ids_give_the_same() -> None:
     A = datasets.rmat(9)
-    wide = Graph.from_csr(A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
+    wide = widened(A)
     source = datasets.sources(A, 1)[0]
     np.testing.assert_array_equal(gasla.bfs(wide, source), gasla.bfs(A, source))
     np.testing.assert_array_equal(gasla.sssp(wide, source), gasla.sssp(A, source))
     np.testing.assert_allclose(gasla.pagerank(wide).ranks, gasla.pagerank(A).ranks, rtol=1e-6)  # float32
     np.testing.assert_allclose(
         gasla.betweenness_centrality(wide, sources=[source]), gasla.betweenness_centrality(A, sources=[source])
+    )
+
+
+@pytest.mark.slow
+def test_int64_offsets_and_ids_give_the_same_in_all_other_programs() -> None:
+    A = datasets.rmat(9).astype(np.float64)
+    wide, falling = widened(A), csr_array(-triu(A, 1))  # the latter has no cycles
+    source = datasets.sources(A, 1)[0]
+    verify.bfs(wide, source, *gasla.bfs(wide, source, parents=True))
+    verify.sssp(wide, source, *gasla.sssp(wide, source, parents=True))
+    np.testing.assert_array_equal(*(gasla.sssp(G, source) for G in (widened(falling), falling)))
+    ones = dict.fromkeys(range(5), 1)
+    for options in ({"weighted": False}, {"personalization": ones}, {"weighted": False, "personalization": ones}):
+        np.testing.assert_allclose(*(gasla.pagerank(G, **options).ranks for G in (wide, A)), rtol=1e-6)
+    np.testing.assert_allclose(*(gasla.pagerank(G, normalized=False).ranks for G in (wide, A)), rtol=1e-6)
+    np.testing.assert_allclose(
+        *(gasla.betweenness_centrality(G, sources=[source], weighted=True) for G in (wide, A)), rtol=1e-12
     )
 
 

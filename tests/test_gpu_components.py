@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_turns import in_turns
 
 import gasla
 from gasla import Graph, stages
@@ -25,8 +26,9 @@ def cupy() -> ModuleType:
     return pytest.importorskip("cupy")
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("sizes", [(4, 4), (4, 8), (8, 4), (8, 8)])
+@pytest.mark.parametrize(
+    ("sizes", "architecture"), in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("sm_80",), ("sm_90",)])
+)
 def test_compiles(cupy: ModuleType, architecture: str, sizes: tuple[int, int]) -> None:
     assert compile_source(on_gpu.source(*sizes), architecture)
 

@@ -12,6 +12,7 @@ import programs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_turns import in_turns
 from reference_engine import Reference
 from scipy.sparse import csr_array
 from test_gpu_programs import PROGRAMS, same
@@ -34,8 +35,10 @@ def scale_free(n: int, m: int) -> Graph:
     return Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
 
 
-@pytest.mark.parametrize(("architecture", "offsets"), [("sm_80", "i8"), ("sm_90", "i4"), ("sm_90", "i8")])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+WIDTHS = [("sm_80", "i8"), ("sm_90", "i4"), ("sm_90", "i8")]
+
+
+@pytest.mark.parametrize(("program", "architecture", "offsets"), in_turns([(program,) for program in PROGRAMS], WIDTHS))
 def test_every_kernel_compiles(program: Any, architecture: str, offsets: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     ids = np.dtype(np.int32 if architecture == "sm_90" else np.int64)

@@ -1,11 +1,13 @@
 """Triangles and common neighbours on the GPU, by every order and way of sharing work out."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_turns import in_turns
 from scipy.sparse import csr_array
 
 import gasla
@@ -49,10 +51,10 @@ def check(graph: Graph, counts: np.ndarray) -> None:
     np.testing.assert_array_equal(result.per_vertex.get(), counts)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("offset", ["int", "long long"])
-@pytest.mark.parametrize("vertex", ["int", "long long"])
-@pytest.mark.parametrize("per_vertex", [False, True])
+KINDS = list(product(["int", "long long"], ["int", "long long"], [False, True]))
+
+
+@pytest.mark.parametrize(("vertex", "offset", "per_vertex", "architecture"), in_turns(KINDS, [("sm_80",), ("sm_90",)]))
 def test_kernels_compile(vertex: str, offset: str, per_vertex: bool, architecture: str) -> None:
     assert gpu.compile_source(module.source(vertex, offset, per_vertex), architecture)
 

@@ -20,7 +20,7 @@ from semirings import BinaryOp, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
 
-# The types are few because every combination of semiring and types compiles a kernel.
+# The types are few because every combination of semiring and types compiles a kernel; so does either type of indices.
 farthest_stop = Semiring(semirings.argmax, lambda x, y, i, k, j: (semirings.minimum(x, y), k), name="farthest_stop")
 larger_product = Semiring(
     Monoid(lambda x, y: where(abs(x) >= abs(y), x, y), 0, name="larger", commutative=False),
@@ -87,14 +87,14 @@ def random_values(rng: np.random.Generator, dtype: Any, count: int) -> Array:
 
 
 @st.composite
-def problems(draw: Callable[..., Any], dtype: Any, square: bool = False) -> tuple[Any, Array, Array]:
+def problems(draw: Callable[..., Any], dtype: Any, index: Any, square: bool = False) -> tuple[Any, Array, Array]:
     """A matrix in some format, with empty and long rows, unsorted and parallel entries; and vectors for both sides."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m = draw(st.integers(0, 6))
     n = m if square else draw(st.integers(0, 40))
     lengths = np.array([draw(st.sampled_from([0, 1, 2, 3, 7, 8, 9, 30, 150])) if n else 0 for _ in range(m)], np.int64)
     count = int(lengths.sum())
-    indptr = np.append(0, lengths.cumsum()).astype(draw(st.sampled_from([np.int32, np.int64])))
+    indptr = np.append(0, lengths.cumsum()).astype(index)
     indices = rng.integers(0, max(n, 1), count).astype(indptr.dtype)
     data, (x, y) = random_values(rng, dtype, count), (random_values(rng, dtype, size) for size in (n, m))
     how = draw(st.sampled_from(["csr", "csc", "coo"]))
@@ -103,7 +103,7 @@ def problems(draw: Callable[..., Any], dtype: Any, square: bool = False) -> tupl
     if how == "csc":
         return csc_array((data, indices, indptr), shape=(n, m)), y, x
     order = rng.permutation(count)
-    rows = np.repeat(np.arange(m), lengths)
+    rows = np.repeat(np.arange(m, dtype=index), lengths)
     return coo_array((data[order], (rows[order], indices[order])), shape=(m, n)), x, y
 
 
@@ -114,10 +114,20 @@ def check(found: Any, expected: Any) -> None:
         assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), CASES, ids=lambda p: getattr(p, "name", None) or np.dtype(p).name)
-def test_mxv_equals_numpy(semiring: Semiring, dtype: Any) -> None:
+def label(p: Any) -> str:
+    return getattr(p, "name", None) or np.dtype(p).name
+
+
+WIDE = [
+    pytest.param(*case, np.int64, marks=[] if case[0] in (larger_product, farthest_stop) else pytest.mark.slow)
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize(("semiring", "dtype", "index"), [*((*case, np.int32) for case in CASES), *WIDE], ids=label)
+def test_mxv_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=60)
-    @given(problems(dtype))
+    @given(problems(dtype, index))
     def run(problem: Any) -> None:
         A, x, _ = problem
         check(gasla.mxv(A, x, semiring), product(A, x, semiring))
@@ -125,10 +135,12 @@ def test_mxv_equals_numpy(semiring: Semiring, dtype: Any) -> None:
     run()
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), [CASES[0], CASES[5], CASES[7]], ids=lambda p: getattr(p, "name", None))
-def test_vxm_equals_numpy(semiring: Semiring, dtype: Any) -> None:
+@pytest.mark.parametrize(
+    ("semiring", "dtype", "index"), [(*CASES[0], np.int32), (*CASES[5], np.int64), (*CASES[7], np.int32)], ids=label
+)
+def test_vxm_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=60)
-    @given(problems(dtype))
+    @given(problems(dtype, index))
     def run(problem: Any) -> None:
         A, _, y = problem
         check(gasla.vxm(y, A, semiring), product(A, y, semiring, by_column=True))
@@ -136,10 +148,10 @@ def test_vxm_equals_numpy(semiring: Semiring, dtype: Any) -> None:
     run()
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), [CASES[0], CASES[7]], ids=lambda p: getattr(p, "name", None))
-def test_graphs_equal_numpy(semiring: Semiring, dtype: Any) -> None:
+@pytest.mark.parametrize(("semiring", "dtype", "index"), [(*CASES[0], np.int64), (*CASES[7], np.int32)], ids=label)
+def test_graphs_equal_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=40)
-    @given(problems(dtype, square=True))
+    @given(problems(dtype, index, square=True))
     def run(problem: Any) -> None:
         A, x, _ = problem
         graph = gasla.Graph(A)
@@ -156,7 +168,7 @@ def test_graph_without_values_holds_true() -> None:
 
 
 @settings(max_examples=60)
-@given(problems(np.int32))
+@given(problems(np.int32, np.int64))
 def test_any_takes_a_stored_entry(problem: Any) -> None:
     A, x, _ = problem
     rows, columns, _ = entries(A)
@@ -168,7 +180,7 @@ def test_any_takes_a_stored_entry(problem: Any) -> None:
 
 
 @settings(max_examples=60)
-@given(problems(np.float32), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
+@given(problems(np.float32, np.int32), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_mask_and_out(problem: Any, complement: bool, has_out: bool, seed: int) -> None:
     A, x, _ = problem
     rng = np.random.default_rng(seed)
@@ -181,10 +193,12 @@ def test_mask_and_out(problem: Any, complement: bool, has_out: bool, seed: int) 
     check(found, expected)
 
 
-@pytest.mark.parametrize("accum", [semirings.max, BinaryOp("minus", np.subtract)], ids=lambda a: a.name)
-def test_accum(accum: Any) -> None:
+@pytest.mark.parametrize(
+    ("accum", "index"), [(semirings.max, np.int32), (BinaryOp("minus", np.subtract), np.int64)], ids=label
+)
+def test_accum(accum: Any, index: Any) -> None:
     @settings(max_examples=30)
-    @given(problems(np.float64), st.booleans())
+    @given(problems(np.float64, index), st.booleans())
     def run(problem: Any, masked: bool) -> None:
         A, x, _ = problem
         out = np.arange(A.shape[0]) * 3.0
@@ -262,8 +276,10 @@ def skewed(rows: int, columns: int) -> csr_array:
     """A few rows hold most entries."""
     rng = np.random.default_rng(5)
     lengths = (rows / (1 + np.arange(rows))).astype(int) * 4
-    indptr = np.append(0, lengths.cumsum())
-    return csr_array((rng.random(indptr[-1]), rng.integers(0, columns, indptr[-1]), indptr), shape=(rows, columns))
+    indptr = np.append(0, lengths.cumsum()).astype(np.int32)
+    return csr_array(
+        (rng.random(indptr[-1]), rng.integers(0, columns, indptr[-1], np.int32), indptr), shape=(rows, columns)
+    )
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,8 +92,8 @@ def skewed(offsets: str) -> Graph:
     [pytest.param(*p, id=p[0].__name__, marks=[] if p[0] in QUICK else pytest.mark.slow) for p in CASES],
 )
 def test_equals_the_cpu(program: Any, start: dict[str, Any], flat: bool, tmp_path: Path) -> None:
-    for offsets, graph in (("i4", skewed("i4")), ("i8", grid("i8"))):
-        emulated = Emulated(program, graph, flat, tmp_path / offsets)
+    for offsets, make in (("i4", skewed), ("i8", grid)):
+        emulated, graph = Emulated(program, make(offsets), flat, tmp_path / offsets), make("i4")
         some = np.random.default_rng(3).integers(-1, 6, graph.n)
         deep = gasla.Schedule(np.minimum(np.arange(graph.n), 9), first=2)
         for schedule, lanes in ((gasla.Schedule(some), 4), (deep, 16), (deep.reversed(), 16)):

@@ -181,7 +181,7 @@ def check(batch: list[Any], seed: int, run: Callable[..., Any]) -> None:
             assert_same(actual, right, f"column {position} of {printed.results}")
 
 
-@settings(max_examples=3, phases=NO_SHRINKING)
+@settings(max_examples=2, phases=NO_SHRINKING)
 @given(BATCHES, SEEDS)
 def test_numba_equals_numpy(batch: list[Any], seed: int) -> None:
     check(batch, seed, run_numba)
