@@ -12,7 +12,6 @@ The form without normalisation, in which only vertices that still change wake ot
 
 import warnings
 import weakref
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -271,8 +270,8 @@ def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
     known = _known.setdefault(graph, {})
     if (weighted, kind) not in known:
         total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
-        divide = _divide if graph.device == "cpu" else _divide_on_gpu()
-        made = divide(total, kind.type(1 / graph.n))
+        rank = kind.type(1 / graph.n)
+        made = _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
         finish(graph.device)  # another thread may find it, on another stream
         known[weighted, kind] = made
     return known[weighted, kind]
@@ -284,13 +283,13 @@ def _divide(total: Any, rank: Any) -> tuple[Any, Any]:
     return inverse, inverse * rank
 
 
-@cache
-def _divide_on_gpu() -> Any:
+def _divide_on_gpu(total: Any, rank: Any) -> tuple[Any, Any]:
     """The same as one kernel: CuPy would compile each of the four operations, on a first call."""
     import cupy
 
     code = "inverse = total > 0 ? F(1) / F(total) : F(0); share = inverse * rank"
-    return cupy.ElementwiseKernel("T total, F rank", "F inverse, F share", code, "divide_ranks")
+    kernel = cupy.ElementwiseKernel("T total, F rank", "F inverse, F share", code, "divide_ranks")
+    return tuple(kernel(total, rank, *cupy.empty((2, len(total)), rank.dtype)))
 
 
 def _distribution(graph: Graph, given: Any, name: str) -> Any:
