@@ -387,7 +387,8 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, determinist
 
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in _kept[graph].spare.values())
+    ((_, arrays),) = _kept[graph].spare
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in arrays.values())
 
 
 def test_thread_count_follows_numba() -> None:

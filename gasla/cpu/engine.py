@@ -48,7 +48,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self.facts: dict[Any, _Facts] = {}
-        self.spare: dict[str, np.ndarray] = {}
+        self.spare: list[tuple[_Facts, dict[str, np.ndarray]]] = []  # the last run's, and what it was a run of
 
 
 _kept: "weakref.WeakKeyDictionary[Graph, _Kept]" = weakref.WeakKeyDictionary()
@@ -90,12 +90,12 @@ class Bound(Binding):
 
     def close(self) -> None:
         threads.release(self)
-        self._kept.spare.update(self._scratch)  # for the next run
+        self._kept.spare[:] = [(self._facts, self._scratch)]  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        self._scratch = {name: self._room(name, *room) for name, room in self._facts.shapes.items()}
+        self._scratch = self._workspace()
         found = {**self._facts.common, **self._scratch}
         if self._schedule:
             found["receivers"], found["starts"] = self._schedule
@@ -106,10 +106,15 @@ class Bound(Binding):
             self._make_field(field, fields, found)
         return found
 
-    def _room(self, name: str, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
-        """An array of any content; one run's at a time."""
-        spare = self._kept.spare.pop(name, None)
-        return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)
+    def _workspace(self) -> dict[str, np.ndarray]:
+        """Arrays of any content, one run's at a time: as they are, if the last one was of the same kind."""
+        try:
+            facts, spare = self._kept.spare.pop()
+        except IndexError:
+            facts, spare = None, {}
+        if facts is not self._facts:
+            spare |= {name: _fitting(spare.get(name), *room) for name, room in self._facts.shapes.items()}
+        return spare
 
     def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> None:
         """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
@@ -132,9 +137,9 @@ class Bound(Binding):
 
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
-        rooms = (1 + len(given), *start.shape[1:]), (len(given),)
-        value = self._scratch[field.values] = self._room(field.values, rooms[0], start.dtype)
-        at = self._scratch[field.places] = self._room(field.places, rooms[1], NOTHING.dtype)
+        scratch, count = self._scratch, len(given)
+        value = scratch[field.values] = _fitting(scratch.get(field.values), (1 + count, *start.shape[1:]), start.dtype)
+        at = scratch[field.places] = _fitting(scratch.get(field.places), (count,), NOTHING.dtype)
         value[0] = start[0]
         for i, (v, x) in enumerate(given.items()):
             at[i] = self._vertex(field.name, index(v))
@@ -297,7 +302,7 @@ class Bound(Binding):
             return
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
-        work = control[runtime.WORK] + control[runtime.EDGE_SUM]
+        work = control.item(runtime.WORK) + control.item(runtime.EDGE_SUM)
         self._alone = self._alone and work <= ALONE
         crew = 1 if self._alone else self.threads
         short = self._alone or (progress is None and max(work, self.graph.n + self.graph.m) <= threads.SHORT)
@@ -344,6 +349,11 @@ class Bound(Binding):
             return Frontier(n, np.concatenate([queues[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self.arrays["bits"][row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
+
+
+def _fitting(spare: np.ndarray | None, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    """An array of any content: a spare one, if it is of that shape and type."""
+    return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
