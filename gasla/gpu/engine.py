@@ -309,13 +309,21 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
     lists = Lists(graph, walked, ordered=False)
+    if small:  # soon found without a kernel, which would have to be compiled
+        longest = int(np.diff(lists.indptr().get()).max(initial=0))
+        thin = _is_flat(longest, len(lists.indices()), graph.n)
+        return Shape(offsets, deterministic, scheduled=True, thin=thin, small=True)
     shares = rows.plan(lists.indptr(), lists.indices())
     facts = shares.facts
     if program.everyone and not scheduled:
         commutes = program.reduce is None or program.reduce.commutative
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
-    # Few edges at every vertex: a few lanes for each are balanced enough.
-    thin = graph.n > 0 and facts.longest <= 64 + 4 * facts.entries // graph.n
+    thin = _is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
-    return Shape(offsets, deterministic, scheduled, thin, local, small=small)
+    return Shape(offsets, deterministic, scheduled, thin, local)
+
+
+def _is_flat(longest: int, entries: int, n: int) -> bool:
+    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
+    return n > 0 and longest <= 64 + 4 * entries // n
