@@ -189,9 +189,9 @@ class Bound(Binding):
         return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
 
     def _sorted(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
-        """The vertices in the order of a schedule, and where each iteration starts among them."""
+        """The vertices by level, and where each iteration starts: at the end of them, if the schedule is reversed."""
         order, starts = schedule.kept(("cpu", self._ids), self._by_level)
-        return (order[::-1].copy(), len(order) - starts[::-1]) if schedule.is_reversed else (order, starts)
+        return order, starts[::-1].copy() if schedule.is_reversed else starts
 
     def _by_level(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
         """The same of a schedule that isn't reversed."""

@@ -151,7 +151,7 @@ def _list_next(m: "Stages") -> list[str]:
 
 
 def _scheduled(m: "Stages") -> str:
-    """The loop of a run whose receivers are known ahead: iteration i takes `receivers[starts[i]:starts[i + 1]]`."""
+    """The loop of a run whose receivers are known ahead: iteration i takes those between `starts[i]` and the next."""
     crew = m.arguments.replace("thread, threads", "thread, crew", 1)
     stages = ["gather_list", *(["apply_list"] if m.two_phases else [])]
     stages += ["post_apply"] if "post_apply" in m.functions else []
@@ -162,7 +162,8 @@ def _scheduled(m: "Stages") -> str:
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
-        "receivers = order[starts[self_iteration] : starts[self_iteration + 1]]",
+        "first, last = starts[self_iteration], starts[self_iteration + 1]",
+        "receivers = order[min(first, last) : max(first, last)]",
         "receiver_count = len(receivers)",
         "crew = 1 if receiver_count < THIN_LIST else threads",
         *(line for s in stages for line in ("if thread < crew:", f"    {s}({crew})", "barrier(control, threads)")),
