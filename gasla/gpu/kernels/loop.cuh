@@ -455,11 +455,12 @@ template <class P> struct Loop {
             } else {
                 sparse();
             }
+            if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
         }
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY)
             post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
-        if (s.ended) return;
+        if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
         take_sums(parity());
         alone([&] { account(); });
     }
@@ -589,10 +590,10 @@ template <class P> struct Loop {
         } else {
             if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
             push(to_aside());
-            if constexpr (P::PUSHES)
-                apply_list(c.a.aside);
-            else
+            if constexpr (!P::PUSHES)
                 gather_list(c.a.aside);
+            else if constexpr (!P::TWO_PHASES)
+                apply_list(c.a.aside);
         }
     }
 

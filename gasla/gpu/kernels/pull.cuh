@@ -87,7 +87,6 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         s.receivers = read[ASIDE];
         now.form = P::TWO_PHASES ? LIST : BITS;
     });
-    if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
 }
 
 // Every vertex reduces over its row and applies; what else a pass may do is not asked for.
@@ -132,7 +131,6 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
     }
     if constexpr (lists_next) next.flush_block(s.buffers.sums);
     conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
-    if constexpr (P::TWO_PHASES) apply_list(list);
 }
 
 // Receivers apply what was put aside for them, or what pushes brought together.
