@@ -33,7 +33,13 @@ def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.C
     assert names["count"] == 1
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem == "airport_map" else [])  # test_demo runs it
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -379,9 +379,13 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
             np.testing.assert_allclose(answer, expected, rtol=1e-12)
 
 
+# Deterministic kernels that no other test compiles.
+OWN = [pytest.param(p, True, marks=pytest.mark.slow) for p in (programs.Bits, programs.Reach)]
+WORKSPACES = [(p, d) for p, *_ in CASES for d in (False, True) if not d or p not in (programs.Bits, programs.Reach)]
+
+
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("program", [case[0] for case in CASES], ids=NAMES)
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize(("program", "deterministic"), [*WORKSPACES, *OWN])
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
     from gasla.cpu.engine import _kept
 

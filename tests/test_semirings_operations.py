@@ -106,7 +106,7 @@ def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
     check(answers, expected, dtype)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 def test_printed_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([prepare(dtype)[0] for dtype in TYPES]), architecture)
 

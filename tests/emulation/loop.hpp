@@ -2,7 +2,6 @@
 // a process: it shares the arrays of a run with the others, and nothing else.
 #pragma once
 #define GASLA_EMULATED
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 
 namespace gasla {
 template <class T> T load_acquire(const T* address) {
-    warp::change(), sched_yield();  // somebody is waiting
+    warp::change(), usleep(10);  // somebody is waiting: another block needs the processor
     return __atomic_load_n(address, __ATOMIC_SEQ_CST);
 }
 template <class T, class V> void add_release(T* address, V value) {
