@@ -97,6 +97,20 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
+    // A part that is rarely come to, as a function of its own, of which there is one however many call it: in place it
+    // would take registers from the rest, and time to compile.
+    template <void (Loop::*part)()> __device__ __forceinline__ void apart() {
+        barrier.target = function_of<part>(c.a, s, barrier.target);
+    }
+    template <void (Loop::*part)()>
+    static __device__ __noinline__ u32 function_of(const typename P::Arguments& a, Shared<P>& s, u32 target) {
+        Loop loop(a, s, target);
+        (loop.*part)();
+        return loop.barrier.target;
+    }
+    __device__ __forceinline__ Loop(const typename P::Arguments& a, Shared<P>& s, u32 target)
+        : c(a, s.uniform), barrier(a.barrier, target), s(s), now(s.now), read(s.read) {}
+
     // Let one thread do what is the same for all of the block.
     template <class Do> __device__ __forceinline__ void alone(Do what) {
         __syncthreads();
@@ -216,17 +230,14 @@ template <class P> struct Loop {
     // --- start and end -----------------------------------------------------------------------------------------------
 
     __device__ __forceinline__ void run() {
-        if (c.a.fresh)
-            start();
-        else
-            resume();
+        apart<&Loop::begin>();
         if constexpr (P::LISTS_ROWS)
             run_schedule();
         else
             while (goes_on()) iterate();
         if constexpr (P::THIN)
             if (now.form == SEGMENTS && now.size > 0) {
-                Thin<Loop>(*this, 1).to_queue();
+                apart<&Loop::widen>();
                 alone([&] { turn(); });
             }
         if (thread_of_grid() == 0) {
@@ -239,6 +250,25 @@ template <class P> struct Loop {
         if (barrier.leave()) tell_end(c.a);
     }
 
+    // From the start, or where the last launch ended.
+    __device__ __forceinline__ void begin() {
+        if (c.a.fresh)
+            start();
+        else
+            alone([&] {
+                read_counters();
+                enter(now.iteration);
+            });
+        take_sums(1 - parity());
+        alone([&] {
+            if (c.a.fresh) {
+                if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
+                turn();
+            }
+            begin_iteration(now.iteration);
+        });
+    }
+
     // Fields that start alike everywhere are filled here; aggregates see the initial state.
     __device__ __forceinline__ void start() {
         u32 stamp = now.stamp;
@@ -247,7 +277,7 @@ template <class P> struct Loop {
         alone([&] {
             const u32 slot = now.slot;
             now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
-            begin_iteration(0);
+            enter(0);
         });
         const u64 n = c.a.self_n;
         for (u64 base = warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
@@ -270,20 +300,6 @@ template <class P> struct Loop {
         publish_sums(1);
         if constexpr (P::KEEPS_ACTIVE) list_active();
         wait_and_read();
-        take_sums(1);
-        alone([&] {
-            if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
-            turn();
-            begin_iteration(0);
-        });
-    }
-
-    __device__ __forceinline__ void resume() {
-        alone([&] {
-            read_counters();
-            begin_iteration(now.iteration);
-        });
-        take_sums(1 - parity());
     }
 
     // The vertices that are active at first: an array of ids, or a range.
@@ -462,7 +478,12 @@ template <class P> struct Loop {
             post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
         if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
         take_sums(parity());
-        alone([&] { account(); });
+        alone([&] {
+            if constexpr (ENDS_AT_ONCE)
+                apart<&Loop::account>();
+            else
+                account();
+        });
     }
 
     // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
@@ -473,7 +494,7 @@ template <class P> struct Loop {
     // Bring the active set into the form that the iteration wants.
     __device__ __forceinline__ void change_form() {
         if constexpr (P::THIN)
-            if (now.form == SEGMENTS && !s.is_thin && now.size > 0) Thin<Loop>(*this, 1).to_queue();
+            if (now.form == SEGMENTS && !s.is_thin && now.size > 0) apart<&Loop::widen>();
         const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
@@ -483,6 +504,11 @@ template <class P> struct Loop {
                 s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // after a push to bits they were a guess
             });
         }
+    }
+
+    // A frontier that was thin, in the form that all others can read.
+    __device__ __forceinline__ void widen() {
+        if constexpr (P::THIN) Thin<Loop>(*this, 1).to_queue();
     }
 
     // What one thread does for its block at the end of an iteration.
@@ -586,7 +612,7 @@ template <class P> struct Loop {
             push(to_aside());
         } else if constexpr (P::PUSHES_AT_ONCE) {
             push(to_aside());
-            if (s.receivers) release();
+            if (s.receivers) apart<&Loop::release>();
         } else {
             if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
             push(to_aside());

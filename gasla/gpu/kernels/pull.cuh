@@ -37,7 +37,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
         if constexpr (ENDS_AT_ONCE)
             if (s.receivers == 0) account();
     });
-    if (s.receivers) release();
+    if (s.receivers) apart<&Loop::release>();
 }
 
 // Gather over all vertices that the mask admits, and apply at once or list the receivers.

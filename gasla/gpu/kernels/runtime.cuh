@@ -125,9 +125,9 @@ __device__ __forceinline__ void prefetch(const void* address) { asm volatile("pr
 // thread that leaves last.
 struct Barrier {
     u32* counter;  // two words
-    u32 target = 0;
+    u32 target;
 
-    __device__ __forceinline__ explicit Barrier(u32* counter) : counter(counter) {}
+    __device__ __forceinline__ explicit Barrier(u32* counter, u32 target = 0) : counter(counter), target(target) {}
 
     __device__ __forceinline__ void arrive() {  // one thread of each block
         if (gridDim.x == 1) return;

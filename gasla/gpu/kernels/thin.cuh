@@ -155,7 +155,7 @@ template <class Loop> struct Thin {
                     loop.turn();
                     if (s.unusual) *loop.counter(STOPPED) = 1;  // looked up while waiting for the others
                 }
-                loop.choose();
+                loop.template apart<&Loop::choose>();
                 loop.s.ended = true;
             }
         });
@@ -253,13 +253,13 @@ template <class Loop> struct Thin {
         }
         loop.alone([&] { loop.s.receivers = loop.read[ASIDE]; });
         if constexpr (P::PUSHES_AT_ONCE)
-            if (loop.s.receivers) loop.release();
+            if (loop.s.receivers) loop.template apart<&Loop::release>();
         if constexpr (Loop::ENDS_AT_ONCE)
             loop.alone([&] {
                 if constexpr (P::PRIORITISED) now.far = loop.read[FAR];
                 if (s.all.unusual()) loop.lower_remaining();
                 loop.turn();
-                loop.choose();
+                loop.template apart<&Loop::choose>();
                 loop.s.ended = true;
             });
     }
@@ -285,7 +285,7 @@ template <class Loop> struct Thin {
             now.remaining -= least(now.remaining, edges - now.edges);
             now.edges = edges;
             now.form = LIST;
-            loop.choose();
+            loop.template apart<&Loop::choose>();
         });
     }
 };
