@@ -30,7 +30,8 @@ def cupy() -> ModuleType:
     ("sizes", "architecture"), in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("sm_80",), ("sm_90",)])
 )
 def test_compiles(cupy: ModuleType, architecture: str, sizes: tuple[int, int]) -> None:
-    assert compile_source(on_gpu.source(*sizes), architecture)
+    for file in ("forest", "components"):
+        assert compile_source(on_gpu.source(*sizes, file), architecture)
 
 
 def on_device(graph: Graph, offsets: type | None = None) -> Graph:

@@ -23,12 +23,12 @@ _SLICE = 2048  # as in link.cuh: longer lists are cut up
 _C_TYPES = {4: "int", 8: "long long"}
 
 
-def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of all kernels, for ids and offsets of so many bytes."""
+def source(vertex_size: int, offset_size: int, file: str) -> str:
+    """CUDA source of the kernels in `file`, forest or components, for ids and offsets of so many bytes."""
     return (
         f"typedef {_C_TYPES[vertex_size]} vertex_t;\n"
         f"typedef {_C_TYPES[offset_size]} offset_t;\n"
-        '#include "link.cuh"\n'
+        f'#include "{file}.cuh"\n'
     )  # fmt: skip
 
 
@@ -123,7 +123,8 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kern
 
 @cache
 def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
-    return Kernel(source(vertex_size, offset_size), function, _THREADS, _BLOCKS)
+    file = "components" if function == "connected_components" else "forest"
+    return Kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
 
 
 def _blocks(n: int) -> int:

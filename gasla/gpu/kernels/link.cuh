@@ -363,70 +363,8 @@ struct Numbering {
 
 }  // namespace gasla
 
-// --- kernels ---------------------------------------------------------------------------------------------------------
+// --- for kernels -----------------------------------------------------------------------------------------------------
 
 using namespace gasla;
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(512, 4)
-
-KERNEL forest_hook(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents) {
-    hook(Lists{offsets, neighbours, n}, Order{false}, parents);
-}
-
-KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents, u64 first, u64 last,
-                   u64 known, u64 outward, Slice* slices, Control* control) {
-    Barrier barrier(control->barrier);
-    const Lists lists{offsets, neighbours, n};
-    Linker{lists, Order{false}, parents, (vertex_t)known, outward != 0}.link(first, last, slices, control, barrier);
-    barrier.leave();
-}
-
-KERNEL forest_compress(vertex_t* parents, u64 n) { compress(parents, n); }
-
-KERNEL forest_largest(const vertex_t* parents, u64 n, u64* result) {
-    const vertex_t root = likely_largest(parents, n);
-    if (threadIdx.x == 0) *result = (u64)root;
-}
-
-KERNEL forest_number(vertex_t* parents, vertex_t* firsts, u64 n, Control* control, u64* result) {
-    Barrier barrier(control->barrier);
-    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
-        firsts[v] = (vertex_t)v;
-        flatten(parents, (vertex_t)v);
-    }
-    barrier.wait();
-    Numbering(parents, firsts, n).run(control, barrier, result);
-    barrier.leave();
-}
-
-// All of it: labels are left in `parents`. `work` has an entry a vertex.
-KERNEL connected_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward,
-                            vertex_t* parents, vertex_t* work, Slice* slices, Control* control, u64* result) {
-    Barrier barrier(control->barrier);
-    const Lists lists{offsets, neighbours, n};
-    const Order order{true};
-    hook(lists, order, parents, work);
-    barrier.wait();
-    for (u32 round = 0; round < ROUNDS; ++round) {
-        compress(parents, n);
-        barrier.wait();
-        try_others(order, parents, work, n);
-        barrier.wait();
-    }
-    compress(parents, n);
-    barrier.wait();
-    link_others(order, parents, work, n);
-    barrier.wait();
-    if (blockIdx.x == 0) {  // roots stay what they are while paths are compressed
-        const vertex_t root = likely_largest(parents, n);
-        if (threadIdx.x == 0) control->known = (u64)root;
-    }
-    compress(parents, n);
-    barrier.wait();
-    const vertex_t known = (vertex_t)fresh(&control->known);
-    Linker{lists, order, parents, known, outward != 0}.link(0, m, slices, control, barrier);
-    compress(parents, work, n);
-    barrier.wait();
-    Numbering(parents, work, n).run(control, barrier, result);
-    barrier.leave();
-}

@@ -1,0 +1,35 @@
+// Connected components in one launch: the stages of a forest (link.cuh), with a barrier between them.
+#pragma once
+#include "link.cuh"
+
+// Labels are left in `parents`. `work` has an entry a vertex.
+KERNEL connected_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward,
+                            vertex_t* parents, vertex_t* work, Slice* slices, Control* control, u64* result) {
+    Barrier barrier(control->barrier);
+    const Lists lists{offsets, neighbours, n};
+    const Order order{true};
+    hook(lists, order, parents, work);
+    barrier.wait();
+    for (u32 round = 0; round < ROUNDS; ++round) {
+        compress(parents, n);
+        barrier.wait();
+        try_others(order, parents, work, n);
+        barrier.wait();
+    }
+    compress(parents, n);
+    barrier.wait();
+    link_others(order, parents, work, n);
+    barrier.wait();
+    if (blockIdx.x == 0) {  // roots stay what they are while paths are compressed
+        const vertex_t root = likely_largest(parents, n);
+        if (threadIdx.x == 0) control->known = (u64)root;
+    }
+    compress(parents, n);
+    barrier.wait();
+    const vertex_t known = (vertex_t)fresh(&control->known);
+    Linker{lists, order, parents, known, outward != 0}.link(0, m, slices, control, barrier);
+    compress(parents, work, n);
+    barrier.wait();
+    Numbering(parents, work, n).run(control, barrier, result);
+    barrier.leave();
+}

@@ -1,0 +1,33 @@
+// The stages of a forest (link.cuh), a kernel each.
+#pragma once
+#include "link.cuh"
+
+KERNEL forest_hook(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents) {
+    hook(Lists{offsets, neighbours, n}, Order{false}, parents);
+}
+
+KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents, u64 first, u64 last,
+                   u64 known, u64 outward, Slice* slices, Control* control) {
+    Barrier barrier(control->barrier);
+    const Lists lists{offsets, neighbours, n};
+    Linker{lists, Order{false}, parents, (vertex_t)known, outward != 0}.link(first, last, slices, control, barrier);
+    barrier.leave();
+}
+
+KERNEL forest_compress(vertex_t* parents, u64 n) { compress(parents, n); }
+
+KERNEL forest_largest(const vertex_t* parents, u64 n, u64* result) {
+    const vertex_t root = likely_largest(parents, n);
+    if (threadIdx.x == 0) *result = (u64)root;
+}
+
+KERNEL forest_number(vertex_t* parents, vertex_t* firsts, u64 n, Control* control, u64* result) {
+    Barrier barrier(control->barrier);
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
+        firsts[v] = (vertex_t)v;
+        flatten(parents, (vertex_t)v);
+    }
+    barrier.wait();
+    Numbering(parents, firsts, n).run(control, barrier, result);
+    barrier.leave();
+}
