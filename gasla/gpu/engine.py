@@ -313,12 +313,12 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
         longest = int(np.diff(lists.indptr().get()).max(initial=0))
         thin = _is_flat(longest, len(lists.indices()), graph.n)
         return Shape(offsets, deterministic, scheduled=True, thin=thin, small=True)
-    shares = rows.plan(lists.indptr(), lists.indices())
-    facts = shares.facts
     if program.everyone and not scheduled:
+        shares = rows.plan(lists.indptr(), lists.indices())
         commutes = program.reduce is None or program.reduce.commutative
-        relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, facts)
+        relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
+    facts = rows.find_facts(lists.indptr(), lists.indices())
     thin = _is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
     return Shape(offsets, deterministic, scheduled, thin, local)
