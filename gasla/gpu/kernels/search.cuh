@@ -160,9 +160,8 @@ template <class P> struct Search {
                 }
                 keep(is && !hit[j] && (P::HAS_HEADS || look[j].goes_on()), place + (P::HAS_HEADS ? 0 : PLACES));
             }
-            while (held > PENDING - G * WARP) go_on(base);
+            while (held > (rest ? PENDING - G * WARP : 0)) go_on(base);
         }
-        while (held) go_on(base);
         __syncwarp();
         found |= s.found[lane()];
         shut |= s.shut[lane()];
