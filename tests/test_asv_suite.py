@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
@@ -10,10 +9,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+
+from benchmarks import suite
+from benchmarks.suite import bench_algorithms
 
 ROOT = Path(__file__).resolve().parents[1]
 # Of the cold starts, which take longest, one algorithm's.
@@ -72,33 +73,20 @@ def test_quick_profile(clone: Path) -> None:
     assert (clone / ".asv" / "html" / "index.html").exists()
 
 
-@pytest.fixture
-def suite() -> ModuleType:
-    """Imported no sooner than it's needed: it calls gasla once, and so compiles some of it."""
-    return importlib.import_module("benchmarks.suite")
-
-
-@pytest.fixture
-def algorithms(suite: ModuleType) -> Any:
-    return importlib.import_module("benchmarks.suite.bench_algorithms").Algorithms
-
-
-def test_table_is_whole(suite: ModuleType, algorithms: Any) -> None:
+def test_table_is_whole() -> None:
     """All families and the real graphs; every algorithm beside both engines."""
     assert {name.rstrip("0123456789") for name in suite.GRAPHS} == {
         *("rmat", "kron", "urand", "rgg", "grid"),
         *("openflights", "ny"),
     }
     assert {"bfs", "sssp", "pagerank", "components", "triangles", "betweenness"} <= set(suite.ALGORITHMS)
-    assert algorithms.params == (suite.ALGORITHMS, suite.GRAPHS, ["cpu", "gpu"])
+    assert bench_algorithms.Algorithms.params == (suite.ALGORITHMS, suite.GRAPHS, ["cpu", "gpu"])
 
 
-def test_without_a_gpu_a_case_says_why_it_is_left_out(
-    suite: ModuleType, algorithms: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_gpu_a_case_says_why_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise RuntimeError("CuPy found no NVIDIA GPU")
 
     monkeypatch.setattr(suite, "require_gpu", missing)
     with pytest.raises(NotImplementedError, match="CuPy found no NVIDIA GPU"):
-        algorithms().setup("bfs", "ny", "gpu")
+        bench_algorithms.Algorithms().setup("bfs", "ny", "gpu")
