@@ -9,19 +9,11 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-import gasla
-from gasla import datasets
 from gasla.arrays import finish, require_gpu
 from gasla.bench import cells, graphs
 from gasla.bench.peers.gasla_peer import Gasla
-
-# asv forks a process for each case: what is imported here, or made ready by a first call, is so once for all.
-gasla.connected_components(datasets.grid(2))
-with suppress(ImportError):
-    import cupy  # noqa: F401  # CUDA itself must not start before the fork
 
 SCALES = [int(scale) for scale in os.environ.get("GASLA_BENCH_SCALES", "16,18,20").split(",")]
 REAL = ["openflights", "ny"]
