@@ -68,6 +68,7 @@ def test_round_trip(tmp_path_factory, suffix, graph):
     io.write(path, graph)
     A = io.read(path)
     assert A.format == "csr" and A.shape == (graph.n, graph.n)
+    assert A.indptr.dtype == A.indices.dtype == np.dtype(np.int32)  # half the bytes of what NumPy reads numbers as
     assert entries(A) == edges_of(graph)
     if suffix != ".npz":
         assert all((np.diff(row) >= 0).all() for row in np.split(A.indices, A.indptr[1:-1]))

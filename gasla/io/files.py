@@ -163,7 +163,9 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     from scipy.sparse import coo_array
 
     _require_memory(n, len(src))
-    coo = coo_array((np.ones(len(src), np.float32) if values is None else values, (src, dst)), shape=(n, n))
+    ids = np.int32 if max(n, len(src)) <= np.iinfo(np.int32).max else np.int64  # SciPy would keep the wide ones as read
+    ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
+    coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
     coo.has_canonical_format = True  # or they would be added up
     return coo.tocsc().tocsr()  # two stable sorts
 
