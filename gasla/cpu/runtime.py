@@ -15,6 +15,7 @@ from gasla.cpu.atomics import (
     select,
     store,
 )
+from gasla.cpu.blocks import OPTIONS, jit
 from gasla.cpu.threads import CONTROL_SIZE, ENDED, PROGRESS, STOP, barrier, see_off
 
 __all__ = [
@@ -78,10 +79,8 @@ __all__ = [
     "total",
 ]  # fmt: skip
 
-# Nothing here allocates; without `_nrt=False` Numba would count references to arrays, atomically, in the inner loops.
-jit = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
-reassociating = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "nsz"})
+reassociating = njit(**OPTIONS, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
