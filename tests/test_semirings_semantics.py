@@ -113,6 +113,21 @@ def test_cuda() -> None:
     check(run_cuda)
 
 
+def zero_over_zero() -> tuple[Program, list[np.ndarray]]:
+    """Not a number, and so is its maximum with another: both zeros are known to a compiler, the second time at once."""
+    x = Symbol("x", np.uint32)
+    zero = semirings.cast(x < 0, np.dtype(np.float64))
+    quotients = zero / 0.0, zero / zero, semirings.cast(zero, np.dtype(np.float32)) / 0.0
+    return Program([x], tuple(np.maximum(q, 0) for q in quotients)), [np.arange(3, dtype=np.uint32)]
+
+
+@pytest.mark.parametrize("run", [run_numba, pytest.param(run_cuda, marks=[pytest.mark.gpu, pytest.mark.sanitize])])
+def test_zero_over_zero(run: Callable[..., Any]) -> None:
+    printed, values = zero_over_zero()
+    (answers,) = run([printed], [values])
+    assert all(np.isnan(answer).all() for answer in answers)
+
+
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.example)
 def test_refused(row: Row) -> None:
     kind = {"TypeError": TypeError, "OverflowError": OverflowError}[row.outcome]

@@ -73,13 +73,19 @@ template <class T, class F> __device__ __forceinline__ T to_unsigned(F x) {
 """
 
 _FLOAT_HELPERS = """
+__device__ __forceinline__ FLOAT divide(FLOAT a, FLOAT b) {
+    const FLOAT quotient = a / b;
+    BITS bits = *reinterpret_cast<const BITS*>(&quotient);
+    asm("" : "+LETTER"(bits));  // hides where it is from: CUDA 13 takes 0 / 0 for a number where it knows both zeros
+    return *reinterpret_cast<FLOAT*>(&bits);
+}
 __device__ __forceinline__ FLOAT remainder(FLOAT a, FLOAT b) {
     FLOAT mod = fmodSUFFIX(a, b);
     if (mod == 0) return copysignSUFFIX(mod, b);
     return (b < 0) != (mod < 0) ? mod + b : mod;
 }
 __device__ __forceinline__ FLOAT floor_divide(FLOAT a, FLOAT b) {
-    if (b == 0) return a / b;
+    if (b == 0) return divide(a, b);
     FLOAT mod = fmodSUFFIX(a, b);
     FLOAT quotient = (a - mod) / b;
     if (mod != 0 && (b < 0) != (mod < 0)) quotient = quotient - FLOAT(1);
@@ -95,7 +101,10 @@ PRELUDE = (
     "template <class... T> struct tuple;\n"
     + _STRUCTS
     + _HELPERS
-    + "".join(_FLOAT_HELPERS.replace("FLOAT", f).replace("SUFFIX", s) for f, s in (("float", "f"), ("double", "")))
+    + "".join(
+        _FLOAT_HELPERS.replace("FLOAT", f).replace("SUFFIX", s).replace("BITS", bits).replace("LETTER", letter)
+        for f, s, bits, letter in (("float", "f", "unsigned int", "r"), ("double", "", "word", "l"))
+    )
     + "}  // namespace semirings\n"
 )
 """Structs and helper functions the printed functions use: pasted once at the top of a program."""
@@ -119,11 +128,11 @@ _RESERVED = frozenset(
     """.split()  # noqa: SIM905  (a list of 90 words reads better as text)
 )
 _INFIX = {
-    "divide": "/", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
 }  # fmt: skip
 _WRAPPING = {"add": "+", "subtract": "-", "multiply": "*"}
-_HELPED = ("floor_divide", "remainder", "left_shift", "right_shift")
+_HELPED = ("divide", "floor_divide", "remainder", "left_shift", "right_shift")
 _MATH = {
     "power": "pow", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "absolute": "fabs",
     **{name: name for name in (
