@@ -56,15 +56,17 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        frontier = cls.__new__(cls)
-        frontier.__dict__.update(n=n, ids=_NO_IDS)
-        return frontier
+        return cls._of(n, _NO_IDS)
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
         """One vertex, known to be inside the graph."""
+        return cls._of(n, np.array([vertex]))
+
+    @classmethod
+    def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.__dict__.update(n=n, ids=np.array([vertex]))
+        frontier.__dict__.update(n=n, ids=ids)
         return frontier
 
     def to(self, device: Device) -> "Frontier":
