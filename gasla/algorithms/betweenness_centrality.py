@@ -262,12 +262,18 @@ def _accumulate(
         assert graph.values is not None
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
     paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
-    # A level has at most so many times the paths of those before it as a vertex has edges: often that is few enough.
-    may_overflow = not wide and schedule.depth * np.log2(graph.m + 1) > 1000
-    may_overflow = may_overflow and schedule.depth * np.log2(max(graph.max_in_degree, 1)) > 1000
-    if may_overflow and not np.isfinite(float(paths.max())):
+    if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).delta
+
+
+def _may_overflow(graph: Graph, depth: int) -> bool:
+    """Whether so many levels may have more paths than a plain number holds.
+
+    A level has at most so many times the paths of those before it as a vertex has edges. There are no more than the
+    graph has; that is asked first, since the largest degree may have to be found, on a GPU by a kernel more to compile.
+    """
+    return bool(depth * np.log2(graph.m + 1) > 1000 and depth * np.log2(max(graph.max_in_degree, 1)) > 1000)
 
 
 def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
