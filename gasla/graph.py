@@ -12,7 +12,7 @@ building of lists is in ``gasla.cpu.lists`` and ``gasla.gpu.lists``.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property, partial, wraps
 from importlib import import_module
 from types import ModuleType
@@ -147,8 +147,14 @@ class Graph:
     _rows: Adjacency | None  # out-edges, where the input has them
     _columns: Adjacency | None  # in-edges, likewise
     _ends: tuple[Array, Array] | None  # sources and destinations, likewise
+    _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # what this is a copy of; a weak reference
+
+    def __new__(cls, *_: Any) -> Graph:
+        graph = super().__new__(cls)
+        graph._known = {}
+        return graph
 
     def __init__(self, A: Any) -> None:
         if isinstance(A, Graph):
@@ -272,7 +278,7 @@ class Graph:
 
     def _copied(self, device: Device) -> Graph:
         copy = Graph.__new__(Graph)
-        copy.__dict__ = {name: known for name, known in self.__dict__.items() if isinstance(known, bool)}
+        copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
         copy.n, copy.m, copy.device = self.n, self.m, device
         copy.values = None if self.values is None else moved(self.values, device)
         copy._ends = None if self._ends is None else (moved(self._ends[0], device), moved(self._ends[1], device))
@@ -284,7 +290,26 @@ class Graph:
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name not in ("_copy", "_original")}
+        return {name: part for name, part in self.__dict__.items() if name not in ("_copy", "_original", "_known")}
+
+    def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
+        """What an engine or an algorithm makes of the graph when it first asks for it; freed with the graph.
+
+        It must not refer to the graph. Copies on the other device and pickles come without. Where several threads ask
+        at first, each may make one, and all get the same.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1, 1], [1, 2, 2])
+        >>> g.kept("leaves", lambda graph: int((graph.out_degrees == 0).sum()))
+        1
+        """
+        found = self._known.get(kind)
+        if found is None:
+            made = make(self)
+            finish(self.device)  # another thread may find it, on another stream
+            found = self._known.setdefault(kind, made)
+        return found
 
     @property
     def id_dtype(self) -> np.dtype[Any]:

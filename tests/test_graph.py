@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -246,6 +249,32 @@ def test_copies_and_pickles():
     assert g.in_ is not None
     for other in (copy.copy(g), copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
         check(other, g.n, *datasets.grid(6).tocoo().coords, g.values)
+
+
+def test_what_is_kept_is_made_once_and_goes_with_the_graph():
+    g, held = Graph(datasets.grid(6)), threading.Event()
+    before = g.nbytes
+    assert g.kept("held", lambda _, made=held: made) is held
+    assert Graph(g).kept("held", lambda _: None) is held and g.nbytes == before
+    for other in (copy.copy(g), copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
+        assert other.kept("held", lambda graph: graph.n) == g.n
+    with pytest.raises(MemoryError):
+        g.kept("other", lambda _: bytes(2**62))
+    assert g.kept("other", lambda _: 1) == 1
+    gone = weakref.ref(held)
+    del held, g
+    assert gone() is None
+
+
+def test_threads_that_ask_at_once_get_the_same():
+    g, barrier = Graph(datasets.grid(2)), threading.Barrier(4)
+
+    def make(_):
+        barrier.wait()
+        return object()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: g.kept("held", make), range(4)))) == 1
 
 
 @pytest.mark.parametrize("n", [100, 70_000])

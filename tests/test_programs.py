@@ -387,11 +387,9 @@ WORKSPACES = [(p, d) for p, *_ in CASES for d in (False, True) if not d or p not
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize(("program", "deterministic"), [*WORKSPACES, *OWN])
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
-    from gasla.cpu.engine import _kept
-
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    ((_, arrays),) = _kept[graph].spare
+    ((_, arrays),) = graph._known["cpu"].spare
     assert program.workspace(graph, deterministic) == sum(array.nbytes for array in arrays.values())
 
 

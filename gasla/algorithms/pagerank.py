@@ -11,14 +11,13 @@ The form without normalisation, in which only vertices that still change wake ot
 """
 
 import warnings
-import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import check_weights
-from gasla.arrays import array_module, finish, module_of, moved
+from gasla.arrays import array_module, module_of, moved
 from gasla.graph import Graph, as_graph
 from gasla.products import mxv
 from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
@@ -251,7 +250,7 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     xp: Any = module_of(graph.device)
     if weighted:
         check_weights(graph, least=0)
-    inverse, share = _divided(graph, weighted, kind)
+    inverse, share = graph.kept(("shares", weighted, kind), lambda graph: _divided(graph, weighted, kind))
     fields = {"rank": 1 / graph.n, "share": share, "inverse": inverse}
     if "nstart" in shares:
         rank = shares["nstart"].astype(kind)
@@ -262,19 +261,11 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     return fields
 
 
-_known: "weakref.WeakKeyDictionary[Graph, dict[Any, tuple[Any, Any]]]" = weakref.WeakKeyDictionary()
-
-
 def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
-    """One over what leaves each vertex, or 0, and what that makes of equal ranks; made once for a graph."""
-    known = _known.setdefault(graph, {})
-    if (weighted, kind) not in known:
-        total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
-        rank = kind.type(1 / graph.n)
-        made = _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
-        finish(graph.device)  # another thread may find it, on another stream
-        known[weighted, kind] = made
-    return known[weighted, kind]
+    """One over what leaves each vertex, or 0, and what that makes of equal ranks."""
+    total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
+    rank = kind.type(1 / graph.n)
+    return _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
 
 
 def _divide(total: Any, rank: Any) -> tuple[Any, Any]:

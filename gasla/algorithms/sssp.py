@@ -9,7 +9,6 @@ weights there is no priority, and as many rounds as vertices mean a negative cyc
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
 
-import weakref
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -130,7 +129,7 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    program = _program(graph)
+    program = graph.kept("sssp", _program)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
     limit = None if isinstance(program, NearFirst) else graph.n
@@ -143,16 +142,10 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
 
 
-_known: "weakref.WeakKeyDictionary[Graph, VertexProgram]" = weakref.WeakKeyDictionary()
-
-
 def _program(graph: Graph) -> VertexProgram:
-    """What finds distances in a graph; chosen, and its lengths checked, once."""
-    found = _known.get(graph)
-    if found is None:
-        kind = AnyOrder if check_weights(graph) else NearFirst
-        found = _known[graph] = kind.typed(**_types(graph))()
-    return found
+    """What finds distances in a graph, whose lengths are checked."""
+    kind = AnyOrder if check_weights(graph) else NearFirst
+    return kind.typed(**_types(graph))()
 
 
 def _types(graph: Graph) -> dict[str, np.dtype]:

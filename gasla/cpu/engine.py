@@ -1,7 +1,6 @@
 """Binds a program to a graph on the CPU: makes the arrays that its generated module works on, and calls it."""
 
 import math
-import weakref
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import index
@@ -51,9 +50,6 @@ class _Kept:
         self.spare: list[tuple[_Facts, dict[str, np.ndarray]]] = []  # the last run's, and what it was a run of
 
 
-_kept: "weakref.WeakKeyDictionary[Graph, _Kept]" = weakref.WeakKeyDictionary()
-
-
 class Bound(Binding):
     """A program, a graph, and the arrays of a run."""
 
@@ -72,7 +68,7 @@ class Bound(Binding):
     ) -> None:
         kind: Any = type(program)
         options = deterministic, schedule is not None, staged
-        self._kept = _kept.get(graph) or _kept.setdefault(graph, _Kept())
+        self._kept = graph.kept("cpu", lambda _: _Kept())
         key = kind, options, threads.num_threads()
         known = self._kept.facts.get(key)
         self.plan = known.plan if known else generate.plan(kind, graph.id_dtype, *options)

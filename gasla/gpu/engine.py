@@ -12,7 +12,7 @@ from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
 from gasla.gpu.plan import Shape, Start, as_held, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Kept, field_bytes, forget, is_small, kept, workspace_sizes
+from gasla.gpu.space import Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
@@ -285,20 +285,14 @@ def _workspace(plan: generate.Module, graph: Graph) -> int:
 
 def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Kept:
     """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
-    known = kept(graph)
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # one block pulls fast
     key = kind, deterministic, scheduled, small, compile.device()
-    found = known.get(key)
-    if found is None:
-        try:
-            shape = _shape(program, graph, deterministic, scheduled, small)
-            found = known[key] = Kept(generate.module(kind, graph.id_dtype, shape), graph.n)
-        except MemoryError:  # the run will say how much it lacks
-            plain = Shape(offset_type(program, graph), deterministic, scheduled)
-            found = Kept(generate.module(kind, graph.id_dtype, plain), graph.n)
-    return found
+    try:
+        return graph.kept(key, lambda graph: Kept(kind, graph, _shape(program, graph, deterministic, scheduled, small)))
+    except MemoryError:  # the run will say how much it lacks
+        return Kept(kind, graph, Shape(offset_type(program, graph), deterministic, scheduled))
 
 
 def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:

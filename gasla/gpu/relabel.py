@@ -5,13 +5,11 @@ their way in, and back on their way out; ids and degrees are looked up under the
 """
 
 import threading
-import weakref
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import finish, module_of
+from gasla.arrays import module_of
 from gasla.binding import Lists
 from gasla.gpu import lists, rows
 from gasla.graph import Graph
@@ -23,8 +21,7 @@ HUBS = 180 << 10  # bytes of shared memory for hubs; the cache has what is left 
 OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
 ROOM = 40  # bytes of memory that must be free, an edge
 
-_known: "weakref.WeakKeyDictionary[Graph, dict[str, Numbering]]" = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = threading.Lock()  # a numbering may take more memory than there is for another
 
 
 class Numbering:
@@ -46,17 +43,6 @@ class Numbering:
         self.places = xp.empty_like(self.originals)
         self.places[order] = xp.arange(len(order), dtype=self.originals.dtype)
         self.indptr, self.indices = lists.renumbered(indptr, indices, self.places)
-        self._base = weakref.ref(base.graph), base.side
-
-    @cached_property
-    def positions(self) -> Any:
-        """Where each entry of these lists is in the graph's own."""
-        graph, side = self._base[0](), self._base[1]
-        assert graph is not None
-        base = Lists(graph, side, ordered=False)
-        positions = lists.renumbered_positions(base.indptr(), base.indices(), self.places)
-        finish(graph.device)
-        return positions
 
     def there(self, array: Any) -> Any:
         """A field in this order."""
@@ -83,28 +69,30 @@ class RenumberedLists(Lists):
         return self._numbering.indices
 
     def ids(self) -> Any:
-        return self._base.ids()[self._numbering.positions]
+        return self._base.ids()[self._positions()]
 
     def values(self, kind: np.dtype) -> Any:
-        return self._base.values(kind)[self._numbering.positions]
+        return self._base.values(kind)[self._positions()]
+
+    def _positions(self) -> Any:
+        """Where each entry of these lists is in the graph's own."""
+        base, places = self._base, self._numbering.places
+        return self.graph.kept(
+            ("positions", self.side), lambda _: lists.renumbered_positions(base.indptr(), base.indices(), places)
+        )
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
     """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
     with _lock:
-        known = _known.setdefault(graph, {})
-        if side not in known:
-            made = Numbering(Lists(graph, side, ordered=False))
-            finish(graph.device)  # another thread may find it, on another stream
-            known[side] = made
-        return known[side]
+        return graph.kept(("numbering", side), lambda graph: Numbering(Lists(graph, side, ordered=False)))
 
 
 def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     """Whether a reduction over all lists gains by it, and there is room."""
     import cupy
 
-    if side in _known.get(graph, {}):
+    if ("numbering", side) in graph._known:
         return True
     mean = facts.entries / max(1, facts.rows)
     if facts.entries < LEAST_EDGES or facts.longest < SKEW * mean:

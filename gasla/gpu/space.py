@@ -11,6 +11,7 @@ from gasla.arrays import require_gpu
 from gasla.binding import Binding, rooms
 from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import graph_arrays
+from gasla.gpu.plan import Shape
 from gasla.graph import Graph
 from semirings import TupleType, VectorType
 
@@ -45,15 +46,19 @@ SHOWN = 256  # where the page holds what the aggregates came to
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
 
+_kept: "weakref.WeakSet[Kept]" = weakref.WeakSet()  # with any graph
+
+
 class Kept:
     """What is kept with a graph for the runs of one program on one device."""
 
-    def __init__(self, plan: generate.Module, n: int) -> None:
-        self.plan = plan
-        self.rooms = rooms(plan, n)
+    def __init__(self, program: Any, graph: Graph, shape: Shape) -> None:
+        self.plan = generate.module(program, graph.id_dtype, shape)
+        self.rooms = rooms(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.rooms.items()}
         self.spaces: list[Space] = []
         self.delta: float | None = None  # the width of a bucket, where none is given; found once
+        _kept.add(self)
 
     def space(self, binding: Binding, numbering: Any) -> "Space":
         """A workspace that no other run has now; the run puts it back among `spaces`."""
@@ -61,14 +66,6 @@ class Kept:
             return self.spaces.pop()
         except IndexError:
             return Space(binding, numbering)
-
-
-_kept: "weakref.WeakKeyDictionary[Graph, dict[Any, Kept]]" = weakref.WeakKeyDictionary()
-
-
-def kept(graph: Graph) -> dict[Any, Kept]:
-    """What is kept with a graph, by what the runs have in common."""
-    return _kept.get(graph) or _kept.setdefault(graph, {})
 
 
 class Space:
@@ -137,9 +134,8 @@ class Space:
 
 def forget() -> None:
     """Free the workspace that is kept for the next runs."""
-    for of_graph in list(_kept.values()):
-        for one in list(of_graph.values()):
-            one.spaces.clear()
+    for one in list(_kept):
+        one.spaces.clear()
 
 
 def is_small(graph: Graph) -> bool:
