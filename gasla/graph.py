@@ -56,9 +56,14 @@ class Adjacency:
         return self._edge_ids is None
 
     @cached_property
+    def facts(self) -> Any:
+        """What is asked of the lists: `Facts` of the device where they are."""
+        return _lists(self.indptr).Facts(self.indptr, self.indices)
+
+    @property
     def is_sorted(self) -> bool:
         """Whether every neighbour list ascends."""
-        return _lists(self.indptr).ascends_within(self.indptr, self.indices)
+        return bool(self.facts.ascend)
 
     @property
     def device(self) -> Device:
@@ -79,7 +84,7 @@ class Adjacency:
     def in_order(self) -> Adjacency:
         """The same lists, each in the order of the input; itself where it is so already."""
         lists, ids = _lists(self.indptr), self.edge_ids
-        if ids is None or lists.ascends_within(self.indptr, ids):
+        if ids is None or lists.Facts(self.indptr, ids).ascend:
             return self
         owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
         owners[ids], others[ids] = self.owners(), self.indices
@@ -382,8 +387,7 @@ class Graph:
     @cached_property
     def is_symmetric(self) -> bool:
         """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
-        lists = self._rows or self._columns or self.out
-        return _lists(lists.indptr).is_symmetric(lists.indptr, lists.indices)
+        return bool((self._rows or self._columns or self.out).facts.are_symmetric)
 
     @cached_property
     def has_symmetric_values(self) -> bool:
@@ -475,7 +479,7 @@ class Graph:
             return any_true(array_module(self._ends[0]).equal(*self._ends))
         lists = self._rows or self._columns
         assert lists is not None
-        return _lists(lists.indptr).has_self_loops(lists.indptr, lists.indices)
+        return bool(lists.facts.have_loops)
 
     @cached_property
     def has_parallel_edges(self) -> bool:
@@ -483,7 +487,7 @@ class Graph:
         lists = self._rows or self._columns or self.out
         if not lists.is_sorted:
             lists = self.sorted_out
-        return not _lists(lists.indptr).ascends_within(lists.indptr, lists.indices, strictly=True)
+        return bool(lists.facts.repeat)
 
     @property
     def nbytes(self) -> int:

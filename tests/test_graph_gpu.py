@@ -77,7 +77,7 @@ def both_ways(n, src, dst, values):
 def sort(patch):
     """Have lists made as on the GPU, but for what a kernel finds there."""
     patch.setattr("gasla.graph._lists", lambda array: lists)
-    for name in ("ascends_within", "has_self_loops", "is_symmetric"):
+    for name in ("Facts", "is_symmetric"):
         patch.setattr(lists, name, getattr(cpu_lists, name))
 
 
@@ -97,6 +97,21 @@ def test_lists_by_sorting_of_a_larger_graph(monkeypatch):
     assert [facts(Graph(A)) for A in graphs] == expected
     g = Graph(graphs[0])
     assert g.is_symmetric and g.in_.indices is g.out.indices and g.in_values is g.values
+
+
+def test_all_that_is_asked_of_lists_is_found_in_one_pass(monkeypatch):
+    passes = []
+
+    def find(indptr, indices, values=None):
+        passes.append(values is not None)
+        return [False] * 4
+
+    monkeypatch.setattr("gasla.graph._lists", lambda array: lists)
+    monkeypatch.setattr(lists, "_find_facts", find)
+    g = Graph(datasets.rmat(5))
+    assert g.is_symmetric and g.out.is_sorted and not g.has_parallel_edges and not g.has_self_loops
+    assert g.in_.indices is g.out.indices and g.sorted_out is g.out and passes == [False]
+    assert g.has_symmetric_values and passes == [False, True]
 
 
 def test_lists_too_long_for_their_keys():

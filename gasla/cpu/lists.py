@@ -7,6 +7,7 @@ otherwise than by position, ``ids``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,33 @@ def count_ids(ids: Array, n: int) -> Array:
     for start in range(0, len(ids), step):
         counts += np.bincount(ids[start : start + step], minlength=n)
     return counts
+
+
+class Facts:
+    """What is asked of lists; each is looked for when it is first asked."""
+
+    def __init__(self, indptr: Array, indices: Array) -> None:
+        self._lists = indptr, indices
+
+    @cached_property
+    def ascend(self) -> bool:
+        """Whether every list ascends."""
+        return ascends_within(*self._lists)
+
+    @cached_property
+    def repeat(self) -> bool:
+        """Whether any list that ascends holds a neighbour twice."""
+        return not ascends_within(*self._lists, strictly=True)
+
+    @cached_property
+    def have_loops(self) -> bool:
+        """Whether any vertex is in its own list."""
+        return has_self_loops(*self._lists)
+
+    @cached_property
+    def are_symmetric(self) -> bool:
+        """Whether j is in i's list as often as i in j's, for all i and j."""
+        return is_symmetric(*self._lists)
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:

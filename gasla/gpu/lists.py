@@ -10,8 +10,8 @@ its input and, with the 4 bytes an edge of owners, up to 20; ``Graph.both``, who
 build moves about 200 bytes an edge, most of them in the sort, whose eight passes read and write the keys. With int64
 ids (2**31 vertices and more) the owners take 8 bytes.
 
-What is only asked of lists, such as whether they ascend, a kernel finds in one pass: as operations of whole arrays that
-would be a dozen kernels, each of which CuPy compiles, a tenth of a second the first time.
+What is only asked of lists, such as whether they ascend, one kernel finds, all of it in one pass: as operations of
+whole arrays that would be a dozen kernels, each of which CuPy compiles, a tenth of a second the first time.
 """
 
 from __future__ import annotations
@@ -98,24 +98,20 @@ def count_ids(ids: Array, n: int) -> Array:
     return counts
 
 
-def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Whether every list ascends: a fall is allowed only where a new list starts."""
-    found = _facts(indptr, indices)
-    return not (found["falls"] or (strictly and found["repeats"]))
+class Facts:
+    """What is asked of lists, by one pass over them."""
+
+    def __init__(self, indptr: Array, indices: Array) -> None:
+        imbalance, falls, repeats, loops = _find_facts(indptr, indices)
+        self.ascend, self.repeat, self.have_loops, self.are_symmetric = not falls, repeats, loops, not imbalance
 
 
-def has_self_loops(indptr: Array, indices: Array) -> bool:
-    """Whether any vertex is in its own list."""
-    return bool(_facts(indptr, indices)["loops"])
+def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
+    """Whether the edges i -> j and j -> i carry values of the same bits, for all i and j.
 
-
-def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j.
-
-    With `values`, whether they have the same bits too; the lists must ascend then, and parallel edges are compared in
-    their order.
+    The lists must ascend, and parallel edges are compared in their order.
     """
-    return not _facts(indptr, indices, values)["imbalance"]
+    return not _find_facts(indptr, indices, values)[0]
 
 
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
@@ -123,8 +119,8 @@ def source(offset_size: int, vertex_size: int, value_size: int) -> str:
     return _SOURCE.format(offset=_C_TYPES[offset_size], vertex=_C_TYPES[vertex_size], bits=_C_TYPES[value_size])
 
 
-def _facts(indptr: Array, indices: Array, values: Array | None = None) -> Any:
-    """What one pass over the lists tells: see kernels/lists.cuh."""
+def _find_facts(indptr: Array, indices: Array, values: Array | None = None) -> list[bool]:
+    """The `_FACTS`, from one pass over the lists: see kernels/lists.cuh."""
     import cupy
 
     n, m, found = len(indptr) - 1, len(indices), cupy.zeros(len(_FACTS), np.uint64)
@@ -132,7 +128,7 @@ def _facts(indptr: Array, indices: Array, values: Array | None = None) -> Any:
     blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
     bits = np.uint64(0) if values is None else values
     _kernel(*sizes, device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
-    return dict(zip(_FACTS, found.tolist()))
+    return [bool(fact) for fact in found.tolist()]
 
 
 @cache
