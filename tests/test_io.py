@@ -4,7 +4,9 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import stat
+import threading
 
 import numpy as np
 import pytest
@@ -201,7 +203,8 @@ MALFORMED = [
     ("a.txt", "0\n", 1, "1 columns; expected"),
     ("a.txt", "0 1 2 3\n", 1, "4 columns; expected"),
     ("a.txt", "# Nodes: 4 Edges: 3\n0 1\n1 2\n", 1, "promises 3 edges and 2 follow; is the file truncated"),
-    ("a.txt", "0 99999999999999999999\n", 1, "vertex '99999999999999999999'"),
+    ("a.txt", "0 99999999999999999999\n", 1, "'; expected a whole number from 0, of 64 bits"),
+    ("a.txt", "# a\n% b\n0 1 # c\n1 x % d\n", 4, "vertex 'x'"),
     ("a.wel", "0 1 2\n1 2 heavy\n", 2, "weight 'heavy'; expected a number"),
     ("a.tsv", "0\t1\t2\n1\t2\t1_0\n", 2, "weight '1_0'"),
     ("a.el", "\x00\x01\x02\n", 1, "columns"),
@@ -259,7 +262,8 @@ MALFORMED = [
     ("a.mtx", WHOLE + "3 3 2\n1 2 3\n1 2 4.5\n", 4, "value '4.5'; expected a whole number, as line 1 says"),
     ("a.mtx", WHOLE.replace("integer", "unsigned-integer") + "3 3 1\n1 2 -3\n", 3, "expected a whole number from 0"),
     ("a.mtx", WHOLE.replace("integer", "pattern") + "3 3 1\n1 2 3\n", 3, "'1 2 3'; expected `row column`, as line 1"),
-    ("a.npz", "this is no archive", None, "expected what scipy.sparse.save_npz writes"),
+    ("a.npz", "this is no archive", None, "is no archive, or truncated; expected what scipy.sparse.save_npz writes"),
+    ("a.npz", "", None, "is no archive, or truncated"),
 ]
 
 
@@ -363,6 +367,57 @@ def test_index_out_of_range_in_an_archive(tmp_path):
     np.savez(tmp_path / "a.npz", indices=A.indices, indptr=A.indptr, data=A.data, shape=A.shape, format=b"csr")
     with pytest.raises(FormatError, match="expected what"):
         io.read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": np.ones(3)}, ": holds no sparse array; expected what"),
+        (sp.coo_array(np.ones(3)), "a matrix of 3; expected a square one"),
+        (sp.csr_array((3, 4)), "a matrix of 3 x 4; expected a square one"),
+        (sp.csr_array(np.eye(2) * 1j), "holds complex128 values; expected one of bool, int8"),
+        (sp.coo_array(np.eye(2, dtype=np.longdouble)), "values; expected one of bool, int8"),
+    ],
+)
+def test_archives_of_something_else(tmp_path, arrays, message):
+    path = tmp_path / "a.npz"
+    save = sp.save_npz if sp.issparse(arrays) else lambda path, arrays: np.savez(path, **arrays)
+    save(path, arrays)
+    with pytest.raises(FormatError, match=message):
+        io.read(path)
+
+
+@pytest.mark.parametrize("signs", ["#%", "%#"])
+def test_comments_of_both_signs(tmp_path, signs):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{signs[0]} Nodes: 5 Edges: 3\n{signs[1]} more\n0 1 {signs[0]} here\n\n1 2{signs[1]}\n2 3\n")
+    assert entries(io.read(path)) == [(0, 1, 1), (1, 2, 1), (2, 3, 1)]
+    assert io.read(path).shape == (5, 5)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".mtx.gz", ".npz", ".graph"])
+def test_a_pipe_is_read_like_a_file(tmp_path, suffix):
+    whole, pipe = tmp_path / f"whole{suffix}", tmp_path / f"pipe{suffix}"
+    io.write(whole, datasets.grid(4))
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(whole.read_bytes()))
+    writer.start()
+    A = io.read(pipe)
+    writer.join()
+    assert entries(A) == entries(datasets.grid(4))
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.txt").symlink_to(tmp_path / "folder" / "a.txt")
+    for _ in range(2):  # where it leads nowhere yet, and to a file
+        io.write(tmp_path / "link.txt", datasets.grid(4))
+        assert (tmp_path / "link.txt").is_symlink() and os.listdir(tmp_path / "folder") == ["a.txt"]
+
+
+def test_what_cannot_be_written_is_called_by_its_name(tmp_path):
+    with pytest.raises(OSError, match=re.escape(f"No such file or directory: '{tmp_path}/nowhere/a.txt'")):
+        io.write(tmp_path / "nowhere" / "a.txt", datasets.grid(4))
 
 
 def test_a_failed_write_leaves_everything_as_it_was(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from gasla.io.files import (
     open_text,
     read_table,
     to_csr,
+    uncommented,
 )
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def read(path: Path) -> csr_array:
         header = _look(path, stream)
         stream.seek(0)
         fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
-        table = read_table(stream, fields, header.comment)
+        table = read_table(stream, fields, [*header.comments])
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
-        raise complain(path, lambda _, words: _check(words, header.columns), header.comment)
+        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
     if len(table) < header.m:
         raise FormatError.of_count(path, header.line, header.m, len(table))
     n = header.n
@@ -65,7 +66,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 class _Header(NamedTuple):
-    comment: str  # the sign that starts one
+    comments: str  # the signs that start one; NumPy reads a file of one sign far faster than of two
     columns: int  # of the first edge
     line: int | None  # of the comment that gives the next two
     n: int
@@ -74,23 +75,23 @@ class _Header(NamedTuple):
 
 def _look(path: Path, stream: IO[str]) -> _Header:
     """Read up to the first edge."""
-    comment = "#"
+    signs = ""
     said: tuple[int | None, int, int] = (None, 0, 0)
     number = 0
     for number, line in enumerate(stream, start=1):
         words = line.split()
         if words and words[0][0] in "#%":
-            comment = words[0][0]
+            signs += words[0][0] if words[0][0] not in signs else ""
             found = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
             said = (number, int(found[1]), int(found[2])) if found else said
         elif words:
-            columns = len(line.partition(comment)[0].split())
+            columns = len(uncommented(line, signs or "#").split())
             if columns not in (2, 3):
                 raise FormatError(path, number, f"{columns} columns; expected `source destination` or with a weight")
-            return _Header(comment, columns, *said)
+            return _Header(signs or "#", columns, *said)
     if number == 0:
         raise FormatError(path, 1, "the file is empty; expected an edge `source destination [weight]` a line")
-    return _Header(comment, 2, *said)
+    return _Header(signs or "#", 2, *said)
 
 
 def _check(words: list[str], columns: int) -> str | None:
@@ -98,7 +99,7 @@ def _check(words: list[str], columns: int) -> str | None:
         return f"{len(words)} columns; expected {columns}, as in the first edge"
     for word in words[:2]:
         if not is_whole(word) or int(word) < 0:
-            return f"vertex {word[:60]!r}; expected a whole number from 0"
+            return f"vertex {word[:60]!r}; expected a whole number from 0, of 64 bits at most"
     if columns == 3 and not is_number(words[2]):
         return f"weight {words[2][:60]!r}; expected a number"
     return None

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
@@ -76,7 +76,8 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             return size, size
 
         follow(place, "bytes")
-        with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(file, "rb") as stream:
+        source = file if file.seekable() else BytesIO(file.read())  # a pipe is read once, and readers go back
+        with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(source, "rb") as stream:
             yield stream
 
 
@@ -91,19 +92,23 @@ def open_text(path: Path) -> Iterator[TextIO]:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path` for writing, compressing by the name's end; move it there at the end.
 
-    An exception on the way removes it and leaves `path` as it was.
+    An exception on the way removes it and leaves `path` as it was. Where `path` is a link, the file that it leads to
+    is replaced.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with COMPRESSIONS.get(path.suffix.lower(), open)(temporary, "wb") as stream:
             yield stream
-        os.replace(temporary, path)
-    except BaseException:
+        os.replace(temporary, target)
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):  # a name that nobody gave
+            error.filename = str(path)
         raise
 
 
-def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str) -> Array | None:
+def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
     """Return the rest of a stream as records, a line each; None if any line does not have just these fields.
 
     A last field of type "number" is int64 if all of its numbers are whole, else float64.
@@ -122,16 +127,30 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str) -> A
     return None
 
 
-def complain(path: Path, check: Callable[[int, list[str]], str | None], comment: str) -> FormatError:
-    """Return the error for the first line that `check(line number, words)` has something to say of."""
+def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:
+    """Return the error for the first line that `check(line number, words)` has something to say of.
+
+    `comments`: the signs that start one.
+    """
     number = 0
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
-            words = line.partition(comment)[0].split()
+            words = uncommented(line, comments).split()
             message = check(number, words) if words else None
             if message is not None:
                 return FormatError(path, number, message)
     return FormatError(path, number, "malformed")
+
+
+def uncommented(line: str, comments: str) -> str:
+    """Return a line up to the first sign that starts a comment.
+
+    Examples
+    --------
+    >>> uncommented("0 1 # Nodes: 50%", "#%")
+    '0 1 '
+    """
+    return re.split(f"[{re.escape(comments)}]", line, maxsplit=1)[0]
 
 
 def within(table: Array, n: int) -> bool:
