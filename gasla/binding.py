@@ -11,6 +11,8 @@ from gasla.graph import Adjacency, Graph
 from gasla.program import Record, VertexProgram
 from semirings import VectorType
 
+AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
+NO_LIMIT = 2**62
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 
 

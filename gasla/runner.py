@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gasla.arrays import Device
+from gasla.binding import AUTO, NO_LIMIT, PULL, PUSH
 from gasla.frontier import Frontier, as_frontier
 from gasla.graph import as_graph
 from gasla.program import VertexProgram
@@ -15,9 +16,7 @@ from gasla.schedule import Schedule, as_schedule
 
 __all__ = ["ConvergenceWarning", "Result", "run"]
 
-NO_LIMIT = 2**62
-WAYS = {"auto": 0, "push": 1, "pull": 2}
-
+WAYS = {"auto": AUTO, "push": PUSH, "pull": PULL}
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
 
 
@@ -141,7 +140,7 @@ def run(
     """
     if isinstance(program, type):
         program = program()
-    if direction not in ("auto", "push", "pull"):
+    if direction not in WAYS:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
@@ -211,5 +210,5 @@ def _result(bound: Any, rows: list[np.ndarray]) -> Result:
 def _trace(rows: np.ndarray) -> np.ndarray:
     table = np.empty(len(rows), TRACE)
     table["active"], table["edges"] = rows[:, 0], rows[:, 1]
-    table["direction"] = np.where(rows[:, 2] == 2, "pull", "push")
+    table["direction"] = np.where(rows[:, 2] == PULL, "pull", "push")
     return table

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.binding import FEW, Binding, Lists, layout, rooms
+from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, Lists, layout, rooms
 from gasla.cpu import generate, runtime, threads
 from gasla.cpu.arguments import Field
 from gasla.frontier import Frontier
@@ -20,7 +20,6 @@ from gasla.schedule import Schedule
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
-NO_LIMIT = 1 << 62
 LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold"), np.float64(0)),
@@ -61,7 +60,7 @@ class Bound(Binding):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        way: int = 0,
+        way: int = AUTO,
         deterministic: bool = False,
         schedule: Schedule | None = None,
         staged: bool = False,
@@ -237,7 +236,7 @@ class Bound(Binding):
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
         few = count <= ALONE and self.graph.n <= FILLED_ALONE
-        self._alone = can_wait and self._way != runtime.DENSE and few
+        self._alone = can_wait and self._way != PULL and few
         if self.plan.keeps_active:
             self._queue(frontier.ids)
             if self.plan.starts_active:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.binding import FEW, Binding, Lists
+from gasla.binding import AUTO, FEW, PULL, PUSH, Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
@@ -20,8 +20,6 @@ from gasla.schedule import Schedule
 
 PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
 
-PUSH, PULL = 1, 2  # `Way` in kernels/state.cuh; 0 lets the loop choose
-
 
 class Bound(Binding):
     """A program, a graph, and the arrays of a run."""
@@ -34,7 +32,7 @@ class Bound(Binding):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        way: int = 0,
+        way: int = AUTO,
         deterministic: bool = False,
         schedule: Schedule | None = None,
     ) -> None:
@@ -275,7 +273,7 @@ def _free(cupy: Any) -> int:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What a run needs beside the graph and its fields, at most."""
-    return _workspace(_kept_for(program, graph, deterministic, False, 0).plan, graph)
+    return _workspace(_kept_for(program, graph, deterministic, False, AUTO).plan, graph)
 
 
 def _workspace(plan: generate.Module, graph: Graph) -> int:
