@@ -153,14 +153,27 @@ class Lists:
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
         self._xp: Any = module_of(graph.device)
-        self.are_kept = not ordered  # by the graph
+
+    def _of_graph(self) -> Adjacency:
+        return self.graph.both if self.side == "all" else self.graph.in_ if self.side == "in" else self.graph.out
 
     @cached_property
     def _lists(self) -> Adjacency:
         """Made only for those who walk them: to turn a large graph round may take more memory than is left."""
-        graph = self.graph
-        lists = graph.both if self.side == "all" else graph.in_ if self.side == "in" else graph.out
-        return lists.in_order() if self._ordered else lists
+        return self._of_graph().in_order() if self._ordered else self._of_graph()
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether the graph keeps these lists."""
+        return self._lists is self._of_graph()
+
+    def keeps_values(self, kind: np.dtype) -> bool:
+        """Whether it also keeps its values as this type in the order of these lists."""
+        return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_kept
+
+    @property
+    def _values_are_kept(self) -> bool:
+        return self.side != "all" and self.are_kept
 
     def indptr(self) -> Any:
         return self._lists.indptr
@@ -188,7 +201,7 @@ class Lists:
                 f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
                 f"convert the matrix, or give the field the type {graph.values.dtype}"
             )
-        if self.side != "all" and self._lists is (graph.in_ if self.side == "in" else graph.out):
+        if self._values_are_kept:
             values = graph.in_values if self.side == "in" else graph.out_values
         else:
             values = graph.values[self.ids()]

@@ -13,6 +13,7 @@ from reference_engine import Reference
 import gasla
 import semirings
 from gasla import stages
+from gasla.algorithms.sssp import AnyOrder
 from gasla.graph import Graph
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
@@ -391,6 +392,17 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, determinist
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
     ((_, arrays),) = graph._known["cpu"].spare
     assert program.workspace(graph, deterministic) == sum(array.nbytes for array in arrays.values())
+
+
+@pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])
+def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
+    gasla.run(AnyOrder, graph, active=[0], distance={0: 0})
+    (facts,) = graph._known["cpu"].facts.values()
+    own = {name: facts.common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in facts.common}
+    assert list(own) == ["gi", "si", "gv_weight", "sv_weight"][: 4 if kept else 2]
+    held = graph.out.indices, graph.in_.indices, graph.out_values, graph.in_values
+    assert all(any(array is part for part in held) for array in own.values())
 
 
 def test_thread_count_follows_numba() -> None:

@@ -20,7 +20,6 @@ from gasla.schedule import Schedule
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
-LISTS = {"gp", "gi", "sp", "si", "in_p", "out_p"}
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold"), np.float64(0)),
     **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
@@ -153,11 +152,7 @@ class Bound(Binding):
         shapes = workspace_shapes(plan, graph, self.threads)
         if self._schedule:
             del shapes["receivers"]
-        own = LISTS if self._lists[0].are_kept else LISTS - {"gp", "gi"}
-        lists = {name: self._graph_array(name) for name in plan.arrays if name in own}
-        values = {name: self._graph_array(name) for name in plan.arrays if name[1:3] == "v_"}
-        held = {id(part) for part in vars(graph).values()}
-        lists |= {name: array for name, array in values.items() if id(array) in held}
+        lists = {name: self._graph_array(name) for name in plan.arrays if self._is_kept(name)}
         of_fields = {name for field in plan.fields for name in field[1:]}
         elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
         others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
@@ -165,6 +160,15 @@ class Bound(Binding):
         common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         common |= lists | {"delta": self._default_delta()}
         return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {})
+
+    def _is_kept(self, name: str) -> bool:
+        """Whether an array is one that the graph keeps."""
+        if name in ("in_p", "out_p"):
+            return True
+        lists = self._lists[0 if name[0] == "g" else 1]
+        if name in ("gp", "gi", "sp", "si"):
+            return lists.are_kept
+        return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices says little of their edges."""
