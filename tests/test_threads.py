@@ -109,8 +109,8 @@ def test_threads_that_are_taken_are_not_waited_for() -> None:
 
 def test_threads_are_given_back_by_who_has_them() -> None:
     one, another = object(), object()
-    assert threads.hold(one)
-    assert not threads.hold(another)
+    assert threads.hold(one) and threads.are_held(one)
+    assert not threads.hold(another) and not threads.are_held(another)
     threads.release(another)
     assert not threads.hold(another)
     threads.release(one)

@@ -72,7 +72,7 @@ class Bound(Binding):
         self.plan = known.plan if known else generate.plan(kind, graph.id_dtype, *options)
         super().__init__(program, graph)
         self.threads = known.threads if known else _team(graph, once=self.plan.scheduled)
-        self._way, self._held = way, False
+        self._way = way
         self.check(fields)
         self.control = threads.new_control()
         self._schedule = None if schedule is None else self._sorted(schedule)
@@ -227,12 +227,12 @@ class Bound(Binding):
         """Run one stage function of the module on all threads."""
         kernel, arguments = getattr(self.plan.loaded, stage), self.plan.after_control(self.arrays)
         short = self.graph.n + self.graph.m <= threads.SHORT
-        threads.run_parallel(kernel, self.control, arguments, self.threads, held=self._held, short=short)
+        threads.run_parallel(kernel, self.control, arguments, self.threads, held=threads.are_held(self), short=short)
 
     def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
-        self._held = self.threads > 1 and threads.hold(self)
-        self.threads = self.threads if self._held else 1
+        if self.threads > 1 and not threads.hold(self):
+            self.threads = 1
         control, count = self.control, len(frontier) if self.plan.keeps_active else self.graph.n
         control[runtime.WAY], control[runtime.FORM] = self._way, runtime.LIST
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
@@ -309,7 +309,7 @@ class Bound(Binding):
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
-        threads.run_parallel(kernel, control, arguments, crew, watch, self._held, short)
+        threads.run_parallel(kernel, control, arguments, crew, watch, threads.are_held(self), short)
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
         waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
         self.ended = bool(control[runtime.DONE]) or waiting == 0

@@ -183,6 +183,11 @@ def hold(owner: object) -> bool:
     return _busy.setdefault("owner", owner) is owner
 
 
+def are_held(owner: object) -> bool:
+    """Whether this one has them."""
+    return _busy.get("owner") is owner
+
+
 def release(owner: object) -> None:
     """Give them back, if this one has them."""
     if "owner" in _busy and _busy["owner"] is owner:  # without a call, in which Ctrl-C would be heard
