@@ -75,7 +75,7 @@ def find_airport(airports: Airports, wanted: str) -> int:
     'London Heathrow Airport'
     >>> find_airport(airports, "London")
     Traceback (most recent call last):
-    ValueError: airport 'London' could be any of YXU, LTN, LGW, LCY, LHR, STN; give one of these codes
+    ValueError: airport 'London' could be any of YXU, LTN, LGW, LCY, LHR, STN; give one of these
     """
     text = wanted.strip().casefold()
     for column in (airports.iata, airports.city, airports.name):
@@ -83,8 +83,8 @@ def find_airport(airports: Airports, wanted: str) -> int:
         if len(found) == 1:
             return found[0]
         if found:
-            codes = ", ".join(airports.iata[found].tolist())
-            raise ValueError(f"airport {wanted!r} could be any of {codes}; give one of these codes")
+            several = ", ".join(str(airports.iata[v] or airports.name[v]) for v in found)
+            raise ValueError(f"airport {wanted!r} could be any of {several}; give one of these")
     raise ValueError(f"airport {wanted!r} has no route or does not exist; give an IATA code such as LHR, or a city")
 
 

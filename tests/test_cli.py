@@ -112,6 +112,15 @@ def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcom
     assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
 
 
+def test_distances_that_are_all_alike_have_no_histogram(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text("0 1 5\n")
+    assert command("sssp", tmp_path / "two.txt", "--source", 1).out.splitlines()[1] == "farthest:"
+
+
+def test_airports_without_a_code_are_told_by_their_names(command: Callable[..., Outcome]) -> None:
+    complains(command("bfs", "openflights", "--source", "London"), "LHR", "London Heliport", "give one of these")
+
+
 def test_the_default_source_has_the_most_edges(command: Callable[..., Outcome], small: Path) -> None:
     assert "from vertex 1" in command("bfs", small).out
 
@@ -202,6 +211,10 @@ BAD = {
     "output is a folder": ["bfs", "SMALL", "-o", "FOLDER/sub.npy"],
     "two arrays in npy": ["bfs", "SMALL", "--parents", "-o", "FOLDER/x.npy"],
     "bad alpha": ["pagerank", "SMALL", "--alpha", "1.5"],
+    "negative number of iterations": ["pagerank", "SMALL", "--max-iter", "-1"],
+    "negative depth": ["bfs", "SMALL", "--max-depth", "-1"],
+    "negative top": ["pagerank", "SMALL", "--top", "-3"],
+    "negative seed": ["betweenness", "SMALL", "-k", "1", "--seed", "-1"],
     "unknown family": ["generate", "star", "4", "-o", "FOLDER/x.mtx"],
     "negative scale": ["generate", "grid", "-3", "-o", "FOLDER/x.mtx"],
     "scale too large": ["generate", "rmat", "90", "-o", "FOLDER/x.mtx"],

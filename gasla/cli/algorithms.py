@@ -87,7 +87,7 @@ class Bfs(Search):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--max-depth", type=int, metavar="N", help="go no further than this")
+        parser.add_argument("--max-depth", type=text.count, metavar="N", help="go no further than this")
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         levels, parents = _pair(answer)
@@ -131,9 +131,10 @@ class Sssp(Search):
         distances, _ = _pair(answer)
         reached = np.isfinite(distances)
         yield f"{reached.sum():,} of {graph.graph.n:,} vertices reached from {graph.label(arguments['source'])}"
-        counts, edges = np.histogram(distances[reached], bins=10)
-        names = [f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)]
-        yield from text.histogram(names, counts.tolist(), "vertices")
+        if np.ptp(distances[reached]) > 0:
+            counts, edges = np.histogram(distances[reached], bins=10)
+            names = [f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)]
+            yield from text.histogram(names, counts.tolist(), "vertices")
         yield "farthest:"
         yield from text.ranking(graph, np.where(reached, distances, -np.inf), min(options.top, int(reached.sum())))
 
@@ -151,7 +152,9 @@ class PageRank(Algorithm):
     def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--alpha", type=float, default=0.85, metavar="X", help="damping (default: 0.85)")
         parser.add_argument("--tol", type=float, default=1e-6, metavar="X", help="L1 tolerance (default: 1e-6)")
-        parser.add_argument("--max-iter", type=int, default=100, metavar="N", help="iterations at most (default: 100)")
+        parser.add_argument(
+            "--max-iter", type=text.count, default=100, metavar="N", help="iterations at most (default: 100)"
+        )
         parser.add_argument("--unweighted", dest="weighted", action="store_false", help="all edges count the same")
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
@@ -224,7 +227,7 @@ class Betweenness(Algorithm):
         some = parser.add_mutually_exclusive_group()
         some.add_argument("--source", nargs="+", metavar="VERTEX", help="only paths from these (default: from all)")
         some.add_argument("-k", type=int, metavar="N", help="only paths from so many, drawn by lot")
-        parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the lot (default: 0)")
+        parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the lot (default: 0)")
         parser.add_argument("--weighted", action="store_true", help="edges have lengths")
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="length of rankings (default: 10)")
+    parser.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
 
 
 def run(algorithm: Algorithm, options: Namespace) -> int:

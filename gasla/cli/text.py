@@ -1,5 +1,6 @@
-"""Plain-text tables for people: rankings, histograms, lists of facts."""
+"""Plain text from and for people: numbers that they give; rankings, histograms, lists of facts."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gasla.cli.files import Named
+
+
+def count(word: str) -> int:
+    """A number of things, as an option gives it.
+
+    Examples
+    --------
+    >>> count("10")
+    10
+    """
+    if not (word.isascii() and word.isdigit()):
+        raise ArgumentTypeError(f"{word!r}; expected a whole number, 0 or more")
+    return int(word)
 
 
 def facts(rows: Mapping[str, object]) -> Iterator[str]:

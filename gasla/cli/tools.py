@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
     demo.add_argument("--to", dest="destination", metavar="AIRPORT", help="likewise (default: the southernmost)")
     demo.add_argument("--output", "-o", default="airports.png", metavar="FILE", help="the map (default: airports.png)")
     demo.add_argument("--no-map", action="store_true", help="print the report alone")
-    demo.add_argument("--top", type=int, default=10, metavar="N", help="length of rankings (default: 10)")
+    demo.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
     demo.set_defaults(run=run_demo)
 
 
