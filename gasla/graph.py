@@ -491,7 +491,11 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph."""
+        """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
+
+        Graphs that are made of this one and kept count too; what runs keep for the next ones doesn't
+        (`VertexProgram.workspace`).
+        """
         held: list[Array] = [] if self._ends is None else [*self._ends]
         for part in self.__dict__.values():
             if isinstance(part, Adjacency):
@@ -499,7 +503,8 @@ class Graph:
             elif isinstance(part, array_module(part).ndarray):
                 held.append(part)
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
-        return sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
+        own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
+        return own + sum(made.nbytes for made in self._known.values() if isinstance(made, Graph))
 
     def __repr__(self) -> str:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"

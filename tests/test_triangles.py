@@ -98,6 +98,18 @@ def test_larger_graphs_on_two_threads(seed: int, n: int, degree: int, skewed: bo
         assert intersect_oriented(orient(graph)) == (counts.sum() // 3, None)
 
 
+def test_a_graph_is_made_simple_once() -> None:
+    src, dst = np.random.default_rng(1).integers(0, 200, (2, 1000))
+    graph = Graph.from_edges(src, dst, n=200)
+    assert not graph.is_symmetric and graph.out.edge_ids is not None
+    before, counts = graph.nbytes, [gasla.triangle_count(graph) for _ in range(2)]
+    simple = graph.kept("simple", lambda graph: None)
+    assert simple.is_symmetric and not simple.has_parallel_edges and simple.values is None
+    assert counts[0] == counts[1] == gasla.triangle_count(simple) and not simple._known
+    assert graph.nbytes == before + simple.nbytes
+    assert simple.out.indices.nbytes + simple.out.indptr.nbytes <= 8 * graph.m + 4 * (graph.n + 1)
+
+
 def test_igraph_agrees(threads: int, way: str) -> None:
     import igraph
 

@@ -69,7 +69,7 @@ def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
 
 
 def triangles(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
-    """Count the triangles of a graph, read as simple and undirected.
+    """Count the triangles of a symmetric graph without parallel edges.
 
     Returns
     -------
@@ -79,20 +79,11 @@ def triangles(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None
     """
     import cupy
 
-    if graph.is_symmetric and not graph.has_parallel_edges:
-        degrees = graph.out_degrees
-        largest = int(degrees.max()) if graph.m else 0
-        lists = graph.out if largest > FLAT else graph.sorted_out
-        indptr, indices = lists.indptr, lists.indices
-    else:
-        indptr, indices = simple(graph.out.indptr, graph.out.indices)
-        degrees = cupy.diff(indptr)
-        largest = int(degrees.max()) if len(indices) else 0
-    if largest == 0:
+    if graph.m == 0:
         return 0, cupy.zeros(graph.n, np.int64) if per_vertex else None
-    if largest <= FLAT:
-        return intersect_sorted(indptr, indices, per_vertex)
-    return intersect_oriented(orient(indptr, indices, degrees), per_vertex)
+    if graph.max_out_degree <= FLAT:
+        return intersect_sorted(graph.sorted_out.indptr, graph.sorted_out.indices, per_vertex)
+    return intersect_oriented(orient(graph.out.indptr, graph.out.indices, graph.out_degrees), per_vertex)
 
 
 def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
