@@ -120,7 +120,7 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     with ExitStack() as stack:
         _count(watch, stack, gpu.Bound, parts)
         _count(watch, stack, runner, {"_result": "result"})
-        _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch", "launch": "launch"})
+        _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield
 
 
