@@ -158,7 +158,7 @@ class Terms:
     name: str
     monoid: Monoid
     product: Expr
-    merged: Expr | None  # accum(old, new)
+    merged: Expr | None  # what is stored: accum(old, new), or where the total is held in another form, what it means
     out_type: Any
 
     @property
@@ -189,7 +189,7 @@ def _product(
     value_type = None if lists.values is None else lists.values.dtype
     merging = None if accum is None else (accum, tuple(array.dtype for array in given))
     terms = trace(semiring, by_column, value_type, x.dtype, merging)
-    outs = _outs(out, given, terms, count, mask is not None, xp)
+    outs = _outs(out, given, terms, semiring.monoid, count, mask is not None, xp)
     engine = _engine(xp is np)
     work = outs
     if given:
@@ -201,7 +201,7 @@ def _product(
     for o, w in zip(outs, work):
         if o is not w:
             o[...] = w
-    return outs if isinstance(terms.type, TupleType) else outs[0]
+    return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
 @functools.cache
@@ -226,17 +226,28 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
+    monoid, lifted, total = semiring.monoid, product, None
+    if held := monoid.held:
+        monoid.combine(product, product)  # refuses the types that its operator does not work on
+        lifted = semirings.as_expr(semirings.trace(held.lift, product))
+        total = semirings.as_expr(semirings.trace(held.lower, Symbol("new", lifted.type)))
+        if parts(total.type) != parts(product.type):
+            raise TypeError(
+                f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
+            )
+        monoid = held.monoid
     if merging is None:
-        return Terms(semiring.name, semiring.monoid, product, None, product.type)
+        return Terms(semiring.name, monoid, lifted, total, product.type)
     accum, types = merging
     out_type = TupleType(types) if isinstance(product.type, TupleType) else types[0]
-    merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), Symbol("new", product.type)))
+    new = Symbol("new", product.type) if total is None else total
+    merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), new))
     if parts(merged.type) != types:
         raise TypeError(
             f"accum of out, of type {out_type}, and the product, of type {product.type}, gives {merged.type}; "
             f"expected {out_type}, to be written back: convert out, or cast in accum"
         )
-    return Terms(semiring.name, semiring.monoid, product, merged, out_type)
+    return Terms(semiring.name, monoid, lifted, merged, out_type)
 
 
 def parts(kind: Any) -> tuple[Any, ...]:
@@ -386,12 +397,14 @@ def _given(out: Any, accum: Any, count: int, xp: Any) -> tuple[Array, ...]:
     return given
 
 
-def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: bool, xp: Any) -> tuple[Array, ...]:
+def _outs(
+    out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, count: int, masked: bool, xp: Any
+) -> tuple[Array, ...]:
     """The arrays to write to, of the right types; new ones hold the identity where a mask may leave them alone."""
-    types = parts(terms.type)
+    types = parts(terms.out_type)
     if out is not None:
         found = tuple(array.dtype for array in given)
-        if isinstance(out, tuple) != isinstance(terms.type, TupleType) or found != parts(terms.out_type):
+        if isinstance(out, tuple) != isinstance(terms.out_type, TupleType) or found != parts(terms.out_type):
             raise TypeError(
                 f"out has type {', '.join(map(str, found))} and the product {terms.out_type}; expected the same: "
                 "pass an array of that type (for a product that is a tuple, a tuple of arrays)"
@@ -399,7 +412,7 @@ def _outs(out: Any, given: tuple[Array, ...], terms: Terms, count: int, masked: 
         return given
     if not masked:
         return tuple(xp.empty(count, kind) for kind in types)
-    identity = terms.monoid.identity(terms.type)
+    identity = monoid.identity(terms.out_type)
     return tuple(xp.full(count, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
 
 

@@ -88,8 +88,8 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     """
     Try the laws of a monoid or semiring on values of a type.
 
-    Identity, associativity, commutativity, idempotence and the terminal value of a monoid, each as far as the monoid
-    claims it; for a semiring also that multiplication distributes over addition.
+    Identity, associativity, commutativity, idempotence, the terminal value and the held form of a monoid, each as far
+    as the monoid claims it; for a semiring also that multiplication distributes over addition.
 
     Parameters
     ----------
@@ -186,6 +186,16 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
         lambda x, y, z: op(op(x, y), z),
         lambda x, y, z: op(x, op(y, z)),
     )
+    if held := monoid.held:
+        lifted = _type_of(held.lift(_unpack(_values(kind, False))))
+        empty = _pack(held.lower(held.monoid.identity(lifted)))
+        yield _Law("held: lower of the identity = e", "x", lambda x: empty, lambda x: identity, True)
+        yield _Law(
+            "held: lower(op(lift(x), lift(y))) = op(x, y)",
+            "xy",
+            lambda x, y: _pack(held.lower(held.monoid.combine(held.lift(_unpack(x)), held.lift(_unpack(y))))),
+            op,
+        )
     terminal = monoid.terminal(kind)
     if terminal is ANY:
         yield _Law("any: op(x, y) is x or y", "xy", op, lambda x, y: _nearer(op(x, y), x, y), True)

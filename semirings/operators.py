@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,18 @@ def as_operator(op: BinaryOp | Callable[..., Any], name: str | None = None) -> B
     return BinaryOp(name or getattr(op, "__name__", "op").strip("<>"), op)
 
 
+class Held(NamedTuple):
+    """
+    Another form for the values of a monoid while many are reduced, that is faster to combine or loses less.
+
+    ``lower(monoid(lift(x), lift(y)))`` is ``op(x, y)``, and ``lower`` of its identity the identity.
+    """
+
+    lift: Callable[[Any], Any]
+    monoid: Monoid
+    lower: Callable[[Any], Any]
+
+
 class Monoid:
     """
     An associative operator with an identity: a way to reduce many values to one.
@@ -81,6 +93,8 @@ class Monoid:
     terminal : scalar, tuple, function of a dtype, ANY, or None
         The value z with ``op(z, x) == z`` for all x, where a reduction can stop; a function may return None for a type
         that has none.
+    held : Held, optional
+        The form in which `gasla.mxv` and `gasla.vxm` reduce: each product lifted, the total of a row lowered.
 
     Examples
     --------
@@ -89,6 +103,13 @@ class Monoid:
     np.int64(4)
     >>> product_mod_7.identity(np.int8)
     np.int8(1)
+
+    Resistors in parallel, a division for each and not three:
+
+    >>> from semirings import plus, reciprocal
+    >>> parallel = Monoid(lambda x, y: 1 / (1 / x + 1 / y), np.inf, held=Held(reciprocal, plus, reciprocal))
+    >>> parallel.held.lower(plus.reduce(parallel.held.lift(np.array([2.0, 4, 4]))))
+    np.float64(1.0)
     """
 
     def __init__(
@@ -100,11 +121,13 @@ class Monoid:
         commutative: bool = True,
         idempotent: bool = False,
         terminal: Any = None,
+        held: Held | None = None,
     ) -> None:
         self.op = as_operator(op, name)
         self.name = name or self.op.name
         self.commutative = commutative
         self.idempotent = idempotent
+        self.held = held
         self._identity = identity
         self._terminal = terminal
 

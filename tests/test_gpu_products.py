@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ import semirings
 from gasla.gpu import products as engine
 from gasla.gpu import rows
 from gasla.gpu.compile import compile_source
-from gasla.products import trace
+from gasla.products import parts, trace
 from semirings import Monoid, Semiring, where
 
 cupy = pytest.importorskip("cupy")
@@ -56,12 +57,11 @@ def label(p: Any) -> str:
     return getattr(p, "name", None) or np.dtype(p).name
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), CASES, ids=label)
+@pytest.mark.parametrize(("semiring", "dtype"), [*CASES, (semirings.logaddexp_plus, np.float64)], ids=label)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     kind = np.dtype(dtype)
     plain = trace(semiring, False, kind, kind, None)
-    out_types = plain.type.items if isinstance(plain.type, semirings.TupleType) else (plain.type,)
-    merging = trace(semiring, True, kind, kind, (semiring.monoid, out_types))
+    merging = trace(semiring, True, kind, kind, (semiring.monoid, parts(plain.out_type)))
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
     wide = engine.Shape(False, i4, i4, "unsigned int", 8)
     masked = engine.Shape(True, i8, i8, "unsigned long long", rows.PACKED)
@@ -157,6 +157,20 @@ def test_equals_numpy(semiring: Semiring, dtype: Any) -> None:
         out = tuple(cupy.ones(problem.n, e.dtype) for e in expected)
         gasla.mxv(problem.graph, x, semiring, mask=mask, complement=True, out=out if len(out) > 1 else out[0])
         check(out, [np.where(problem.mask, e.dtype.type(1), e) for e in expected])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_held_in_another_form(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    force_plan(monkeypatch, 8)
+    for seed in range(4):
+        problem, semiring = Problem(seed, dtype), semirings.logaddexp_plus
+        (expected,) = problem.product(semiring)
+        close = partial(assert_allclose, rtol=64 * np.finfo(dtype).eps)
+        x, mask, out = cupy.asarray(problem.x), cupy.asarray(problem.mask), cupy.ones(problem.n, dtype)
+        close(gasla.mxv(problem.graph, x, semiring).get(), expected, strict=True)
+        gasla.mxv(problem.graph, x, semiring, mask=mask, accum=np.maximum, out=out)
+        close(out.get(), np.where(problem.mask, np.maximum(expected, 1), 1))
 
 
 @pytest.mark.gpu

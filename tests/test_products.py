@@ -3,6 +3,7 @@
 import runpy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, dok_array,
 
 import gasla
 import semirings
-from semirings import BinaryOp, Monoid, Semiring, where
+from semirings import BinaryOp, Held, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
 
@@ -240,6 +241,64 @@ def test_tuples_take_and_give_tuples_of_arrays() -> None:
     width, via = gasla.mxv(A, x, farthest_stop, mask=[False, True])
     assert_array_equal(width, [-np.inf, -np.inf])
     assert_array_equal(via, [np.iinfo(np.int64).min] * 2)
+
+
+# --- monoids held in another form ------------------------------------------------------------------------------------
+
+hypot = Monoid(lambda x, y: semirings.sqrt(x * x + y * y), 0, held=Held(np.square, semirings.plus, np.sqrt))
+norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
+
+
+@pytest.mark.parametrize(
+    ("semiring", "dtype"),
+    [(semirings.logaddexp_plus, np.float32), (semirings.logaddexp_plus, np.float64), (norm, np.float32)],
+    ids=label,
+)
+def test_held_in_another_form(semiring: Semiring, dtype: Any) -> None:
+    @settings(max_examples=60)
+    @given(problems(dtype, np.int32))
+    def run(problem: Any) -> None:
+        A, x, z = problem
+        close = partial(assert_allclose, rtol=64 * np.finfo(dtype).eps)
+        expected, mask = product(A, x, semiring), np.arange(A.shape[0]) % 2 == 0
+        close(gasla.mxv(A, x, semiring), expected, strict=True)
+        close(gasla.vxm(z, A, semiring), product(A, z, semiring, by_column=True), strict=True)
+        empty = semiring.monoid.identity(dtype)
+        close(gasla.mxv(A, x, semiring, mask=mask), np.where(mask, expected, empty), strict=True)
+        out = np.ones(A.shape[0], dtype)
+        gasla.mxv(A, x, semiring, mask=mask, accum=np.maximum, out=out)
+        close(out, np.where(mask, np.maximum(expected, 1), 1), strict=True)
+
+    run()
+
+
+def test_a_program_may_hold_it_too() -> None:
+    lift, add, lower = semirings.logaddexp.held or pytest.fail("log-sum-exp has another form")
+
+    class Evidence(gasla.VertexProgram):
+        everyone = True
+        score = gasla.vertex(np.float64)
+        weight = gasla.edge(np.float64)
+        reduce = add
+
+        def gather(self, src, dst, edge):
+            return lift(src.score + edge.weight)
+
+        def apply(self, vertex, gathered):
+            return {"score": lower(gathered)}
+
+    A = csr_array(np.random.default_rng(3).random((30, 30)))
+    start = np.random.default_rng(4).normal(0, 9, 30)
+    found = gasla.run(Evidence, A, score=start, max_iterations=1)
+    assert_allclose(found.score, gasla.vxm(start, A, semirings.logaddexp_plus), rtol=1e-14)
+
+
+def test_what_a_held_monoid_does_not_work_on_is_refused() -> None:
+    with pytest.raises(TypeError, match="monoid logaddexp combines two values of int64 into float64"):
+        gasla.mxv(csr_array([[1, 2]]), [1, 2], semirings.logaddexp_plus)
+    wider = Monoid(np.maximum, 0, name="wider", held=Held(abs, semirings.max, np.sqrt))
+    with pytest.raises(TypeError, match="monoid wider lowers to float64; expected int64"):
+        gasla.mxv(csr_array([[1, 2]]), [1, 2], Semiring(wider, np.multiply))
 
 
 # --- types, sizes, threads -------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import semirings
 from semirings import (
     ANY,
     BinaryOp,
+    Held,
     Monoid,
     Semiring,
     Symbol,
@@ -86,6 +88,8 @@ class TestCheckLaws:
             (Monoid(np.minimum, 1e9, name="min of small"), np.float64, "identity"),
             (Monoid(np.add, 0, name="anything", terminal=ANY), np.int8, "any"),
             (Monoid(np.true_divide, 1, name="over"), np.int32, "closed"),
+            (Monoid(np.add, 0, name="sum", held=Held(np.square, semirings.plus, np.sqrt)), np.float64, "held: lower("),
+            (Monoid(np.add, 0, name="a", held=Held(abs, semirings.times, abs)), np.float64, "held: lower of"),
         ],
         ids=lambda item: getattr(item, "name", None),
     )
@@ -220,6 +224,60 @@ class TestSemiring:
         bottleneck = Semiring(Monoid(maximum, 0, idempotent=True), minimum)
         assert bottleneck.name == "maximum_minimum"
         assert check_laws(bottleneck, np.uint32).ok
+
+
+class TestHeld:
+    """A monoid's values in another form, while they are reduced."""
+
+    @staticmethod
+    def in_turn(values: np.ndarray[Any, Any], held: bool) -> Any:
+        """The values one after another, as an engine reduces them in one form or the other."""
+        assert semirings.logaddexp.held
+        lift, add, lower = semirings.logaddexp.held
+        if not held:
+            return functools.reduce(np.logaddexp, values)
+        with np.errstate(invalid="ignore"):
+            return lower(functools.reduce(add, map(lift, values), add.identity((values.dtype,) * 2)))
+
+    @staticmethod
+    def error(found: Any, values: np.ndarray[Any, Any]) -> float:
+        """How many units of rounding a logarithm of a sum of exponentials is off."""
+        assert found.dtype == values.dtype
+        with localcontext() as context:
+            context.prec = 60
+            exact = sum(Decimal(float(value)).exp() for value in values).ln()
+            return float(abs(Decimal(float(found)) - exact) / Decimal(float(np.finfo(values.dtype).eps)))
+
+    @pytest.mark.parametrize("dtype", ["f4", "f8"])
+    def test_log_sum_exp_is_accurate(self, dtype: str) -> None:
+        @given(st.lists(st.floats(-300, 300, width=32), min_size=1, max_size=40))
+        def run(numbers: list[float]) -> None:
+            values = np.array(numbers, dtype)
+            found = self.in_turn(values, held=True)
+            assert self.error(found, values) <= abs(found) + len(values) + 2
+
+        run()
+
+    @pytest.mark.parametrize("dtype", ["f4", "f8"])
+    @pytest.mark.parametrize(("middle", "spread", "times"), [(0, 1, 1), (-6, 0.1, 2), (1000, 1, 1), (0, 30, 1)])
+    def test_log_sum_exp_beside_a_logarithm_each(self, dtype: str, middle: float, spread: float, times: float) -> None:
+        """It errs less, but for many equal terms that come to about zero."""
+        rng = np.random.default_rng(7)
+        rows = [rng.normal(middle, spread, 300).astype(dtype) for _ in range(20)]
+        held, plain = ([self.error(self.in_turn(row, form), row) for row in rows] for form in (True, False))
+        assert np.mean(held) <= times * np.mean(plain)
+        assert max(held) <= times * max(plain)
+
+    @pytest.mark.parametrize("dtype", ["f4", "f8"])
+    def test_log_sum_exp_of_awkward_values(self, dtype: str) -> None:
+        awkward = np.array([-np.inf, np.inf, np.nan, 0, -0.0, 88, -1e30, 1e30, np.finfo(dtype).tiny], dtype)
+        for x in awkward:
+            assert np.array_equal(self.in_turn(np.array([x]), held=True), x, equal_nan=True)
+            for y in awkward:
+                pair = np.array([x, y])
+                with np.errstate(invalid="ignore"):
+                    expected = np.logaddexp(x, y)
+                assert np.array_equal(self.in_turn(pair, held=True), expected, equal_nan=True), pair
 
 
 class TestAbsorbing:

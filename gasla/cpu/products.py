@@ -259,7 +259,7 @@ def _identity(terms: Terms) -> str:
 def _store(terms: Terms) -> list[str]:
     """Write the row's total, or what it comes to with the value there."""
     places = [f"{y}[i]" for y in _outs(terms)]
-    is_tuple = isinstance(terms.type, TupleType)
+    is_tuple = isinstance(terms.out_type, TupleType)
     target = ", ".join(places) + ("," if is_tuple else "")
     if terms.merged is None:
         return [f"{target} = total"]
@@ -269,7 +269,7 @@ def _store(terms: Terms) -> list[str]:
 
 def _outs(terms: Terms) -> list[str]:
     """The names of the output arrays: one for each part of a tuple."""
-    return [f"y{p}" for p in range(len(parts(terms.type)))]
+    return [f"y{p}" for p in range(len(parts(terms.out_type)))]
 
 
 def _plain(name: str) -> str:

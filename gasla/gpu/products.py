@@ -190,13 +190,13 @@ def _term(terms: Terms, shape: Shape) -> list[str]:
 def _old(terms: Terms) -> str:
     """The value that the result is merged with."""
     names = [f"y{p}[row]" for p, _ in _outputs(terms)]
-    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.type, TupleType) else names[0]
+    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]
 
 
 def _finish(terms: Terms) -> list[str]:
     """Write a row's total, or what it comes to with the value there."""
     outputs = [p for p, _ in _outputs(terms)]
-    items = [f"result.item{p}" for p in outputs] if isinstance(terms.type, TupleType) else ["result"]
+    items = [f"result.item{p}" for p in outputs] if isinstance(terms.out_type, TupleType) else ["result"]
     result = "total" if terms.merged is None else "merge_(old, total)"
     return [f"const auto result = {result};", *(f"y{p}[row] = {item};" for p, item in zip(outputs, items))]
 
