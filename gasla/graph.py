@@ -354,11 +354,12 @@ class Graph:
     @_kept
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
-        ends = array_module(self._edges()[0]).stack(
-            self._edges(), axis=1
-        )  # one edge after the other, each with its two ends
+        edges = self._edges()
+        xp = array_module(edges[0])
+        ends = xp.stack(edges, axis=1)  # one edge after the other, each with its two ends
+        del edges
         lists = _group(ends.ravel(), ends[:, ::-1].ravel(), self.n)
-        halves = array_module(lists.indptr).right_shift(_edge_ids(lists), 1)
+        halves = xp.right_shift(_edge_ids(lists), 1)
         return Adjacency(lists.indptr, lists.indices, halves)
 
     def _edges(self) -> tuple[Array, Array]:
