@@ -11,9 +11,10 @@ import pytest
 from emulated_loop import FLAGS, HERE
 
 from gasla import datasets
+from gasla.algorithms import bfs, sssp
 from gasla.cpu import lists as cpu_lists
 from gasla.cpu import symmetry
-from gasla.gpu import lists
+from gasla.gpu import engine, lists
 from gasla.gpu.compile import compile_source
 from gasla.graph import Graph
 
@@ -86,3 +87,13 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
                     assert found["values"] == (not symmetry.is_symmetric(*given, values))
             seen |= set(found.items())
     assert len(seen) == 10  # each of them was true, and was false
+
+
+def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, looks = engine.rows.Facts(4096, 16384, True, 0, 4095, 4, 0.9), []
+    monkeypatch.setattr(engine.rows, "find_facts", lambda *lists: looks.append(lists) or found)
+    graph = Graph(datasets.grid(12))
+    shapes = [
+        engine._shape(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())
+    ]
+    assert len(looks) == 1 and all(shape.thin and shape.local for shape in shapes)

@@ -310,7 +310,7 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
         commutes = program.reduce is None or program.reduce.commutative
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
-    facts = rows.find_facts(lists.indptr(), lists.indices())
+    facts = graph.kept(("rows", walked), lambda _: rows.find_facts(lists.indptr(), lists.indices()))
     thin = _is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
     return Shape(offsets, deterministic, scheduled, thin, local)
