@@ -60,6 +60,11 @@ class Binding:
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
         return Lists(self.graph, names[0], ordered), Lists(self.graph, names[1], False)
 
+    @cached_property
+    def sends(self) -> "Lists":
+        """The lists that activity spreads along."""
+        return self._sides()[1]
+
     def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         """A field's array as the run starts; where it has two copies, a pair."""
         array = self._start_array(name, fields)

@@ -1,12 +1,10 @@
 """Binds a program to a graph on the CPU for a loop that somebody writes by hand: every stage is a call of its own."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gasla.binding import Lists
 from gasla.cpu.engine import Bound
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.graph import Graph
@@ -18,11 +16,6 @@ class Staged(Bound):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         super().__init__(program, graph, fields, staged=True)
-
-    @functools.cached_property
-    def sends(self) -> Lists:
-        """The lists that activity spreads along."""
-        return self._sides()[1]
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
         """Put aside what each receiver gathers."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.binding import Binding, Lists
+from gasla.binding import Binding
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.gpu import generate
 from gasla.gpu.compile import Kernel, device
@@ -37,11 +37,6 @@ class Staged(Binding):
             setattr(self._arguments, name, _address(array))
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
-
-    @functools.cached_property
-    def sends(self) -> Lists:
-        """The lists that activity spreads along."""
-        return self._sides()[1]
 
     def state(self) -> dict[str, Any]:
         """The fields, by name."""
