@@ -384,6 +384,3 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 def _team(graph: Graph, once: bool = False) -> int:
     """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
     return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()
-
-
-__all__ = ["Bound"]
