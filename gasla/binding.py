@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
-from gasla.graph import Adjacency, Graph
+from gasla.graph import Graph
 from gasla.program import Record, VertexProgram
 from semirings import VectorType
 
@@ -192,10 +193,7 @@ class Lists:
         return self._lists.edge_ids is not None
 
     def ids(self) -> Any:
-        m = len(self._lists.indices)
-        return (
-            self._xp.arange(m, dtype=self.graph.offset_dtype) if self._lists.edge_ids is None else self._lists.edge_ids
-        )
+        return self._lists.numbers()
 
     def values(self, kind: np.dtype) -> Any:
         graph = self.graph
@@ -209,7 +207,7 @@ class Lists:
         if self._values_are_kept:
             values = graph.in_values if self.side == "in" else graph.out_values
         else:
-            values = graph.values[self.ids()]
+            values = self._lists.by_position(graph.values)
         assert values is not None
         return values.astype(kind, copy=False)
 

@@ -5,98 +5,29 @@ or sorted. An edge's number is its position in the data of the matrix, or in the
 Out-edges (rows, CSR) and in-edges (columns, CSC) are built when first asked for and kept; within a row or a column,
 edges are in the order of the input.
 
-A graph's arrays are NumPy's, or CuPy's if what it was made of is on the GPU. What follows here holds for both; the
-building of lists is in ``gasla.cpu.lists`` and ``gasla.gpu.lists``.
+A graph's arrays are NumPy's, or CuPy's if what it was made of is on the GPU. What follows here holds for both.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterator
-from functools import cached_property, partial, wraps
+from collections.abc import Callable, Hashable
+from functools import cached_property, wraps
 from importlib import import_module
-from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.adjacency import Adjacency, Array, lists_on
 from gasla.arrays import Device, any_true, array_module, device_of, finish, moved
 
-Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+__all__ = ["Adjacency", "Graph", "as_graph"]
+
 T = TypeVar("T")
 
 _VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # much sooner compared than names
-
-
-class Adjacency:
-    """Compressed neighbour lists: vertex v's are ``indices[indptr[v]:indptr[v + 1]]``.
-
-    ``edge_ids[k]`` is the number (position in the input) of the edge at position k; ``None`` says that it is k itself.
-    It may be given as a function, called when the ids are first read. Unpacks as ``indptr, indices, edge_ids``.
-    """
-
-    def __init__(self, indptr: Array, indices: Array, edge_ids: Array | Callable[[], Array] | None = None) -> None:
-        self.indptr = indptr
-        self.indices = indices
-        self._edge_ids = edge_ids
-
-    @property
-    def edge_ids(self) -> Array | None:
-        if callable(self._edge_ids):
-            made = self._edge_ids()
-            finish(self.device)
-            self._edge_ids = made
-        return self._edge_ids
-
-    @property
-    def in_input_order(self) -> bool:
-        """Whether positions are edge numbers, so that ``edge_ids`` is None."""
-        return self._edge_ids is None
-
-    @cached_property
-    def facts(self) -> Any:
-        """What is asked of the lists: `Facts` of the device where they are."""
-        return _lists(self.indptr).Facts(self.indptr, self.indices)
-
-    @property
-    def is_sorted(self) -> bool:
-        """Whether every neighbour list ascends."""
-        return bool(self.facts.ascend)
-
-    @property
-    def device(self) -> Device:
-        """Where the arrays are: "cpu" or "gpu"."""
-        return device_of(self.indptr)
-
-    def to(self, device: Device) -> Adjacency:
-        """Itself if it is there already, else a copy on that device."""
-        if device == self.device:
-            return self
-        ids = None if self.edge_ids is None else moved(self.edge_ids, device)
-        return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
-
-    def owners(self) -> Array:
-        """The vertex whose list each position is in."""
-        return _lists(self.indptr).owners(self.indptr, self.indices)
-
-    def in_order(self) -> Adjacency:
-        """The same lists, each in the order of the input; itself where it is so already."""
-        lists, ids = _lists(self.indptr), self.edge_ids
-        if ids is None or lists.Facts(self.indptr, ids).ascend:
-            return self
-        owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
-        owners[ids], others[ids] = self.owners(), self.indices
-        return Adjacency(*lists.group(owners, others, len(self.indptr) - 1))
-
-    def __iter__(self) -> Iterator[Array | None]:
-        return iter((self.indptr, self.indices, self.edge_ids))
-
-    def arrays(self) -> list[Array]:
-        """The arrays held now."""
-        ids = None if callable(self._edge_ids) else self._edge_ids
-        return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
 
 
 def _kept(make: Callable[[Graph], T]) -> cached_property[T]:
@@ -338,7 +269,7 @@ class Graph:
             return self._reversed(self._columns)
         assert self._ends is not None
         src, dst = self._ends
-        return _group(src, dst, self.n)
+        return Adjacency.grouped(src, dst, self.n)
 
     @_kept
     def in_(self) -> Adjacency:
@@ -349,7 +280,7 @@ class Graph:
             return self._reversed(self._rows)
         assert self._ends is not None
         src, dst = self._ends
-        return _group(dst, src, self.n)
+        return Adjacency.grouped(dst, src, self.n)
 
     @_kept
     def both(self) -> Adjacency:
@@ -358,8 +289,8 @@ class Graph:
         xp = array_module(edges[0])
         ends = xp.stack(edges, axis=1)  # one edge after the other, each with its two ends
         del edges
-        lists = _group(ends.ravel(), ends[:, ::-1].ravel(), self.n)
-        halves = xp.right_shift(_edge_ids(lists), 1)
+        lists = Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
+        halves = xp.right_shift(lists.numbers(), 1)
         return Adjacency(lists.indptr, lists.indices, halves)
 
     def _edges(self) -> tuple[Array, Array]:
@@ -376,14 +307,14 @@ class Graph:
         if given.is_sorted and self.is_symmetric:
             indptr, indices = given.indptr, given.indices
         else:
-            indptr, indices = _lists(given.indptr).turned(given.indptr, given.indices)
+            indptr, indices = lists_on(given.indptr).turned(given.indptr, given.indices)
         # Edge numbers are left until they are asked for: a search over in-edges never does.
-        return Adjacency(indptr, indices, partial(_reversed_ids, given))
+        return Adjacency(indptr, indices, given.turned_numbers)
 
     @_kept
     def sorted_out(self) -> Adjacency:
         """Out-edges with every row ascending; parallel edges in the order of the input. `out` itself where it is so."""
-        return self.out if self.out.is_sorted else _transpose(self.in_)
+        return self.out if self.out.is_sorted else self.in_.transposed()
 
     @cached_property
     def is_symmetric(self) -> bool:
@@ -397,7 +328,7 @@ class Graph:
             return self.is_symmetric
         lists = self._rows or self._columns or self.out
         lists = lists if lists.is_sorted else self.sorted_out
-        return _lists(lists.indptr).is_symmetric(lists.indptr, lists.indices, _permuted(self.values, lists))
+        return lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(self.values))
 
     @cached_property
     def value_range(self) -> tuple[Any, Any] | None:
@@ -416,24 +347,24 @@ class Graph:
     @_kept
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself where that is the order of the input."""
-        return _permuted(self.values, self.out)
+        return self.out.by_position(self.values)
 
     @_kept
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` where the two are the same."""
         if self.in_.indices is self.out.indices and self.has_symmetric_values:
             return self.out_values
-        return _permuted(self.values, self.in_)
+        return self.in_.by_position(self.values)
 
     @_kept
     def out_edge_ids(self) -> Array:
         """The edge number of every position of `out`."""
-        return _edge_ids(self.out)
+        return self.out.numbers()
 
     @_kept
     def in_edge_ids(self) -> Array:
         """The edge number of every position of `in_`."""
-        return _edge_ids(self.in_)
+        return self.in_.numbers()
 
     @_kept
     def out_degrees(self) -> Array:
@@ -471,7 +402,7 @@ class Graph:
         else:
             assert self._ends is not None
             ids = self._ends[0 if name == "out" else 1]
-        return _lists(ids).count_ids(ids, self.n).astype(self.offset_dtype)
+        return lists_on(ids).count_ids(ids, self.n).astype(self.offset_dtype)
 
     @cached_property
     def has_self_loops(self) -> bool:
@@ -621,44 +552,6 @@ def _check_range(name: str, ids: Array, n: int) -> None:
         bad = smallest if smallest < 0 else largest
         where = int((ids == bad).argmax())
         raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected 0 to {n - 1}")
-
-
-# --- neighbour lists -------------------------------------------------------------------------------------------------
-
-
-def _lists(array: Array) -> ModuleType:
-    """The functions that build lists, for where the array is."""
-    if device_of(array) == "cpu":
-        from gasla.cpu import lists
-    else:
-        from gasla.gpu import lists  # type: ignore[no-redef]
-    return lists
-
-
-def _group(keys: Array, others: Array, n: int) -> Adjacency:
-    """Lists of `others` by key, each in the order of the input."""
-    return Adjacency(*_lists(keys).group(keys, others, n))
-
-
-def _transpose(lists: Adjacency) -> Adjacency:
-    """The lists turned round, ids ascending in each (stable); edge numbers go along."""
-    return Adjacency(*_lists(lists.indptr).transpose(*lists))
-
-
-def _reversed_ids(lists: Adjacency) -> Array:
-    """Edge numbers in the order of the lists turned round."""
-    return _edge_ids(_transpose(lists))
-
-
-def _edge_ids(lists: Adjacency) -> Array:
-    if lists.edge_ids is not None:
-        return lists.edge_ids
-    m = len(lists.indices)
-    return array_module(lists.indices).arange(m, dtype=np.int32 if m < 2**31 else np.int64)
-
-
-def _permuted(values: Array | None, lists: Adjacency) -> Array | None:
-    return values if values is None or lists.edge_ids is None else values[lists.edge_ids]
 
 
 def _ascends(ids: Array) -> bool:
