@@ -19,16 +19,27 @@ def source_vertex(graph: Graph, source: Any) -> int:
     return vertex
 
 
-def check_weights(graph: Graph, least: float = -np.inf, *, positive: bool = False) -> bool:
-    """Refuse NaN, minus infinity and weights below `least` (or not positive); says whether any weight is negative."""
+def whole_number(name: str, given: Any) -> int:
+    """An argument that counts something."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} is {given!r}; expected a whole number") from None
+    if number < 0:
+        raise ValueError(f"{name} is {number}; expected 0 or more")
+    return number
+
+
+def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
+    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative."""
     values, bounds = graph.values, graph.value_range
     if values is None or bounds is None or values.dtype.kind == "b":
         return False
-    smallest = bounds[0].item()  # NaN if there is any, of which nothing is true
-    if not (smallest > -np.inf and smallest >= least) or (positive and smallest <= 0):
-        bad = (values != values) | (values <= -np.inf) | (values < least) | (values <= 0 if positive else False)
-        edge = int(bad.argmax())
-        wanted = "a positive number" if positive else "a number, 0 or more" if least == 0 else "a number"
+    smallest, largest = (bound.item() for bound in bounds)  # NaN if there is any, of which nothing is true
+    if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
+        bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
+        edge = int((bad | (values != values)).argmax())
+        wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
         raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
     return smallest < 0
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import check_weights, source_vertex
+from gasla.algorithms.arguments import check_weights, source_vertex, whole_number
 from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
 from gasla.arrays import array_module, module_of
@@ -286,7 +286,7 @@ def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: A
         return chosen
     if k is None:
         return list(range(graph.n))
-    if not 0 < k <= graph.n:
+    if not 0 < whole_number("k", k) <= graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
     return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import source_vertex
+from gasla.algorithms.arguments import source_vertex, whole_number
 from gasla.frontier import Frontier
 from gasla.graph import as_graph
 from gasla.program import ID, VertexProgram, vertex
@@ -91,7 +91,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     Raises
     ------
     ValueError
-        If the source is not a vertex, or the matrix is not square.
+        If the source is not a vertex, the matrix is not square, or `max_depth` is negative.
 
     References
     ----------
@@ -109,6 +109,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
+    max_depth = None if max_depth is None else whole_number("max_depth", max_depth)
     active = Frontier.one(graph.n, source)
     if not parents:
         return run(LEVELS, graph, active=active, max_iterations=max_depth, level={source: 0}).state["level"]

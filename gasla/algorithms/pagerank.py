@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import check_weights
+from gasla.algorithms.arguments import check_weights, whole_number
 from gasla.arrays import array_module, module_of, moved
 from gasla.graph import Graph, as_graph
 from gasla.products import mxv
@@ -172,7 +172,7 @@ def pagerank(
     Raises
     ------
     ValueError
-        For NaN or negative weights, or parameters outside their range.
+        For weights that are NaN, infinite or negative, or parameters outside their range.
 
     Warns
     -----
@@ -197,8 +197,7 @@ def pagerank(
         raise ValueError(f"alpha is {alpha}; expected a number from 0 to 1")
     if not tol >= 0:
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
-    if max_iter < 0:
-        raise ValueError(f"max_iter is {max_iter}; expected 0 or more")
+    max_iter = whole_number("max_iter", max_iter)
     weighted = weighted and graph.values is not None and normalized
     kind = _rank_type(graph, weighted, dtype)
     if graph.n == 0:
@@ -249,7 +248,7 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
     """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
     xp: Any = module_of(graph.device)
     if weighted:
-        check_weights(graph, least=0)
+        check_weights(graph, shares=True)
     inverse, share = graph.kept(("shares", weighted, kind), lambda graph: _divided(graph, weighted, kind))
     fields = {"rank": 1 / graph.n, "share": share, "inverse": inverse}
     if "nstart" in shares:
