@@ -180,10 +180,10 @@ def _add_exponents(x: Any, y: Any) -> Any:
 
 
 def _from_exponent(x: Any) -> Any:
-    """The number that a pair stands for; in place of log1p, which takes longer, the rounded sum's log and the rest."""
+    """The number that a pair stands for; in place of log1p, which takes longer, the log of the rounded sum 1 + t."""
     m, t = x
     total = 1 + t
-    return m + (np.log(total) - ((total - 1) - t) / total)
+    return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # what was rounded off matters where the log is small
 
 
 # --- operators: semirings.binary ----------------------------------------------------------------------------------
