@@ -57,7 +57,7 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
     text = (kernels / "lists.cuh").read_text()
     assert f"SLICE = {lists._SLICE};" in text
     (tmp_path / "lists.cuh").write_text(text.replace(f"SLICE = {lists._SLICE};", "SLICE = 96;"))
-    types = {name: lists._C_TYPES[size] for name, size in zip(("offset", "vertex", "bits"), sizes)}
+    types = {name: lists.C_TYPES[size] for name, size in zip(("offset", "vertex", "bits"), sizes)}
     (tmp_path / "lists.cpp").write_text(f'#include "loop.hpp"\n{lists.source(*sizes)}{RUN.format(**types)}')
     folders = [f"-I{tmp_path}", f"-I{HERE / 'emulation'}", f"-I{kernels}"]
     library = tmp_path / "lists.so"

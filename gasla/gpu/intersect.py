@@ -35,8 +35,6 @@ BUSY = 512  # as are vertices with more neighbours than so many,
 PIECE = 2048  # of which so many are one piece of work
 BLOCK_THREADS = 512
 
-_C_NAMES = {4: "int", 8: "long long"}
-
 
 class Oriented(NamedTuple):
     """Neighbour lists of a simple undirected graph, and of each the part that comes later in an order.
@@ -195,8 +193,8 @@ def source(vertex: str, offset: str, per_vertex: bool) -> str:
 
 def _kernel(function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False) -> gpu.Kernel:
     """A kernel for the types of these lists."""
-    types = _C_NAMES[indices.dtype.itemsize], _C_NAMES[indptr.dtype.itemsize]
-    return _cached_kernel(function, threads, source(*types, per_vertex), gpu.device())
+    vertex, offset = (gpu_lists.C_TYPES[array.dtype.itemsize] for array in (indices, indptr))
+    return _cached_kernel(function, threads, source(vertex, offset, per_vertex), gpu.device())
 
 
 @functools.cache

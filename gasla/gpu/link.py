@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.compile import Kernel, device
+from gasla.gpu.lists import C_TYPES
 from gasla.graph import Graph
 
 Array = Any  # CuPy's
@@ -20,14 +21,13 @@ Array = Any  # CuPy's
 _THREADS = 512
 _BLOCKS = 4  # a multiprocessor: whoever follows paths waits for memory, so all places are taken
 _SLICE = 2048  # as in link.cuh: longer lists are cut up
-_C_TYPES = {4: "int", 8: "long long"}
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
     """CUDA source of the kernels in `file`, forest or components, for ids and offsets of so many bytes."""
     return (
-        f"typedef {_C_TYPES[vertex_size]} vertex_t;\n"
-        f"typedef {_C_TYPES[offset_size]} offset_t;\n"
+        f"typedef {C_TYPES[vertex_size]} vertex_t;\n"
+        f"typedef {C_TYPES[offset_size]} offset_t;\n"
         f'#include "{file}.cuh"\n'
     )  # fmt: skip
 

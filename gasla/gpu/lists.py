@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 _THREADS = 256
 _SLICE = 1024  # edges for a warp, as in kernels/lists.cuh
 _FACTS = "imbalance", "falls", "repeats", "loops"  # `ListFacts` there
-_C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
+C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # by their bytes
 _SOURCE = """
 #include "lists.cuh"
 extern "C" __global__ void find_facts(const {offset}* offsets, const {vertex}* indices, const {bits}* bits,
@@ -116,7 +116,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
 
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
     """CUDA source of what finds facts of lists, for offsets, ids and values of so many bytes."""
-    return _SOURCE.format(offset=_C_TYPES[offset_size], vertex=_C_TYPES[vertex_size], bits=_C_TYPES[value_size])
+    return _SOURCE.format(offset=C_TYPES[offset_size], vertex=C_TYPES[vertex_size], bits=C_TYPES[value_size])
 
 
 def _find_facts(indptr: Array, indices: Array, values: Array | None = None) -> list[bool]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from gasla.arrays import finish
 from gasla.gpu.compile import Kernel, device, multiprocessors
+from semirings.printers.cuda import ctype
 
 FACTS = np.dtype(
     [
@@ -42,7 +43,6 @@ THREADS = 256  # of a block
 PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
 
-CTYPES = {"int32": "int", "int64": "long long"}
 SOURCE = """
 #include "heads.cuh"
 #include "row_facts.cuh"
@@ -228,7 +228,7 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
 
 
 def _source(indptr: Any, indices: Any) -> str:
-    return SOURCE.format(offset=CTYPES[indptr.dtype.name], vertex=CTYPES[indices.dtype.name])
+    return SOURCE.format(offset=ctype(indptr.dtype), vertex=ctype(indices.dtype))
 
 
 def _kernel(source: str, function: str) -> Kernel:
