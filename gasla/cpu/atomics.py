@@ -36,7 +36,6 @@ def _fetch(operation):
 fetch_add = _fetch("add")
 fetch_or = _fetch("or")
 fetch_and = _fetch("and")
-exchange = _fetch("xchg")
 
 
 @intrinsic
