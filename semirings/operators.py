@@ -159,11 +159,14 @@ class Monoid:
         if value is None:
             return None
         try:
-            return type.type(value)
+            found = type.type(value)
         except (OverflowError, TypeError, ValueError):
+            found = None
+        if found is None or (type.kind != "f" and found != value):  # an integer has dropped the fraction
             raise ValueError(
                 f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
-            ) from None
+            )
+        return found
 
     def combine(self, x: Any, y: Any) -> Any:
         """

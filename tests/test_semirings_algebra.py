@@ -142,6 +142,9 @@ class TestMonoid:
         x = Symbol("x", np.int32)
         with pytest.raises(ValueError, match=r"monoid low: its identity inf is not a value of int32: give a function"):
             Monoid(minimum, np.inf, name="low").identity(np.int32)
+        for value, kind in ((0.5, np.int32), (2, np.bool_), (np.nan, np.bool_)):
+            with pytest.raises(ValueError, match=f"its identity {value} is not a value of"):
+                Monoid(minimum, value).identity(kind)
         with pytest.raises(TypeError, match="band has no identity for float32"):
             semirings.band.identity(np.float32)
         with pytest.raises(TypeError, match="mean combines two values of int32 into float64"):
