@@ -231,8 +231,15 @@ class Graph:
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
         """What an engine or an algorithm makes of the graph when it first asks for it; freed with the graph.
 
-        It must not refer to the graph. Copies on the other device and pickles come without. Where several threads ask
-        at first, each may make one, and all get the same.
+        Copies on the other device and pickles come without. Where several threads ask at first, each may make one, and
+        all get the same.
+
+        Parameters
+        ----------
+        kind : hashable
+            What it is known by.
+        make : function of the Graph
+            Makes it; other than None, and not to refer to the graph, which could then not be freed at once.
 
         Examples
         --------
