@@ -29,8 +29,8 @@ class Emulated(EmulatedLoop):
     file = "schedule.cuh"
     entry = RUN
 
-    def __init__(self, program: Any, graph: Graph, flat: bool, folder: Path) -> None:
-        shape = Shape(graph.out.indptr.dtype, scheduled=True, thin=flat)
+    def __init__(self, program: Any, graph: Graph, walk: dict[str, bool], folder: Path) -> None:
+        shape = Shape(graph.out.indptr.dtype, scheduled=True, **walk)
         super().__init__(program, graph, shape, 1, SHORT_ROWS, folder)
         for name in ("pieces", "piece_values") * self.plan.cuts_rows:
             self.put(name, np.full(1 << 16, 0xAB, np.uint8))  # there are more than rows are long
@@ -86,14 +86,16 @@ def skewed(offsets: str) -> Graph:
     return graph_of(rng.integers(0, 90, 1500), dst, 90, offsets == "i8")
 
 
-@pytest.mark.parametrize("flat", [False, True], ids=["packed", "flat"])
+@pytest.mark.parametrize(
+    "walk", [{}, {"thin": True}, {"thin": True, "small": True}], ids=["packed", "flat", "one block"]
+)
 @pytest.mark.parametrize(
     ("program", "start"),
     [pytest.param(*p, id=p[0].__name__, marks=[] if p[0] in QUICK else pytest.mark.slow) for p in CASES],
 )
-def test_equals_the_cpu(program: Any, start: dict[str, Any], flat: bool, tmp_path: Path) -> None:
+def test_equals_the_cpu(program: Any, start: dict[str, Any], walk: dict[str, bool], tmp_path: Path) -> None:
     for offsets, make in (("i4", skewed), ("i8", grid)):
-        emulated, graph = Emulated(program, make(offsets), flat, tmp_path / offsets), make("i4")
+        emulated, graph = Emulated(program, make(offsets), walk, tmp_path / offsets), make("i4")
         some = np.random.default_rng(3).integers(-1, 6, graph.n)
         deep = gasla.Schedule(np.minimum(np.arange(graph.n), 9), first=2)
         for schedule, lanes in ((gasla.Schedule(some), 4), (deep, 16), (deep.reversed(), 16)):

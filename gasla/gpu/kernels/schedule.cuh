@@ -2,7 +2,7 @@
 //
 // Where no vertex has very many edges, a few lanes take a receiver, and an iteration of few receivers costs little but
 // its barriers. Elsewhere, or where receivers are many, a warp puts the entries of 32 of them side by side; long rows
-// are cut into pieces before, which all warps share.
+// are cut into pieces before, which all warps share. A block that is alone with a small graph has one of the two ways.
 //
 // Receivers of one iteration must not see what others of it come to. So where fields that are applied to are gathered
 // (TIMED), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
@@ -189,6 +189,7 @@ template <class P> struct Schedule {
     index_t from = 0, to = 0;     // its receivers are between these places in the list,
     index_t then = 0, later = 0;  // those of the next two between the next ones
     Place here, next;
+    index_t done = 0;  // receivers of the iteration whose turn is over, where groups take turns
     vertex_t near[NEAR];
     int level[NEAR];
 
@@ -212,9 +213,9 @@ template <class P> struct Schedule {
     }
     __device__ __forceinline__ Range receivers() const { return between(from, to); }
 
-    // Whether there is a group of lanes for every receiver.
+    // Whether there is a group of lanes for every receiver; or where these take turns.
     __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
-        return P::IS_FLAT && receivers <= threads_of_grid() / c.a.lanes;
+        return P::IS_FLAT && (P::SMALL || receivers <= threads_of_grid() / c.a.lanes);
     }
     __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
@@ -233,6 +234,35 @@ template <class P> struct Schedule {
         place.last = c.a.gp[place.v + 1];
     }
 
+    __device__ __forceinline__ void load_near(const typename P::Context& c) {
+#pragma unroll
+        for (u32 j = 0; j < NEAR; ++j) {
+            const offset_t e = here.first + (offset_t)(lane_of_group(c) + j * c.a.lanes);
+            near[j] = e < here.last ? c.a.gi[e] : here.v;
+        }
+    }
+    __device__ __forceinline__ void load_levels(const typename P::Context& c) {
+        if constexpr (P::TIMED)
+            if (here.is)
+#pragma unroll
+                for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
+    }
+
+    // Where groups take turns: this thread's next receiver of the iteration, unless all have had theirs.
+    __device__ __forceinline__ bool take_more(const typename P::Context& c) {
+        if constexpr (P::SMALL) {
+            done += threads_of_grid() / c.a.lanes;
+            const Range all = receivers();
+            if (done >= all.count) return false;
+            find(c, here, Range{all.first + done, all.count - done});
+            if (here.is) measure(c, here);
+            load_near(c);
+            load_levels(c);
+            return true;
+        }
+        return false;
+    }
+
     // On to the next iteration.
     __device__ __forceinline__ void advance(const typename P::Context& c) {
         ++coming;
@@ -240,17 +270,11 @@ template <class P> struct Schedule {
         to = then;
         then = later;
         here = next;
-#pragma unroll
-        for (u32 j = 0; j < NEAR; ++j) {
-            const offset_t e = here.first + (offset_t)(lane_of_group(c) + j * c.a.lanes);
-            near[j] = e < here.last ? c.a.gi[e] : here.v;
-        }
+        done = 0;
+        load_near(c);
         find(c, next, between(to, then));
         later = bound(c, coming + 3);
-        if constexpr (P::TIMED)
-            if (here.is)
-#pragma unroll
-                for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
+        load_levels(c);
         if (next.is) {
             measure(c, next);
             P::ask_for(c, next.v);

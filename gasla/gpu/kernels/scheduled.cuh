@@ -18,14 +18,16 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
             if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
             receiver.ask_turns(schedule.coming);
             if (schedule.is_light(c)) {
-                const vertex_t v = schedule.here.v;
-                const bool finishes = schedule.here.is && schedule.lane_of_group(c) == 0;
-                typename P::Had had;
-                if (finishes) had = P::load_had(c, v);
-                const Gathered gathered = schedule.reduce(receiver);
-                if (finishes) P::finish(c, v, gathered, had);
+                do {
+                    const vertex_t v = schedule.here.v;
+                    const bool finishes = schedule.here.is && schedule.lane_of_group(c) == 0;
+                    typename P::Had had;
+                    if (finishes) had = P::load_had(c, v);
+                    const Gathered gathered = schedule.reduce(receiver);
+                    if (finishes) P::finish(c, v, gathered, had);
+                } while (schedule.take_more(c));
             } else {
-                const bool marks = P::TIMED && count >= c.a.self_n / MARKED;
+                const bool marks = P::TIMED && !P::SMALL && count >= c.a.self_n / MARKED;
                 if (marks) receiver.mark_turns();
                 u64 pieces = 0;
                 if constexpr (P::CUTS_ROWS) {
