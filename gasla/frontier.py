@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Frontier:
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
             raise TypeError("a Frontier takes ids or a mask; expected exactly one of them")
-        self.n = int(n)
+        self.n = index(n)
         if ids is not None:
             self.__dict__["ids"] = _checked_ids(self.n, ids)
         else:

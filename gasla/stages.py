@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import module_of, moved
-from gasla.binding import Lists
+from gasla.arrays import array_module, module_of, moved
+from gasla.binding import Lists, layout
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
@@ -57,6 +57,11 @@ class State:
         if name in state:
             return state[name]
         raise AttributeError(f"the state has no {name!r}; its fields: {', '.join(state)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_bound" in self.__dict__ and name in {*self._bound.traced.vertex_types, *self._bound.traced.edge_types}:
+            raise AttributeError(f"state.{name} is what the stages work on; write into it: state.{name}[:] = …")
+        super().__setattr__(name, value)
 
     @property
     def has(self) -> frozenset[str]:
@@ -107,7 +112,10 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     >>> state.level
     array([0, 1, 2, 3], dtype=int32)
     """
-    return State(program() if isinstance(program, type) else program, as_graph(graph), fields)
+    program = program() if isinstance(program, type) else program
+    if not isinstance(program, VertexProgram):
+        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
+    return State(program, as_graph(graph), fields)
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
@@ -162,6 +170,10 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     array([1, 2])
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
+    if not isinstance(edges, EdgeFrontier | None):
+        raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as expand gives it")
+    if edges is not None and edges.n != graph.n:
+        raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
     xp: Any = module_of(graph.device)
     reached = xp.full(graph.n, edges is None)
     if edges is not None:
@@ -221,12 +233,26 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     array([-1,  0, -1], dtype=int32)
     """
     bound, ids = state._bound, _frontier(state.graph, receivers).ids
-    if bound.plan.gathers and gathered is None:
-        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
-    parts = gathered if bound.plan.is_tuple else (gathered,) if bound.plan.gathers else ()
-    for (name, _), part in zip(bound.plan.components, parts, strict=True):
-        bound.arrays[name][ids] = moved(part, state.graph.device)
+    if bound.plan.gathers:
+        _put_aside(state, ids, gathered)
     return Frontier(state.graph.n, mask=bound.apply(ids, state.iteration))
+
+
+def _put_aside(state: State, ids: Any, gathered: Any) -> None:
+    """Put gathered values where apply finds them."""
+    bound, wanted = state._bound, state._bound.plan.components
+    if gathered is None:
+        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
+    parts = gathered if bound.plan.is_tuple else (gathered,)
+    if not isinstance(parts, tuple | list) or len(parts) != len(wanted):
+        raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(wanted)} arrays, as gather gives it")
+    for (name, kind), given in zip(wanted, parts):
+        part, (shape, base) = array_module(given).asarray(given), layout(kind, len(ids))
+        if part.shape != shape:
+            raise ValueError(f"gathered has shape {part.shape}; expected {shape}, one value for each receiver")
+        if not np.can_cast(part.dtype, base, "same_kind"):
+            raise TypeError(f"gathered has type {part.dtype}; expected {base}")
+        bound.arrays[name][ids] = moved(part, state.graph.device)
 
 
 def scatter(state: State, frontier: Any) -> None:

@@ -1,0 +1,66 @@
+"""Stages by hand: what is no set, no array of edges and nothing that a gather gave is refused, by its name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import programs
+import pytest
+from scipy.sparse import csr_array
+
+import gasla
+from gasla import Graph, stages
+
+GRAPH = Graph(csr_array(np.array([[0, 2, 7], [0, 0, 3], [1, 0, 0]])))
+
+
+def hops() -> stages.State:
+    return stages.start(programs.Hops, GRAPH, hops={0: 0})
+
+
+def nearest() -> stages.State:
+    return stages.start(programs.Nearest, GRAPH, cost={0: 0})
+
+
+def spread() -> stages.State:
+    return stages.start(programs.Spread, GRAPH)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: stages.start(5, GRAPH), TypeError, r"program is 5; expected a gasla\.VertexProgram"),
+        (lambda: stages.contract(GRAPH, gasla.Frontier(3, [0])), TypeError, "expected an EdgeFrontier"),
+        (
+            lambda: stages.contract(GRAPH, stages.expand(Graph.from_edges([0], [4]), [0])),
+            ValueError,
+            "of a graph of 5 vertices; this graph has 3",
+        ),
+        (lambda: stages.gather(hops(), [1, 1]), ValueError, "twice"),
+        (lambda: stages.scatter(hops(), [1]), ValueError, "Hops has no scatter"),
+        (lambda: stages.apply(hops(), [1]), TypeError, "Hops gathers, so apply needs"),
+        (lambda: stages.apply(hops(), [1, 2], np.array([5])), ValueError, r"has shape \(1,\); expected \(2,\)"),
+        (lambda: stages.apply(hops(), [1, 2], 5), ValueError, r"gathered has shape \(\); expected \(2,\)"),
+        (lambda: stages.apply(hops(), [1], np.array([0.5])), TypeError, "gathered has type float64; expected int32"),
+        (lambda: stages.apply(hops(), [1], "a"), ValueError, "gathered has shape"),
+        (lambda: stages.apply(nearest(), [1], np.array([1.0])), TypeError, "expected a tuple of 2 arrays"),
+        (lambda: stages.apply(nearest(), [1], (np.array([1.0]),)), TypeError, "expected a tuple of 2 arrays"),
+        (lambda: stages.apply(spread(), [1], np.ones(1, int)), ValueError, r"shape \(1,\); expected \(1, 3\)"),
+        (lambda: setattr(hops(), "hops", np.zeros(3)), AttributeError, r"write into it: state\.hops\[:\]"),
+        (lambda: gasla.Frontier(2.5, [0]), TypeError, "integer"),
+    ],
+)
+def test_refused(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_values_of_other_types_and_lists_are_taken_where_they_fit() -> None:
+    state = hops()
+    assert list(stages.apply(state, [2, 1], [9, 8])) == [1, 2]
+    np.testing.assert_array_equal(state.hops, [0, 8, 9])
+    state.hops[:] = [3, 2, 1]
+    np.testing.assert_array_equal(stages.gather(state, [1]), [4])
+    state = nearest()
+    stages.apply(state, [1], [np.array([1.5]), np.array([0])])
+    np.testing.assert_array_equal(state.parent, [-1, 0, -1])
