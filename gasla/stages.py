@@ -8,16 +8,19 @@ All run where the graph is. On a GPU the fields of a State, the arrays in fronti
 CuPy's; sets of vertices may be given as arrays of either kind.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from gasla import link as links
 from gasla.arrays import array_module, module_of, moved
 from gasla.binding import Lists, layout
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
-from gasla.link import compress, hook, link, number
+from gasla.link import hook
 from gasla.program import VertexProgram
 
 __all__ = [
@@ -300,6 +303,35 @@ def post_apply(state: State, receivers: Any) -> None:
     """
     _require(state, "post_apply")
     state._bound.post_apply(_frontier(state.graph, receivers).ids, state.iteration)
+
+
+def _on_forest(stage: Callable[..., Any]) -> Callable[..., Any]:
+    """A stage over a forest, its last positional argument, that looks at it first: kernels follow it blindly."""
+
+    @wraps(stage)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        _check_forest(options["parents"] if "parents" in options else arguments[-1])
+        return stage(*arguments, **options)
+
+    return checked
+
+
+def _check_forest(parents: Any) -> None:
+    xp: Any = array_module(parents)
+    if not isinstance(parents, xp.ndarray) or parents.ndim != 1 or parents.dtype not in (np.int32, np.int64):
+        kind = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
+        raise TypeError(f"the forest is {kind}; expected an array of int32 or int64, the parent of each vertex")
+    if xp is not np:  # where to look takes kernels of its own, to be compiled
+        return
+    if not parents.flags.writeable:
+        raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")
+    wrong = (parents < 0) | (parents > np.arange(len(parents)))
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise ValueError(f"the parent of vertex {v} is {parents[v]}; expected 0 to {v}, no larger than its child")
+
+
+link, compress, number = map(_on_forest, (links.link, links.compress, links.number))
 
 
 def _require(state: State, function: str) -> None:
