@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings.expr import Symbol
 from semirings.operators import ANY, Monoid, Semiring
+from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
 Values = tuple[np.ndarray[Any, Any], ...]  # one array for each item; a scalar type has one item
@@ -113,9 +115,17 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
       FAILS   identity: op(e, x) = x: for x = 1 the left side is 0, the right side 1
       ...
     """
+    if not isinstance(algebra, Monoid | Semiring):
+        raise TypeError(f"check_laws of {algebra!r}; expected a Monoid or a Semiring")
     kind = as_type(type)
     if isinstance(kind, VectorType):
         kind = kind.scalar
+    x, y = Symbol("x", kind), Symbol("y", kind)  # what no program can say fails here, with advice
+    if isinstance(algebra, Monoid):
+        trace(algebra.op.function, x, y)
+    else:
+        places = [Symbol(name, np.int64) for name in ("i", "k", "j")] if algebra.positional else []
+        trace(algebra.operator.function, x, y, *places)
     report = LawReport(algebra.name, kind, [], [], [])
     with np.errstate(all="ignore"):
         if isinstance(algebra, Monoid):

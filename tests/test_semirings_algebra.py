@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -110,6 +111,16 @@ class TestCheckLaws:
         assert report.ok
         assert any("associative" in violation.law for violation in report.caveats)
         assert "caveat" in str(report)
+
+    def test_what_no_program_can_say_is_told_with_advice(self) -> None:
+        for algebra, advice in (
+            (Monoid(lambda x, y: x if x > y else y, 0), "write where"),
+            (Semiring(semirings.plus, lambda x, y: math.hypot(x, y)), "for the functions of math"),
+            (Semiring(semirings.plus, lambda x, y, i, k, j: x if i else y), "write where"),
+            (max, "expected a Monoid or a Semiring"),
+        ):
+            with pytest.raises(TypeError, match=advice):
+                check_laws(algebra, np.float64)  # type: ignore[arg-type]
 
     def test_vectors_are_checked_as_their_items(self) -> None:
         assert check_laws(semirings.plus, (np.float32, (3,))).type == np.float32
