@@ -11,7 +11,7 @@ import semirings
 from gasla.graph import Graph
 from gasla.program import aggregate, edge, vertex
 
-pytestmark = [pytest.mark.gpu, pytest.mark.sanitize]
+pytestmark = pytest.mark.gpu
 
 
 class First(gasla.VertexProgram):
@@ -97,20 +97,30 @@ def graph_of(src: np.ndarray, dst: np.ndarray, n: int, wide: bool) -> Graph:
     return Graph.from_csr(lists.out.indptr.astype(np.int64 if wide else np.int32), lists.out.indices, lists.out_values)
 
 
+def few(n: int) -> list[tuple[np.ndarray, int]]:
+    """Levels, and the first of them."""
+    rng = np.random.default_rng(3)
+    return [
+        (rng.integers(-1, 12, n), 0),
+        (rng.integers(-1, 12, n).astype(np.int32), 1),
+        (np.where(np.arange(n) == 5, 0, -1), 0),
+    ]
+
+
+def many(n: int) -> list[tuple[np.ndarray, int]]:
+    return [(np.minimum(np.arange(n), 300).astype(np.int32), 2)]
+
+
+# An iteration takes milliseconds under racecheck.
+@pytest.mark.parametrize("schedules", [pytest.param(few, marks=pytest.mark.sanitize), many])
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("shape", [grid, even, skewed])
 @pytest.mark.parametrize(("program", "start"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
-def test_equals_the_cpu(program: Any, start: dict[str, Any], shape: Any, wide: bool) -> None:
+def test_equals_the_cpu(program: Any, start: dict[str, Any], shape: Any, wide: bool, schedules: Any) -> None:
     import cupy
 
     graph = shape(wide)
-    rng = np.random.default_rng(3)
-    for levels, first in (
-        (rng.integers(-1, 12, graph.n), 0),
-        (rng.integers(-1, 12, graph.n).astype(np.int32), 1),
-        (np.where(np.arange(graph.n) == 5, 0, -1), 0),
-        (np.minimum(np.arange(graph.n), 300).astype(np.int32), 2),
-    ):
+    for levels, first in schedules(graph.n):
         schedule = gasla.Schedule(levels, first)
         expected = gasla.run(program, graph, schedule=schedule, trace=True, **start)
         seen: list[int] = []
