@@ -57,6 +57,12 @@ def names(text: str) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, print the table, write what is asked for; 1 if an answer of gasla's was wrong."""
+    if options.rounds is not None and options.rounds < 1:
+        raise ValueError(f"--rounds {options.rounds}: expected 1 or more")
+    if not options.budget > 0:
+        raise ValueError(f"--budget {options.budget}: expected a positive number of seconds")
+    if not options.graphs:
+        raise ValueError("--graphs names no graph; expected some, such as rmat18,ny")
     json = files.check_target(options.json) if options.json else None
     picture = files.check_picture(options.plot, "--plot") if options.plot else None
     compute.check_device(options.device)

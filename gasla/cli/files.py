@@ -72,9 +72,9 @@ def check_target(path: str | Path) -> Path:
     """The path of a file yet to be written, if its folder is there."""
     target = Path(path)
     if not target.absolute().parent.is_dir():
-        raise ValueError(f"--output {path}: there is no folder {target.parent}")
+        raise ValueError(f"{path} can't be written: there is no folder {target.parent}")
     if target.is_dir():
-        raise ValueError(f"--output {path}: that is a folder")
+        raise ValueError(f"{path} can't be written: that is a folder")
     return target
 
 
