@@ -576,3 +576,20 @@ def test_a_symmetric_pattern_with_unequal_lengths_is_directed() -> None:
     answer = gasla.betweenness_centrality(matrix, weighted=True, normalized=False)
     np.testing.assert_allclose(answer, scores)
     verify.betweenness(matrix, scores, weighted=True, normalized=False)
+
+
+def test_no_half_triangle_and_no_half_vertex() -> None:
+    triangle = csr_array(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
+    with pytest.raises(VerificationError, match=r"there are 1 triangles, not 1\.5"):
+        verify.triangles(triangle, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="integer"):
+        verify.bfs(triangle, 0.5, [0, 1, 1])  # type: ignore[arg-type]
+
+
+def test_sources_of_betweenness_are_any_vertices() -> None:
+    path = csr_array(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+    scores = gasla.betweenness_centrality(path, sources={0, 1})
+    verify.betweenness(path, scores, sources={0, 1})
+    verify.betweenness(path, np.zeros(3), sources=[])
+    with pytest.raises(ValueError, match="source 9 is outside a graph of 3 vertices"):
+        verify.betweenness(path, scores, sources=[0, 9])

@@ -1,6 +1,7 @@
 """What all verifiers share: the edges as plain arrays, the shape of an answer, and how a complaint is made."""
 
 from collections.abc import Callable
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -66,9 +67,10 @@ def answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
 
 
 def check_source(source: int, n: int) -> int:
+    source = index(source)
     if not 0 <= source < n:
         raise ValueError(f"source {source} is outside a graph of {n} vertices")
-    return int(source)
+    return source
 
 
 def edge_name(edges: Edges, e: int) -> str:

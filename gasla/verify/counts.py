@@ -54,7 +54,7 @@ def triangles(
     simple = _simple(edges_of(graph))
     n = simple.shape[0]
     count = None if per_vertex is None else answer("per_vertex", per_vertex, n, "iu").astype(np.int64)
-    if count is not None and int(count.sum()) != 3 * int(total):
+    if count is not None and int(count.sum()) != 3 * total:
         raise VerificationError(
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
         )
@@ -66,7 +66,7 @@ def triangles(
         right = _count_triangles(oriented)
         if count is not None:
             require(count == right, lambda v: f"vertex {v} is in {right[v]} triangles, not {count[v]}")
-        if right.sum() != 3 * int(total):
+        if right.sum() != 3 * total:
             raise VerificationError(f"there are {right.sum() // 3} triangles, not {total}")
         return
     most = degree * (degree - 1) // 2

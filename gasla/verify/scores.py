@@ -1,6 +1,6 @@
 """Verify betweenness: the sum of all dependencies, and those on single sources."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gasla.graph import as_graph
 from gasla.progress import track
-from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -18,7 +18,7 @@ def betweenness(
     graph: Any,
     scores: ArrayLike,
     *,
-    sources: ArrayLike | None = None,
+    sources: Iterable[int] | None = None,
     normalized: bool = True,
     weighted: bool = False,
     endpoints: bool = False,
@@ -63,7 +63,9 @@ def betweenness(
     score = answer("scores", scores, edges.n, "f").astype(np.float64)
     require(np.isfinite(score), lambda v: f"vertex {v} has the score {score[v]}")
     require(score >= 0, lambda v: f"vertex {v} has the negative score {score[v]}")
-    chosen = np.arange(edges.n) if sources is None else np.asarray(sources)
+    chosen = np.arange(edges.n)
+    if sources is not None:
+        chosen = np.array([check_source(s, edges.n) for s in sources], np.int64)
     directed = not (graph.is_symmetric and (not weighted or graph.has_symmetric_values))
     scale = _betweenness_scale(edges.n, None if sources is None else chosen, normalized, directed, endpoints)
 
