@@ -9,7 +9,8 @@ import numpy as np
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
 from gasla.graph import Graph
-from gasla.program import Record, VertexProgram
+from gasla.program import VertexProgram
+from gasla.tracing import Record
 from semirings import VectorType
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.program import Function, Traced
+from gasla.tracing import Function, Traced
 from semirings import Symbol, TupleType
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gasla.fields import ID
 from gasla.graph import Graph
-from gasla.program import ID, Record, VertexProgram
+from gasla.program import VertexProgram
+from gasla.tracing import Record
 from semirings import ANY, VectorType, as_type
 
 

@@ -17,13 +17,13 @@ import semirings
 from gasla import datasets
 from gasla.algorithms.pagerank import Uniform, WeightedPersonal
 from gasla.binding import Lists
+from gasla.fields import aggregate, edge, parameter, vertex
 from gasla.gpu import relabel, space
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
 from gasla.gpu.plan import Shape
 from gasla.gpu.relabel import Numbering, RenumberedLists
 from gasla.graph import Graph
-from gasla.program import aggregate, edge, parameter, vertex
 
 
 class Everything(gasla.VertexProgram):

@@ -177,7 +177,7 @@ def test_trace_callback_and_progress() -> None:
 def test_schedule_takes_vertices_in_the_order_given() -> None:
     class Longest(gasla.VertexProgram):
         depth = gasla.vertex(np.int32)
-        reduce = gasla.program.semirings.max
+        reduce = semirings.max
 
         def gather(self, src, dst, edge):
             return src.depth + 1

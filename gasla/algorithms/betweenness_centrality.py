@@ -19,8 +19,9 @@ from gasla.algorithms.arguments import check_weights, source_vertex, whole_numbe
 from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
 from gasla.arrays import array_module, module_of
+from gasla.fields import edge, vertex
 from gasla.graph import Graph, as_graph
-from gasla.program import VertexProgram, edge, vertex
+from gasla.program import VertexProgram
 from gasla.progress import track
 from gasla.runner import run
 from gasla.schedule import Schedule

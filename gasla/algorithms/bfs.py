@@ -15,9 +15,10 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.arguments import source_vertex, whole_number
+from gasla.fields import ID, vertex
 from gasla.frontier import Frontier
 from gasla.graph import as_graph
-from gasla.program import ID, VertexProgram, vertex
+from gasla.program import VertexProgram
 from gasla.runner import run
 
 

@@ -18,9 +18,10 @@ import numpy as np
 import semirings
 from gasla.algorithms.arguments import check_weights, whole_number
 from gasla.arrays import array_module, module_of, moved
+from gasla.fields import aggregate, edge, parameter, vertex
 from gasla.graph import Graph, as_graph
 from gasla.products import mxv
-from gasla.program import VertexProgram, aggregate, edge, parameter, vertex
+from gasla.program import VertexProgram
 from gasla.runner import ConvergenceWarning, run
 
 

@@ -16,9 +16,10 @@ import numpy as np
 import semirings
 from gasla.algorithms.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import any_true, array_module, moved
+from gasla.fields import ID, edge, vertex
 from gasla.frontier import Frontier
 from gasla.graph import Graph, as_graph
-from gasla.program import ID, VertexProgram, edge, vertex
+from gasla.program import VertexProgram
 from gasla.runner import run
 
 

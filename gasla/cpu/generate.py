@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.cpu import loop, modules
 from gasla.cpu.stages import Stages
-from gasla.program import Function, Traced
+from gasla.tracing import Function, Traced
 from semirings import Symbol
 from semirings.printers import numba as printer
 

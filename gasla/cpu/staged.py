@@ -8,7 +8,8 @@ import numpy as np
 from gasla.cpu.engine import Bound
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.graph import Graph
-from gasla.program import Record, VertexProgram
+from gasla.program import VertexProgram
+from gasla.tracing import Record
 
 
 class Staged(Bound):

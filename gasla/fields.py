@@ -1,0 +1,141 @@
+"""What a vertex program declares: fields of vertices and edges, parameters, aggregates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semirings import Monoid
+
+__all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
+
+
+class _Id:
+    """Stands for the graph's own vertex id type: int32 where the ids fit, else int64."""
+
+    def __repr__(self) -> str:
+        return "gasla.ID"
+
+
+ID = _Id()
+
+
+@dataclass(frozen=True)
+class VertexField:
+    """A value that every vertex holds: its type, and how it starts."""
+
+    type: Any
+    init: Any
+
+
+@dataclass(frozen=True)
+class EdgeField:
+    """A value that every edge holds. Without `init` it is the matrix's own value, and can't be written."""
+
+    type: Any
+    init: Any = None
+
+    @property
+    def is_value(self) -> bool:
+        return self.init is None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number fixed for a run: changing it compiles nothing."""
+
+    type: Any
+    default: Any
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A reduction, over the vertices that an iteration applied to, which the next iteration can read."""
+
+    monoid: Monoid
+    type: Any
+    function: Callable[..., Any]
+
+
+def vertex(dtype: Any, init: Any = 0) -> Any:
+    """Declare a field of the vertices.
+
+    Parameters
+    ----------
+    dtype : dtype-like, (dtype, (k,)), or gasla.ID
+        Type of the field; with a shape, each vertex holds a vector of that length.
+    init : number, or function of a vertex
+        What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> class Reach(gasla.VertexProgram):
+    ...     level = gasla.vertex(np.int32, init=-1)
+    """
+    return VertexField(dtype, init)
+
+
+def edge(dtype: Any, init: Any = None) -> Any:
+    """Declare a field of the edges: the matrix's values, or a state that `scatter` may write.
+
+    Parameters
+    ----------
+    dtype : dtype-like, or (dtype, (k,))
+        Type of the field. The matrix's values are converted to it where no information can be lost.
+    init : number, optional
+        What a state holds at the start; without it the field is the matrix's values.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> class Flow(gasla.VertexProgram):
+    ...     capacity = gasla.edge(np.float32)
+    ...     flow = gasla.edge(np.float32, init=0)
+    """
+    return EdgeField(dtype, init)
+
+
+def parameter(dtype: Any, default: Any) -> Any:
+    """Declare a number that a run may set: `Program(name=value)`.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    default : number
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> class Decay(gasla.VertexProgram):
+    ...     rate = gasla.parameter(np.float64, 0.5)
+    >>> Decay(rate=0.9).values
+    {'rate': 0.9}
+    """
+    return Parameter(dtype, default)
+
+
+def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a global reduction: decorates a method of (before, after), the vertex's two states.
+
+    Within the program `self.name` is what the last iteration gave. Before the first it is the reduction over all
+    vertices of the initial state, with before and after the same.
+
+    Parameters
+    ----------
+    monoid : semirings.Monoid
+        What reduces the values of all vertices.
+    dtype : dtype-like
+        Type of the result.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> class Settling(gasla.VertexProgram):
+    ...     level = gasla.vertex(np.float64)
+    ...     @gasla.aggregate(semirings.plus)
+    ...     def change(self, before, after): return abs(after.level - before.level)
+    ...     def stop(self): return self.change < 1e-6
+    """
+    return lambda function: Aggregate(monoid, dtype, function)
