@@ -70,6 +70,27 @@ def test_the_struct_of_arguments_has_the_size_that_cuda_gives_it() -> None:
         assert compile_source(f"{module.source}\n{check}", "sm_80")
 
 
+@pytest.mark.parametrize(
+    ("mask", "kind", "shuts"),
+    [
+        (lambda self, vertex: vertex.level < 0, np.int32, True),
+        (lambda self, vertex: vertex.level < 1, np.int64, True),
+        (lambda self, vertex: vertex.level < 2, np.int32, False),  # so has who is reached first
+        (lambda self, vertex: vertex.level <= 0, np.int32, True),
+        (lambda self, vertex: vertex.level <= 1, np.int32, False),
+        (lambda self, vertex: vertex.level == -1, np.int32, True),
+        (lambda self, vertex: vertex.level != 5, np.int32, False),
+        (lambda self, vertex: vertex.level < 0, np.int8, False),  # as 128 iterations do
+        (lambda self, vertex: vertex.level + vertex.level < 0, np.int32, False),  # nobody looks that closely
+    ],
+)
+def test_whether_vertices_that_were_reached_are_shut_for_good(mask: Any, kind: Any, shuts: bool) -> None:
+    program = type("Search", (bfs.Levels,), {"mask": mask}).typed(level=kind)
+    module = Module(program.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
+    assert module.closes
+    assert module.shuts == shuts
+
+
 def same(result: Any, reference: Reference) -> None:
     """Every field of the run is what the independent engine found."""
     for name, expected in {**reference.vertex, **reference.edge}.items():

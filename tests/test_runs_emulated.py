@@ -27,6 +27,15 @@ AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
 SOON_WIDE = {"THIN_EDGES": ("1 << 16", "20"), "WIDE_EDGES": ("1 << 18", "60")}
 RUNS = (0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (9, 1, 4, 100.0), (5, 2, 1, 1e9)
+
+
+class Late(bfs.Levels):
+    """Some iterations pass before a vertex is shut: until then those that took it let it go again."""
+
+    def mask(self, vertex):
+        return vertex.level < 4
+
+
 SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
@@ -99,6 +108,17 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
 
 def test_long_lists(tmp_path: Path) -> None:
     check(Emulated(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
+
+
+@pytest.mark.parametrize("mode", [{}, {"thin": True}, {"thin": True, "local": True}], ids=["", "thin", "local"])
+def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None:
+    emulated = Emulated(Late, grid(7), SOON_WIDE, tmp_path, **mode)
+    assert emulated.plan.closes
+    assert not emulated.plan.shuts
+    for source, way, at_once, delta in RUNS:
+        fields = emulated.run(source, way, at_once, delta, {"level": {source: 0}})
+        expected = gasla.run(Late, emulated.graph, active=[source], level={source: 0}).level
+        np.testing.assert_array_equal(fields["level"], expected)
 
 
 def check(emulated: Emulated, program: Any) -> None:

@@ -166,6 +166,7 @@ class Module(GpuPlan):
             "ABSORBS": bool(self.absorbs),
             "PRIORITISED": self.prioritised,
             "CLOSES": self.closes,
+            "SHUTS": self.shuts,
             "CLAIMS": self.claims,
             "ACCUMULATES": self.accumulates,
             "AGGREGATES": bool(self.traced.aggregates),
@@ -377,7 +378,7 @@ class Module(GpuPlan):
         lines = [f"const {kinds[f]} vertex_{f} = had.f_{f};" for f in applied]
         lines += self._results("apply") if written else []
         if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
-            lines.append(f"const bool open = {self._still_open(written)};")
+            lines.append(f"const bool open = {'false' if self.shuts else self._still_open(written)};")
             lines += [f"{kinds[f]} before_{f}{{}};" for f in before]
             lines += [f"if (open) before_{f} = {value};" for f, value in before.items()]
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from gasla.gpu.rows import ROWS
 from gasla.plan import Plan
 from gasla.program import Traced
-from semirings import VectorType
+from semirings import Expr, VectorType
 from semirings.printers.cuda import ctype
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
@@ -157,6 +157,23 @@ class GpuPlan(Plan):
         roles = {mask.sources[s.name] for s in mask.symbols}
         return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
 
+    @functools.cached_property
+    def shuts(self) -> bool:
+        """Whether the mask refuses every vertex that was applied to, so that none of those taken is let go again.
+
+        So it does where it asks for less than a number and apply leaves an iteration, as in searches.
+        """
+        if not self.closes:
+            return False
+        mask, applied = self.functions["mask"], self.functions["apply"].result
+        test = mask.result
+        if test.op not in ("less", "less_equal", "equal") or [x.op for x in test.args] != ["symbol", "constant"]:
+            return False
+        asked, limit = test.args
+        role, name = mask.sources[asked.payload]
+        least = _at_least(applied[name]) if role == "vertex" else -np.inf
+        return bool(least >= limit.payload if test.op == "less" else least > limit.payload)
+
     @property
     def searches(self) -> bool:
         """Whether a pull looks for any active neighbour of those that are not closed.
@@ -231,6 +248,19 @@ class GpuPlan(Plan):
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
         fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def _at_least(value: Expr) -> float:
+    """What an expression is never below; iterations are counted from 0, and there are fewer than 2**31."""
+    if value.op == "constant":
+        return float(value.payload)
+    if value.op == "symbol" and value.payload == "self_iteration":
+        return 0
+    if value.op == "add":
+        return sum(_at_least(x) for x in value.args)
+    if value.op == "cast" and value.type in (np.dtype(np.int32), np.dtype(np.int64)):
+        return _at_least(*value.args)
+    return -np.inf
 
 
 def plain_number(value: Any, kind: Any) -> Any:

@@ -476,7 +476,7 @@ template <class P> struct Loop {
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY)
             post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
-        if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
+        if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE) || (ENDS_AT_ONCE && P::SHUTS)) return;
         take_sums(parity());
         alone([&] {
             if constexpr (ENDS_AT_ONCE)
@@ -495,6 +495,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void change_form() {
         if constexpr (P::THIN)
             if (now.form == SEGMENTS && !s.is_thin && now.size > 0) apart<&Loop::widen>();
+        if constexpr (P::PRIORITISED && !P::ONLY_PULLS) return;  // it is a list always
         const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
         if (dense && now.form == LIST) to_bits();
         if (!dense && now.form == BITS) {
@@ -612,7 +613,7 @@ template <class P> struct Loop {
             push(to_aside());
         } else if constexpr (P::PUSHES_AT_ONCE) {
             push(to_aside());
-            if (s.receivers) apart<&Loop::release>();
+            let_go();
         } else {
             if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
             push(to_aside());
@@ -639,20 +640,26 @@ template <class P> struct Loop {
             entries, now.size, now.edges, c.a.sp, load, visit);
         if (__syncthreads_or(next.held || aside.held)) {
             if constexpr (lists_next) next.flush_block(s.buffers.sums);
-            aside.flush_block(s.buffers.sums);
+            if constexpr (!P::SHUTS) aside.flush_block(s.buffers.sums);
         }
         if constexpr (P::PRIORITISED) far().note(0, visit.low);
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
         wait_and_read([&] {
             s.receivers = read[ASIDE];
             if constexpr (ENDS_AT_ONCE && lists_next)
-                if (P::ABSORBS || s.receivers == 0) account();
+                if (P::ABSORBS || P::SHUTS || s.receivers == 0) account();
         });
     }
 
     // A claim of the last iteration: all who made one are active now, or were let go.
     __device__ __forceinline__ void forget_claim(vertex_t v) {
         if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
+    }
+
+    // Those that stay open, if any, are as if nobody had come.
+    __device__ __forceinline__ void let_go() {
+        if constexpr (!P::SHUTS)
+            if (s.receivers) apart<&Loop::release>();
     }
 
     // Forget that some vertices were taken.

@@ -35,9 +35,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
         s.receivers = read[ASIDE];
         now.form = BITS;
         if constexpr (ENDS_AT_ONCE)
-            if (s.receivers == 0) account();
+            if (P::SHUTS || s.receivers == 0) account();
     });
-    if (s.receivers) apart<&Loop::release>();
+    let_go();
 }
 
 // Gather over all vertices that the mask admits, and apply at once or list the receivers.

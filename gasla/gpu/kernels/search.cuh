@@ -255,7 +255,7 @@ __device__ __noinline__ Reached<P> push_to_bits(const typename P::Arguments& a, 
     Push<P, BitAppender, decltype(aside), true> visit{c, next, aside};
     const auto load = [&](vertex_t u) { return P::load_source(c, u); };
     advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(from.queue, from.size, from.edges, a.sp, load, visit);
-    aside.flush_block(buffers.sums);
+    if constexpr (!P::SHUTS) aside.flush_block(buffers.sums);
     return Reached<P>{next.count, 0, c.sums};
 }
 

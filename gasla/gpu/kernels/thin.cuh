@@ -163,7 +163,7 @@ template <class Loop> struct Thin {
             side = 1 - side;
             if (__syncthreads_or(overflow.held || aside.held)) {
                 overflow.flush_block(loop.s.buffers.sums);
-                aside.flush_block(loop.s.buffers.sums);
+                if constexpr (!P::SHUTS) aside.flush_block(loop.s.buffers.sums);
             }
             side = 1 - side;
             if constexpr (P::PRIORITISED) loop.far().note(0, visit.low);
@@ -252,8 +252,7 @@ template <class Loop> struct Thin {
             });
         }
         loop.alone([&] { loop.s.receivers = loop.read[ASIDE]; });
-        if constexpr (P::PUSHES_AT_ONCE)
-            if (loop.s.receivers) loop.template apart<&Loop::release>();
+        if constexpr (P::PUSHES_AT_ONCE) loop.let_go();
         if constexpr (Loop::ENDS_AT_ONCE)
             loop.alone([&] {
                 if constexpr (P::PRIORITISED) now.far = loop.read[FAR];
