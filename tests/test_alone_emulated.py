@@ -28,7 +28,7 @@ class Emulated(EmulatedLoop):
     entry = RUN
 
     def __init__(self, program: Any, graph: Graph, folder: Path) -> None:
-        shape = Shape(graph.out.indptr.dtype, small=True)
+        shape = Shape(graph.out.indptr.dtype, small=True, near=True)
         super().__init__(program, graph, shape, 1, {"LONG_ALONE": ("32", "4")}, folder)
 
     def field(self, name: str, start: dict[str, Any]) -> np.ndarray:

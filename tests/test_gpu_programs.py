@@ -35,6 +35,7 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
         {},
         {"thin": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
+        {"small": True, "near": True},
         {"deterministic": True},
         *([{"scheduled": True}] if fits_schedule else []),
     ]
@@ -101,12 +102,15 @@ def same(result: Any, reference: Reference) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.sanitize
-@pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
+@pytest.mark.parametrize(
+    ("small", "near"), [(0, 0), (10_000, 0), (10_000, 1000)], ids=["several blocks", "one block", "in shared memory"]
+)
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 def test_a_larger_graph(
-    program: Any, start: Any, alone: bool, limit: int, small: int, monkeypatch: pytest.MonkeyPatch
+    program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gasla.gpu.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.engine.NEAR", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(
@@ -122,6 +126,15 @@ def test_a_larger_graph(
         assert result.converged == reference.converged
         if not hasattr(program, "priority"):
             assert result.iterations == reference.iteration
+
+
+@pytest.mark.gpu
+def test_small_graphs_of_several_sizes_in_turn() -> None:
+    """One kernel serves them all."""
+    graphs = [Graph.from_edges(*np.random.default_rng(n).integers(0, n, (2, 3 * n)), n=n) for n in (1500, 100)]
+    copies = [graph.to("gpu") for graph in graphs]
+    for graph, copy in [*zip(graphs, copies, strict=True)] * 2:
+        np.testing.assert_allclose(gasla.pagerank(copy).ranks.get(), gasla.pagerank(graph).ranks, rtol=1e-9)
 
 
 @pytest.mark.gpu

@@ -12,7 +12,7 @@ from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
 from gasla.gpu.plan import Shape, Start, as_held, plain_number
 from gasla.gpu.rows import PACKED
-from gasla.gpu.space import Kept, field_bytes, forget, is_small, workspace_sizes
+from gasla.gpu.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import follow
@@ -297,7 +297,7 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     """What the kernel is made for."""
     offsets = offset_type(program, graph)
     if small and not scheduled:
-        return Shape(offsets, deterministic, small=True)
+        return Shape(offsets, deterministic, small=True, near=graph.n <= NEAR)
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
     lists = Lists(graph, walked, ordered=False)

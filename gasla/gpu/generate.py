@@ -187,6 +187,8 @@ class Module(GpuPlan):
             "SEARCHES": self.searches,
             "HAS_HEADS": self.has_heads,
             "IS_FLAT": self.flat,
+            "HAS_NEAR": bool(self.near_fields),
+            "PAIRED": self._paired,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }
         wide = self.traced.id_type.itemsize == 8
@@ -203,10 +205,17 @@ class Module(GpuPlan):
         # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
         place = "gasla::u32" if self.shape.small else "gasla::u64"
         uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
+        uniform += [("gasla::u32", "near_at")] if self.near_fields else []
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
         gathered = cuda.ctype(t.gathered_type) if self.gathers else "char"
         return "\n".join([arguments, sums, self._no_sums(), context, f"typedef {gathered} Gathered;"])
+
+    @property
+    def _paired(self) -> bool:
+        """Whether there are two aggregates, alike, whose order is free."""
+        kinds = {(kind, self.traced.aggregates[n].monoid) for n, kind in self.traced.aggregate_types.items()}
+        return len(self.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)
 
     def _no_sums(self) -> str:
         values = [_literal(a.monoid.identity(self.traced.aggregate_types[n]), self.traced.aggregate_types[n])
@@ -233,11 +242,15 @@ class Module(GpuPlan):
             p = f"c.a.{name[:-7]}_p"
             return f"(long long)({p}[{own} + 1] - {p}[{own}])"
         if name in self.doubled and self.shape.small:
-            return f"c.a.v_{name}[c.u.{side}_at + {at}]"  # an addition of 32 bits
+            return f"{self._memory(name)}[c.u.{side}_at + {at}]"  # an addition of 32 bits
         return f"{self._array(name, side)}[{at}]"
 
     def _array(self, name: str, side: str) -> str:
-        return f"(c.a.v_{name} + c.u.{side}_at)" if name in self.doubled else f"c.a.v_{name}"
+        memory = self._memory(name)
+        return f"({memory} + c.u.{side}_at)" if name in self.doubled else memory
+
+    def _memory(self, name: str) -> str:
+        return f"near_{name}(c)" if name in self.near_fields else f"c.a.v_{name}"
 
     def _record(self, struct: str, loader: str, role: str, functions: tuple[str, ...], side: str = "old") -> str:
         """A struct of the fields of one end of an edge, and how it is loaded."""
@@ -351,7 +364,7 @@ class Module(GpuPlan):
         if "mask" in self.functions:
             mask = [*self._locals("vertex", "v", "mask"), f"return {self._call('mask')};"]
         parts.append(_function("bool admits(const Context& c, vertex_t v)", mask))
-        lines = [f"(c.a.v_{n} + c.u.new_at)[v] = (c.a.v_{n} + c.u.old_at)[v];" for n in sorted(self.doubled)]
+        lines = [f"{self._array(n, 'new')}[v] = {self._array(n, 'old')}[v];" for n in sorted(self.doubled)]
         parts.append(_function("void carry_over(const Context& c, vertex_t v)", lines))
         if "post_apply" in self.functions:
             lines = [*self._locals("vertex", "v", "post_apply", side="new"), *self._results("post_apply")]
@@ -533,12 +546,18 @@ class Module(GpuPlan):
         names = list(self.traced.aggregates)
         taken = [f"c.u.self_{n} = total.sum_{n};" for n in names]
         add = ", ".join(f"{n}_combine_(x.sum_{n}, y.sum_{n})" for n in names)
+        one = []
+        if self._paired:
+            combined = f"return {names[0]}_combine_(x, y);"
+            one = [f"typedef {cuda.ctype(self.traced.aggregate_types[names[0]])} Sum;"]
+            one.append(_function("Sum add_sum(const Sum& x, const Sum& y)", [combined]))
         start = []
         for role in ("before", "after"):
             start += self._locals(role, "v", *names)
         start += [f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});" for n in names]
         return "\n".join(
             [
+                *one,
                 _function("Sums add_sums(const Sums& x, const Sums& y)", [f"return Sums{{{add}}};"]),
                 _function("void take_sums(Context& c, const Sums& total)", taken),
                 _function("void aggregate_start(Context& c, vertex_t v)", start),
@@ -554,7 +573,21 @@ class Module(GpuPlan):
             parts.append(_function(head, [first]))
             lines.append(f"if (c.a.fills_{n}) {self._array(n, 'old')}[v] = first_{n}(c, v);")
         fill = _function("void fill(const Context& c, vertex_t v)", lines)
-        return "\n".join([*parts, fill, self._admits_at_start()])
+        return "\n".join([*parts, fill, self._admits_at_start(), *(self._near() if self.near_fields else [])])
+
+    def _near(self) -> list[str]:
+        """Fields that live in shared memory: where they are, and how they come there and back."""
+        parts, bring, put_back, before = [], [], [], 0
+        for n in self.near_fields:
+            kind, side = cuda.ctype(self.traced.vertex_types[n]), "c.u.old_at + " if n in self.doubled else ""
+            at = f"c.u.near_at + {before} * (gasla::u32)c.a.self_n"
+            parts.append(_function(f"{kind}* near_{n}(const Context& c)", [f"return gasla::near<{kind}>({at});"]))
+            before += self.near_bytes(n)
+            here, there = f"near_{n}(c)[{side}v]", f"c.a.v_{n}[{side}v]"
+            bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {here} = {there};")
+            put_back.append(f"{there} = {here};")
+        parts.append(_function("void bring_near(const Context& c, vertex_t v)", bring))
+        return [*parts, _function("void put_back(const Context& c, vertex_t v)", put_back)]
 
     def _admits_at_start(self) -> str:
         """What the mask says of a vertex that has just been filled, without reading what was written."""

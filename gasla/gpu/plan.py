@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.gpu.rows import ROWS
 from gasla.plan import Plan
-from gasla.program import Traced
+from gasla.tracing import Traced
 from semirings import Expr, VectorType
 from semirings.printers.cuda import ctype
 
@@ -32,6 +32,7 @@ _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
+NEAR_BYTES = 16  # of shared memory for a vertex
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
@@ -43,7 +44,8 @@ class Shape:
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
     frontiers may be thin. `local`: and neighbours have near numbers, as in a road network, so that there will be many
     iterations, of few vertices. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices
-    are numbered by falling degree (see `relabel`). `small`: one block does all.
+    are numbered by falling degree (see `relabel`). `small`: one block does all. `near`: and its shared memory has room
+    for what is gathered.
     """
 
     offset_type: np.dtype
@@ -55,6 +57,7 @@ class Shape:
     staged: bool = False
     relabelled: bool = False
     small: bool = False
+    near: bool = False
 
 
 class Start:
@@ -108,6 +111,21 @@ class GpuPlan(Plan):
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
         plain = not self.scheduled and not self.two_phases
         return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
+
+    @functools.cached_property
+    def near_fields(self) -> list[str]:
+        """What is gathered and changes, if it lives in shared memory while one block runs: the widest first."""
+        if not (self.alone and self.shape.near):
+            return []
+        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        kinds = self.traced.vertex_types
+        fields = (f for f in read & self.changed if isinstance(kinds[f], np.dtype))
+        ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
+        return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
+
+    def near_bytes(self, name: str) -> int:
+        """What a field takes there for a vertex."""
+        return int(self.traced.vertex_types[name].itemsize) * (2 if name in self.doubled else 1)
 
     @property
     def lists_rows(self) -> bool:

@@ -19,6 +19,7 @@ SEGMENT = 2048  # as in kernels/thin.cuh
 UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
+NEAR = 2048  # vertices for which that block has room in shared memory
 
 
 class Control(ctypes.Structure):
@@ -73,7 +74,8 @@ class Space:
 
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, relabel.hub_room(plan))
+        shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
+        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
         self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
         self._packed = (compile.struct(self.arguments),)

@@ -13,10 +13,23 @@ constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
 constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
+#ifndef GASLA_EMULATED
+// The memory that a launch adds to that of a block's variables: by its address there, which is one word, and hidden from the
+// compiler, lest that be worked out at every access.
+__device__ __forceinline__ u32 start_of_near() {
+    extern __shared__ double start[];
+    u32 at = (u32)__cvta_generic_to_shared(start);
+    asm volatile("" : "+r"(at));
+    return at;
+}
+template <class T> __device__ __forceinline__ T* near(u32 at) { return (T*)__cvta_shared_to_generic(at); }
+#endif
+
 template <class P> struct AloneShared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_ALONE : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
+    long long next_look, touched;  // the first thread's, which need no register of the others
 };
 
 template <class P> struct Alone {
@@ -28,8 +41,9 @@ template <class P> struct Alone {
     AloneShared<P>& s;
     typename P::Uniform& uniform;  // a thread's own; not a member, lest all of this object stay in memory
     typename P::Context c;
-    long long next_look;
-    bool done = false;
+    long long iteration;
+    u32 size;  // active vertices
+    bool stopped = false;
 
     // Of the first vertex of a lane: where its row is, and the first of the lane's edges. To read them again in every
     // iteration would take most of it.
@@ -38,42 +52,61 @@ template <class P> struct Alone {
     typename P::Edge edges[HELD];
 
     __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
-        : a(a), s(s), uniform(uniform), c(a, uniform), next_look(clock64() + LOOK_EVERY) {}
+        : a(a), s(s), uniform(uniform), c(a, uniform) {
+        if constexpr (P::HAS_NEAR) uniform.near_at = start_of_near();
+    }
 
     __device__ __forceinline__ void run() {
-        long long iteration = a.fresh ? 0 : a.control->iteration, total = a.fresh ? 0 : a.control->total;
-        u64 size = a.fresh ? a.active_count : a.control->size;
-        enter(iteration);
+        size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
+        if (threadIdx.x == 0) {
+            s.next_look = clock64() + LOOK_EVERY;
+            s.touched = a.fresh ? 0 : a.control->total;
+        }
+        enter(a.fresh ? 0 : a.control->iteration);
         hold();
         begin();
-        bool starts = P::AGGREGATES && a.fresh, over = false;  // at first they are summed up alone
-        while (starts || (size && !over && iteration < a.limit)) {
-            const u32 counts = sum(starts ? 0 : pull());
-            if (starts) {
-                starts = false;
-                continue;
-            }
-            const u64 touched = (counts & ~STOP) >> TOUCHED_AT;
-            note(iteration, size, touched);
-            total += touched;
+        if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
+        while (goes_on()) {
+            const u32 counts = publish(pull());
+            const u32 touched = (counts & ~STOP) >> TOUCHED_AT;
+            if (threadIdx.x == 0) note(touched);
             size = counts & ((1u << TOUCHED_AT) - 1);
-            over = counts & STOP;
-            if constexpr (P::HAS_STOP) done = P::stop(c);
-            over = over || done;
-            enter(++iteration);
+            stopped = counts & STOP;
+            enter(iteration + 1);
         }
-        end(iteration, total, size);
+        end();
     }
 
     // What is the same all through an iteration.
-    __device__ __forceinline__ void enter(long long iteration) {
-        uniform.self_iteration = iteration;
-        const u32 side = iteration & 1;
-        uniform.old_at = side * a.self_n;
-        uniform.new_at = (1 - side) * a.self_n;
-        uniform.active_at = side * a.words;
+    __device__ __forceinline__ void enter(long long number) {
+        uniform.self_iteration = iteration = number;
+        uniform.old_at = side() * a.self_n;
+        uniform.new_at = (1 - side()) * a.self_n;
+        uniform.active_at = side() * a.words;
     }
-    __device__ __forceinline__ u32 side() const { return uniform.self_iteration & 1; }
+    __device__ __forceinline__ u32 side() const { return iteration & 1; }
+
+    // Whether there is another iteration, once it is known what the aggregates came to.
+    __device__ __forceinline__ bool goes_on() {
+        if constexpr (P::AGGREGATES) {
+            if (warp_of_block() == warps_of_block() - 1)  // the one with the fewest vertices
+                put_total(s.total, lane() < warps_of_block() ? s.sums[lane()] : P::no_sums());
+            __syncthreads();
+            P::take_sums(c, s.total);
+        }
+        return size && !stopped && !is_done() && iteration < a.limit;
+    }
+
+    // Whether the program stops after the iteration that has ended, whose number it sees.
+    __device__ __forceinline__ bool is_done() {
+        bool result = false;
+        if constexpr (P::HAS_STOP) {
+            uniform.self_iteration = iteration - 1;
+            result = iteration && P::stop(c);
+            uniform.self_iteration = iteration;
+        }
+        return result;
+    }
 
     __device__ __forceinline__ void hold() {
         const u32 v = threadIdx.x >> (__ffs(a.lanes) - 1);
@@ -105,10 +138,9 @@ template <class P> struct Alone {
     __device__ __forceinline__ void begin() {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
-            if (a.fresh) {
-                P::fill(c, (vertex_t)v);
-                P::aggregate_start(c, (vertex_t)v);
-            }
+            if (a.fresh) P::fill(c, (vertex_t)v);
+            if constexpr (P::HAS_NEAR) P::bring_near(c, (vertex_t)v);
+            if (a.fresh) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
         }
@@ -119,18 +151,15 @@ template <class P> struct Alone {
                 __syncthreads();
             }
         if constexpr (P::AGGREGATES)
-            if (!a.fresh) {
-                s.total = *(const Sums*)a.parts;
-                P::take_sums(c, s.total);
-            }
+            if (!a.fresh && threadIdx.x == 0) c.sums = *(const Sums*)a.parts;
     }
 
     // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
     __device__ __forceinline__ u32 pull() {
         const u32 n = (u32)a.self_n, shift = __ffs(a.lanes) - 1, me = lane() & (a.lanes - 1);
-        u32 counts = 0;
+        u32 counts = 0, base = 0;
 #pragma unroll 1
-        for (u32 base = 0; base < n; base += blockDim.x >> shift) {  // all warps alike: they shuffle in there
+        do {  // all warps alike: they shuffle in there
             const u32 v = base + (threadIdx.x >> shift);
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
             offset_t first = this->first, last = this->last;
@@ -152,7 +181,8 @@ template <class P> struct Alone {
                 if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][v] = active;
             }
             counts += active;
-        }
+            base += blockDim.x >> shift;
+        } while (base < n);
         return counts;
     }
 
@@ -201,13 +231,14 @@ template <class P> struct Alone {
 
     // The edges of a run that the lane holds; the run is what is left of it.
     __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
+        const offset_t count = run.to - run.from;
         bool awake[HELD];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
-            if (run.from + (offset_t)j < run.to) awake[j] = !TESTS || s.active[side()][neighbours[j]];
+            if ((offset_t)j < count) awake[j] = !TESTS || s.active[side()][neighbours[j]];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
-            if (run.from + (offset_t)j < run.to && !row.over) {
+            if ((offset_t)j < count && !row.over) {
                 if (!P::ACTIVE_ONLY || awake[j])
                     take<P>(c, row, target, edges[j], P::load_source(c, neighbours[j]), awake[j]);
                 if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
@@ -239,48 +270,58 @@ template <class P> struct Alone {
     }
     static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
 
-    // What the counts of all threads come to, and the aggregates.
-    __device__ __forceinline__ u32 sum(u32 counts) {
+    // What the counts of all threads come to; the aggregates of each warp wait in shared memory.
+    __device__ __forceinline__ u32 publish(u32 counts) {
         if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
         if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
         if constexpr (P::AGGREGATES) {
-            const Sums sums = Loop<P>::warp_total(c.sums);
+            put_total(s.sums[warp_of_block()], c.sums);
             c.sums = P::no_sums();
-            if (lane() == 0) s.sums[warp_of_block()] = sums;
         }
         __syncthreads();
-        const bool is = lane() < warps_of_block();
-        counts = warp_sum(is ? s.counts[side()][lane()] : 0u);
-        if constexpr (P::AGGREGATES) {
-            if (warp_of_block() == 0) {
-                const Sums sums = Loop<P>::warp_total(is ? s.sums[lane()] : P::no_sums());
-                if (lane() == 0) s.total = sums;
-            }
-            __syncthreads();
-            P::take_sums(c, s.total);
+        return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
+    }
+
+    // What a warp's aggregates come to. Shuffles take most of the time; of two aggregates each half of the warp adds up one.
+    __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
+        if constexpr (P::PAIRED) {
+            typedef typename P::Sum Sum;
+            constexpr u32 HALF = WARP / 2;
+            const Sum first = reinterpret_cast<const Sum*>(&sums)[0], second = reinterpret_cast<const Sum*>(&sums)[1];
+            const bool has_first = lane() < HALF;
+            Sum sum = P::add_sum(has_first ? first : second, shuffle_xor(has_first ? second : first, HALF));
+#pragma unroll
+            for (u32 step = HALF / 2; step; step >>= 1) sum = P::add_sum(sum, shuffle_xor(sum, step));
+            if (lane() % HALF == 0) reinterpret_cast<Sum*>(&place)[lane() / HALF] = sum;
+        } else {
+            const Sums total = Loop<P>::warp_total(sums);
+            if (lane() == 0) place = total;
         }
-        return counts;
     }
 
     __device__ __forceinline__ bool looks_and_stops() {
-        if (clock64() < next_look) return false;
-        next_look = clock64() + LOOK_EVERY;
+        if (clock64() < s.next_look) return false;
+        s.next_look = clock64() + LOOK_EVERY;
         volatile Page* page = a.page;
-        page->progress = uniform.self_iteration;
+        page->progress = iteration;
         return page->stop;
     }
 
-    __device__ __forceinline__ void note(long long iteration, u64 size, u64 touched) {
+    __device__ __forceinline__ void note(u32 touched) {
+        s.touched += touched;
         const long long line = iteration - a.log_from;
-        if (threadIdx.x == 0 && line < a.log_rows) {
-            const long long entry[4] = {(long long)size, (long long)touched, DENSE, (long long)nanoseconds()};
+        if (line < a.log_rows) {
+            const long long entry[4] = {size, touched, DENSE, (long long)nanoseconds()};
             for (u32 i = 0; i < 4; ++i) a.log[4 * line + i] = entry[i];
         }
     }
 
     // For the host, and for the next launch.
-    __device__ __forceinline__ void end(long long iteration, long long total, u64 size) {
+    __device__ __forceinline__ void end() {
+        if constexpr (P::HAS_NEAR)
+#pragma unroll 1
+            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::put_back(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (size)
 #pragma unroll 1
@@ -290,21 +331,21 @@ template <class P> struct Alone {
                 }
         __syncthreads();
         if (threadIdx.x != 0) return;
-        tell(*a.control, iteration, total, size);
-        tell(a.page->control, iteration, total, size);
+        tell(*a.control);
+        tell(a.page->control);
         if constexpr (P::AGGREGATES) {
             *(Sums*)a.parts = s.total;
             *(Sums*)a.shown = s.total;
         }
         tell_end(a);
     }
-    __device__ __forceinline__ void tell(Control& now, long long iteration, long long total, u64 size) const {
+    __device__ __forceinline__ void tell(Control& now) {
         now.iteration = iteration;
-        now.total = total;
+        now.total = s.touched;
         now.size = size;
         now.far = 0;
         now.form = BITS;
-        now.done = done;
+        now.done = is_done();
     }
 };
 

@@ -198,8 +198,8 @@ __device__ __forceinline__ u64 warp_sum(u64 x) {
     return x;
 }
 
-// A value of any plain type from another lane, word by word.
-template <class T> __device__ __forceinline__ T shuffle(T value, u32 from, u32 width = WARP) {
+// A value of any plain type, moved between lanes word by word.
+template <class T, class Move> __device__ __forceinline__ T word_by_word(T value, Move move) {
     constexpr u32 words = (sizeof(T) + 3) / 4;
     union Bits {
         T value;
@@ -209,10 +209,15 @@ template <class T> __device__ __forceinline__ T shuffle(T value, u32 from, u32 w
     if constexpr (sizeof(T) % 4 != 0) bits.word[words - 1] = 0;
     bits.value = value;
 #pragma unroll
-    for (u32 i = 0; i < words; ++i) bits.word[i] = __shfl_sync(ALL, bits.word[i], from, width);
+    for (u32 i = 0; i < words; ++i) bits.word[i] = move(bits.word[i]);
     return bits.value;
 }
-template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) { return shuffle(value, lane() ^ mask); }
+template <class T> __device__ __forceinline__ T shuffle(T value, u32 from, u32 width = WARP) {
+    return word_by_word(value, [=](u32 word) { return __shfl_sync(ALL, word, from, width); });
+}
+template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) {
+    return word_by_word(value, [=](u32 word) { return __shfl_xor_sync(ALL, word, mask); });
+}
 
 // --- bitmaps ---------------------------------------------------------------------------------------------------------
 
