@@ -208,6 +208,30 @@ def test_a_schedule_serves_several_runs_and_backwards(kind: Any) -> None:
         np.testing.assert_array_equal(result.trace["active"], expected.trace["active"])
 
 
+@pytest.mark.parametrize("scatters", [False, True])
+def test_who_is_active_where_everyone_receives(scatters: bool) -> None:
+    class Rising(gasla.VertexProgram):
+        everyone = True
+        sources = "active"
+        x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+        reduce = semirings.max
+
+        def gather(self, src, dst, edge):
+            return src.x
+
+        def apply(self, vertex, gathered):
+            return {"x": semirings.maximum(vertex.x, gathered)}
+
+        def activate(self, before, after):
+            return after.x > before.x
+
+    if scatters:
+        Rising = type("Rising", (Rising,), {"y": gasla.edge(np.int64, init=0), "scatter": lambda *ends: {"y": 1}})  # type: ignore[misc]
+    graph = Graph.from_edges([5, 4, 3, 2, 1], [4, 3, 2, 1, 0])
+    seen = [gasla.run(Rising, graph, max_iterations=i).active.ids.tolist() for i in range(7)]
+    assert seen == [list(range(6 - i)) for i in range(7)]
+
+
 def test_a_schedule_must_fit_the_graph() -> None:
     with pytest.raises(ValueError, match="schedule has 3 levels; expected one for each of the 4 vertices"):
         gasla.run(programs.Counter, ring(4), schedule=np.array([0, 1, 2]))
@@ -309,8 +333,6 @@ def test_bad_arguments(arguments: dict[str, Any], kind: type[Exception], message
 
 
 def test_bad_programs() -> None:
-    import semirings
-
     with pytest.raises(TypeError, match="'speed'"):
         programs.Hops(speed=1)
     with pytest.raises(ValueError, match="gasla's own"):

@@ -194,7 +194,7 @@ def _scheduled(m: "Stages") -> str:
 
 
 def _everyone(m: "Stages") -> list[str]:
-    return ["way = DENSE", f"gather_all({m.arguments})", "barrier(control, threads)"]
+    return ["way, form = DENSE, BITS", f"gather_all({m.arguments})", "barrier(control, threads)"]
 
 
 def _end(m: "Stages") -> list[str]:
