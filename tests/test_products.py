@@ -1,6 +1,7 @@
 """mxv and vxm against an evaluation in plain NumPy, entry by entry, and against GraphBLAS; and what they refuse."""
 
 import runpy
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -364,6 +365,19 @@ def test_calls_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(4) as pool:
         for x, y in zip(vectors, pool.map(lambda x: gasla.mxv(A, x), vectors), strict=True):
             assert_allclose(y, A @ x)
+
+
+def test_a_semiring_first_used_by_several_threads_at_once() -> None:
+    A, x, ready = csr_array(np.eye(5)), np.arange(5.0), threading.Barrier(4)
+    mine = Semiring(semirings.plus, lambda a, x: a * x + 3)
+
+    def product(_: int) -> Any:
+        ready.wait()
+        return gasla.mxv(A, x, mine)
+
+    with ThreadPoolExecutor(4) as pool:
+        for y in pool.map(product, range(4)):
+            assert_array_equal(y, x + 3)
 
 
 @pytest.mark.parametrize("name", ["plus_times", "min_plus", "max_second", "plus_pair"])

@@ -24,13 +24,8 @@ def load(source: str, tag: str) -> ModuleType:
     specification = importlib.util.spec_from_file_location(name, path)
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
-    try:
-        specification.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    specification.loader.exec_module(module)
+    return sys.modules.setdefault(name, module)  # once it is whole: another thread may look for it
 
 
 def _salt() -> str:
