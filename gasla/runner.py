@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gasla.arguments import whole_number
 from gasla.arrays import Device
 from gasla.binding import AUTO, NO_LIMIT, PULL, PUSH
 from gasla.frontier import Frontier, as_frontier
@@ -39,7 +40,7 @@ class Result:
     edges : int
         Edges looked at, over all iterations.
     active : Frontier
-        The vertices that were active at the end.
+        The vertices that were active at the end; of a program in which everyone gathers from all, everyone.
     aggregates : dict
         The last value of every aggregate.
     trace : structured ndarray or None
@@ -140,19 +141,19 @@ def run(
     """
     if isinstance(program, type):
         program = program()
+    if not isinstance(program, VertexProgram):
+        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
     if direction not in WAYS:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
-    if max_iterations is not None and max_iterations < 0:
-        raise ValueError(f"max_iterations is {max_iterations}; expected 0 or more")
+    limit = NO_LIMIT if max_iterations is None else whole_number("max_iterations", max_iterations)
     graph = as_graph(graph)
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
     bound = _engine(graph.device)(program, graph, fields, WAYS[direction], deterministic, order)
     try:
-        limit = NO_LIMIT if max_iterations is None else max_iterations
         bound.begin(frontier, delta)
         rows = _advance(bound, limit, trace, callback, progress)
         return _result(bound, rows)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 
 from gasla import Graph, datasets
-from gasla.algorithms.arguments import check_weights, float_type, source_vertex
+from gasla.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import array_module
 from gasla.cpu import lists as cpu_lists
 from gasla.gpu import lists

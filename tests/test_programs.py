@@ -322,6 +322,7 @@ def test_inputs_are_not_changed_and_outputs_are_the_callers_own() -> None:
         ({"speed": 1}, TypeError, "no field 'speed'"),
         ({"direction": "sideways"}, ValueError, "expected 'auto', 'push' or 'pull'"),
         ({"max_iterations": -1}, ValueError, "max_iterations is -1"),
+        ({"max_iterations": 2.5}, TypeError, "max_iterations is 2.5; expected a whole number"),
         ({"device": "tpu"}, ValueError, "device is 'tpu'"),
         ({"schedule": [1.0, 2.0, 3.0]}, ValueError, "expected integers of shape"),
     ],
@@ -333,6 +334,9 @@ def test_bad_arguments(arguments: dict[str, Any], kind: type[Exception], message
 
 
 def test_bad_programs() -> None:
+    for what in ("bfs", int):
+        with pytest.raises(TypeError, match=r"expected a gasla\.VertexProgram"):
+            gasla.run(what, Graph.from_edges([0], [1]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'speed'"):
         programs.Hops(speed=1)
     with pytest.raises(ValueError, match="gasla's own"):

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import check_weights, source_vertex, whole_number
 from gasla.algorithms.bfs import bfs
 from gasla.algorithms.sssp import sssp
+from gasla.arguments import check_weights, source_vertex, whole_number
 from gasla.arrays import array_module, module_of
 from gasla.fields import edge, vertex
 from gasla.graph import Graph, as_graph

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import source_vertex, whole_number
+from gasla.arguments import source_vertex, whole_number
 from gasla.fields import ID, vertex
 from gasla.frontier import Frontier
 from gasla.graph import as_graph

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import check_weights, whole_number
+from gasla.arguments import check_weights, whole_number
 from gasla.arrays import array_module, module_of, moved
 from gasla.fields import aggregate, edge, parameter, vertex
 from gasla.graph import Graph, as_graph

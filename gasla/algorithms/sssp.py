@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.algorithms.arguments import check_weights, float_type, source_vertex
+from gasla.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import any_true, array_module, moved
 from gasla.fields import ID, edge, vertex
 from gasla.frontier import Frontier

@@ -1,4 +1,4 @@
-"""Checks of arguments that several algorithms take."""
+"""Checks of arguments that several functions take."""
 
 import operator
 from typing import Any
