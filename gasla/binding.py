@@ -8,6 +8,7 @@ import numpy as np
 
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
+from gasla.fields import check_start
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.tracing import Record
@@ -33,13 +34,19 @@ class Binding:
         return self.graph.id_dtype
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        for name in fields:
-            if name not in self.traced.vertex_types and name not in self.plan.edge_states:
+        for name, given in fields.items():
+            if name in self.traced.vertex_types:
+                kind = self.traced.vertex_types[name]
+            elif name in self.plan.edge_states:
+                kind = self.traced.edge_types[name]
+            else:
                 known = sorted({*self.traced.vertex_types, *self.plan.edge_states})
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
                     f"{', '.join(known) or 'none'}"
                 )
+            for value in given.values() if isinstance(given, FEW) else (given,):
+                check_start(self._where(name), value, kind)
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""
@@ -141,7 +148,7 @@ class Binding:
             array = np.asarray(given)
         else:
             array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
-        if array.dtype.kind == "c" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
+        if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
                 f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
             )

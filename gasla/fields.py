@@ -1,12 +1,14 @@
 """What a vertex program declares: fields of vertices and edges, parameters, aggregates."""
 
+import functools
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from semirings import Monoid
+from semirings import Monoid, VectorType
 
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
@@ -139,3 +141,32 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
     ...     def stop(self): return self.change < 1e-6
     """
     return lambda function: Aggregate(monoid, dtype, function)
+
+
+def check_start(where: str, given: Any, kind: Any) -> None:
+    """Refuse start values that a field's type would turn into others: fractions, and numbers out of its range."""
+    base = kind.scalar if isinstance(kind, VectorType) else kind
+    if base.kind == "f":  # which rounds
+        return
+    low, high = _range(base)
+    if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
+        raise ValueError(
+            f"{where} starts with {reprlib.repr(given)}; expected what {base} holds, whole numbers from {low} to {high}"
+        )
+
+
+def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
+    """Whether numbers are whole and not out of bounds; what else there may be is for others to refuse."""
+    array: Any = given if hasattr(given, "dtype") else np.asarray(given)
+    if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, kind, "safe"):
+        return True
+    return bool(low <= array.min() and array.max() <= high) and (array.dtype.kind != "f" or not (array % 1).any())
+
+
+@functools.cache
+def _range(kind: np.dtype) -> tuple[int, int]:
+    """The least and the largest number of a type that is no float."""
+    if kind.kind == "b":
+        return 0, 1
+    limits = np.iinfo(kind)
+    return int(limits.min), int(limits.max)

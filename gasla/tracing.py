@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import semirings
-from gasla.fields import ID, Aggregate
+from gasla.fields import ID, Aggregate, check_start
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 
 if TYPE_CHECKING:
@@ -135,6 +135,12 @@ class Tracer:
         self.edge_types = {n: self._type(f.type) for n, f in program.edge_fields.items()}
         self.parameter_types = {n: self._type(p.type) for n, p in program.parameters.items()}
         self.aggregate_types = {n: self._scalar(n, a.type) for n, a in program.aggregates.items()}
+        for name, declared, kind in [
+            *((n, f.init, self.vertex_types[n]) for n, f in program.vertex_fields.items()),
+            *((n, f.init, self.edge_types[n]) for n, f in program.edge_fields.items() if not f.is_value),
+        ]:
+            if not callable(declared):
+                check_start(f"{program.__name__}.{name}", declared, kind)
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 
