@@ -14,7 +14,14 @@ from gasla.tracing import Traced, Tracer, cuda_functions
 
 __all__ = ["VertexProgram"]
 
-_RESERVED = {"id", "in_degree", "out_degree", "iteration", "n"}
+_RESERVED = {
+    *("id", "in_degree", "out_degree"),  # of every vertex
+    *("iteration", "n"),  # of every program
+    *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
+    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace"),  # of every result
+    *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
+    *("deterministic", "device", "delta", "schedule", "reduce", "sources", "everyone"),
+}
 
 
 class VertexProgram:

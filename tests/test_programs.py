@@ -1,5 +1,7 @@
 """Runs of vertex programs against an independent engine, in every way that gasla can run them."""
 
+import dataclasses
+import inspect
 from typing import Any
 
 import numba
@@ -319,6 +321,11 @@ def test_inputs_are_not_changed_and_outputs_are_the_callers_own() -> None:
         ({"hops": np.zeros(2, np.int32)}, ValueError, r"shape \(2,\); expected \(3,\)"),
         ({"hops": np.zeros(3)}, TypeError, "starts with float64; expected int32"),
         ({"hops": {7: 1}}, ValueError, "vertex 7, outside a graph of 3"),
+        ({"hops": "one"}, TypeError, "starts with <U3; expected int32"),
+        ({"hops": 2**31}, ValueError, "expected what int32 holds, whole numbers from -2147483648 to 2147483647"),
+        ({"hops": {1: 10**30}}, ValueError, "expected what int32 holds"),
+        ({"hops": {1: 0.5}}, ValueError, r"Hops\.hops starts with 0\.5; expected what int32 holds"),
+        ({"hops": np.array([0, 1, 2**31])}, ValueError, "expected what int32 holds"),
         ({"speed": 1}, TypeError, "no field 'speed'"),
         ({"direction": "sideways"}, ValueError, "expected 'auto', 'push' or 'pull'"),
         ({"max_iterations": -1}, ValueError, "max_iterations is -1"),
@@ -339,10 +346,16 @@ def test_bad_programs() -> None:
             gasla.run(what, Graph.from_edges([0], [1]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'speed'"):
         programs.Hops(speed=1)
-    with pytest.raises(ValueError, match="gasla's own"):
-        type("P", (gasla.VertexProgram,), {"id": gasla.vertex(np.int32)})
+    own = {*inspect.signature(gasla.run).parameters} - {"fields"} | {f.name for f in dataclasses.fields(gasla.Result)}
+    for name in own | {"id", "gather", "reduce"}:
+        with pytest.raises(ValueError, match=f"P.{name}: this name is gasla's own"):
+            type("P", (gasla.VertexProgram,), {name: gasla.vertex(np.int32)})
     with pytest.raises(ValueError, match="expected 'in', 'out' or 'all'"):
         type("P", (gasla.VertexProgram,), {"direction": "up"})
+
+    for field in (gasla.vertex(np.int8, init=300), gasla.edge(np.int8, init=0.5)):
+        with pytest.raises(ValueError, match=r"P\.x starts with (300|0\.5); expected what int8 holds"):
+            type("P", (gasla.VertexProgram,), {"x": field}).traced()  # type: ignore[attr-defined]
 
     def program(**body: Any) -> Any:
         return type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.int32), "reduce": semirings.plus, **body})

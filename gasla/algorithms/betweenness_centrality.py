@@ -61,10 +61,10 @@ class Count(VertexProgram):
 
 
 class Depend(VertexProgram):
-    """delta(v) = paths(v) * sum over out-edges of (1 + delta(w)) / paths(w), from the last level back."""
+    """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back."""
 
     paths = vertex(np.float64)
-    delta = vertex(np.float64)
+    dependency = vertex(np.float64)
     back = vertex(np.float64)
     direction = "out"
     reduce = semirings.plus
@@ -73,8 +73,8 @@ class Depend(VertexProgram):
         return src.back
 
     def apply(self, vertex, gathered):
-        delta = vertex.paths * gathered
-        return {"delta": delta, "back": (1 + delta) / vertex.paths}
+        dependency = vertex.paths * gathered
+        return {"dependency": dependency, "back": (1 + dependency) / vertex.paths}
 
 
 class WideCount(Count):
@@ -94,7 +94,7 @@ class WideDepend(Depend):
         return _shifted(dst.paths, src.back[1]) * src.back[0]
 
     def apply(self, vertex, gathered):
-        return {"delta": gathered, "back": semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])}
+        return {"dependency": gathered, "back": semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])}
 
 
 class _Tight:
@@ -265,7 +265,7 @@ def _accumulate(
     paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).delta
+    return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).dependency
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
