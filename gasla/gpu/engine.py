@@ -129,7 +129,8 @@ class Bound(Binding):
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
-        key = "gpu", compile.device(), self._ids
+        stream = self.xp.cuda.get_current_stream()  # what another one makes may not be finished
+        key = "gpu", compile.device(), self._ids, stream.ptr
         found = schedule.kept(key, lambda forward: levels.by_level(forward, self._ids))
         for name, array in (("levels", found.levels), ("aside", found.order), ("starts", found.starts)):
             self._set(name, array)
