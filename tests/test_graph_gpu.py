@@ -203,14 +203,15 @@ def test_range_of_values():
 def check_arguments(made):
     """The checks of arguments, on graphs that `made` makes of values."""
     assert not check_weights(made(None)) and not check_weights(made([True, False, True]))
-    assert check_weights(made([1.0, -2.0, 3.0])) and not check_weights(made([1, 0, 3]), least=0)
+    assert check_weights(made([1.0, -2.0, 3.0])) and not check_weights(made([1, 0, 3]), shares=True)
     assert check_weights(made(np.array([1, -2, 3], np.int8)))
     assert not check_weights(made(np.array([1, 2**64 - 1, 3], np.uint64)), positive=True)
     for values, arguments, message in [
         ([1.0, np.nan, -5.0], {}, "the weight of edge 1 is nan; expected a number$"),
         ([1.0, 2.0, -np.inf], {}, "the weight of edge 2 is -inf; expected a number$"),
-        ([1, -7, -5], {"least": 0}, "the weight of edge 1 is -7; expected a number, 0 or more"),
-        (np.array([0.5, 1, -0.25], np.float32), {"least": 0}, "the weight of edge 2 is -0.25; expected a number, 0"),
+        ([1, -7, -5], {"shares": True}, "the weight of edge 1 is -7; expected a finite number, 0 or more"),
+        (np.array([0.5, 1, -0.25], np.float32), {"shares": True}, "the weight of edge 2 is -0.25; expected a finite"),
+        ([0.5, np.inf, 1], {"shares": True}, "the weight of edge 1 is inf; expected a finite number, 0 or more"),
         ([1, 2, 0], {"positive": True}, "the weight of edge 2 is 0; expected a positive number"),
     ]:
         graph = made(values)
