@@ -579,11 +579,11 @@ class Module(GpuPlan):
         """Fields that live in shared memory: where they are, and how they come there and back."""
         parts, bring, put_back, before = [], [], [], 0
         for n in self.near_fields:
-            kind, side = cuda.ctype(self.traced.vertex_types[n]), "c.u.old_at + " if n in self.doubled else ""
+            kind = cuda.ctype(self.traced.vertex_types[n])
             at = f"c.u.near_at + {before} * (gasla::u32)c.a.self_n"
             parts.append(_function(f"{kind}* near_{n}(const Context& c)", [f"return gasla::near<{kind}>({at});"]))
             before += self.near_bytes(n)
-            here, there = f"near_{n}(c)[{side}v]", f"c.a.v_{n}[{side}v]"
+            here, there = f"near_{n}(c)[c.u.old_at + v]", f"c.a.v_{n}[c.u.old_at + v]"
             bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {here} = {there};")
             put_back.append(f"{there} = {here};")
         parts.append(_function("void bring_near(const Context& c, vertex_t v)", bring))

@@ -114,18 +114,21 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def near_fields(self) -> list[str]:
-        """What is gathered and changes, if it lives in shared memory while one block runs: the widest first."""
+        """Fields of two copies that live in shared memory while one block runs: the widest first.
+
+        Those of programs that absorb have one, read while it is written: faster nowhere, and nothing that a tool which
+        looks for races could tell from a mistake.
+        """
         if not (self.alone and self.shape.near):
             return []
-        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
         kinds = self.traced.vertex_types
-        fields = (f for f in read & self.changed if isinstance(kinds[f], np.dtype))
+        fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype))
         ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
         return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
 
     def near_bytes(self, name: str) -> int:
         """What a field takes there for a vertex."""
-        return int(self.traced.vertex_types[name].itemsize) * (2 if name in self.doubled else 1)
+        return 2 * int(self.traced.vertex_types[name].itemsize)
 
     @property
     def lists_rows(self) -> bool:
