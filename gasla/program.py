@@ -33,7 +33,9 @@ class VertexProgram:
        With `everyone = True`, every vertex that `mask` admits receives in every iteration.
     2. `gather(src, dst, edge)` is reduced by `reduce` over the receiver's in-edges that `edge_mask` admits: all of
        them (`sources = "all"`, VertexAPI2's rule) or those from active vertices alone (`sources = "active"`).
-    3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration.
+    3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
+       where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
+       an iteration, to the same end in fewer of them (not with `deterministic=True`).
     4. `activate(before, after)` says which receivers are active next (all of them, unless it is given).
     5. `scatter(src, dst, edge)` returns edge fields to change, on the out-edges of the newly active vertices.
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.

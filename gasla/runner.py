@@ -97,7 +97,7 @@ def run(
         Auto chooses in each iteration. Push falls back to walking the active vertices' edges where the program's
         reduction can't be done by pushing.
     deterministic : bool
-        The same bits in every run with the same number of threads.
+        The same bits in every run with the same number of threads, after as many iterations.
     trace : bool
         Record each iteration.
     callback : function of a Result, optional

@@ -125,7 +125,9 @@ def test_a_larger_graph(
         same(result, reference)
         assert result.converged == reference.converged
         if not hasattr(program, "priority"):
-            assert result.iterations == reference.iteration
+            # Where apply does what reduce does, a value may go on within an iteration, unless runs are to be alike.
+            hurries = program.traced().absorbs and not option.get("deterministic")
+            assert result.iterations == reference.iteration or (hurries and result.iterations < reference.iteration)
 
 
 @pytest.mark.gpu
