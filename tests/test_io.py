@@ -1,6 +1,7 @@
 """Files: what is written reads back, whatever the format; what is malformed is refused with its line."""
 
 import bz2
+import codecs
 import gzip
 import lzma
 import os
@@ -393,6 +394,17 @@ def test_comments_of_both_signs(tmp_path, signs):
     path.write_text(f"{signs[0]} Nodes: 5 Edges: 3\n{signs[1]} more\n0 1 {signs[0]} here\n\n1 2{signs[1]}\n2 3\n")
     assert entries(io.read(path)) == [(0, 1, 1), (1, 2, 1), (2, 3, 1)]
     assert io.read(path).shape == (5, 5)
+
+
+@pytest.mark.parametrize("suffix", [*(s for s in DIRECTED if s != ".npz"), ".graph"])
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_byte_order_mark_is_passed_over(tmp_path, suffix, end):
+    A = datasets.grid(4)
+    path, marked = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}{end}"
+    io.write(path, A)
+    content = codecs.BOM_UTF8 + path.read_bytes()
+    marked.write_bytes(gzip.compress(content) if end else content)
+    assert entries(io.read(marked)) == entries(A)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".mtx.gz", ".npz", ".graph"])

@@ -35,8 +35,9 @@ SUFFIXES = (".txt", ".el", ".wel", ".tsv")
 def read(path: Path) -> csr_array:
     """Return the graph in an edge list."""
     with open_text(path) as stream:
+        start = stream.tell()
         header = _look(path, stream)
-        stream.seek(0)
+        stream.seek(start)
         fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
         table = read_table(stream, fields, [*header.comments])
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):

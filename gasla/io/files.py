@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -83,9 +84,15 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """Open for reading as text; every byte is a character, so that no file fails to decode."""
-    with open_bytes(path) as stream, TextIOWrapper(stream, encoding="latin-1") as text:
-        yield text
+    """Open for reading as text; every byte is a character, so that no file fails to decode.
+
+    What some editors put before the text, to say that it is UTF-8, is passed over.
+    """
+    with open_bytes(path) as stream:
+        if stream.read(len(BOM_UTF8)) != BOM_UTF8:
+            stream.seek(0)
+        with TextIOWrapper(stream, encoding="latin-1") as text:
+            yield text
 
 
 @contextmanager
