@@ -388,8 +388,10 @@ def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick_ceilings")
 def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    what = ["--graphs", "grid4,star3", "--algorithms", "components", "--rounds", "1"]
-    assert main(["bench", *what, "--json", str(file)]) == 2  # there is no graph called star3
+    broken = tmp_path / "broken.mtx"
+    broken.write_text("%%MatrixMarket matrix")
+    what = ["--graphs", f"grid4,{broken}", "--algorithms", "components", "--rounds", "1"]
+    assert main(["bench", *what, "--json", str(file)]) == 2
     assert [cell.graph for cell in report.Report.read(file).cells] == ["grid4"]
 
 

@@ -132,6 +132,7 @@ class BenchmarkGraph:
 
 def load(name: str) -> BenchmarkGraph:
     """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
+    check(name)
     if Path(name).is_file():
         return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
     path = cache_directory() / "benchmarks" / f"{name}.npz"
@@ -143,18 +144,23 @@ def load(name: str) -> BenchmarkGraph:
         return BenchmarkGraph(name, matrix, kept["sources"].tolist())
 
 
+def check(name: str) -> None:
+    """Refuse a name that no graph has."""
+    match = re.fullmatch(r"([a-z]+)(\d+)", name)
+    if not (name in ("ny", "openflights") or (match and match[1] in FAMILIES) or Path(name).is_file()):
+        raise ValueError(
+            f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
+            f"{', '.join(FAMILIES)}, or a file"
+        )
+
+
 def _make(name: str) -> csr_array:
     if name == "ny":
         return datasets.with_weights(datasets.ny_roads())
     if name == "openflights":
         return _undirected(datasets.openflights().matrix)
-    match = re.fullmatch(r"([a-z]+)(\d+)", name)
-    if match is None or match[1] not in FAMILIES:
-        raise ValueError(
-            f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
-            f"{', '.join(FAMILIES)}, or a file"
-        )
-    return FAMILIES[match[1]](int(match[2]))
+    family = name.rstrip("0123456789")
+    return FAMILIES[family](int(name[len(family) :]))
 
 
 def _undirected(matrix: Any) -> csr_array:

@@ -68,9 +68,11 @@ def run(options: argparse.Namespace) -> int:
     compute.check_device(options.device)
     if options.threads is not None:
         compute.set_threads(options.threads)
-    from gasla.bench import ceilings, cells, peers, plot, programs, table
+    from gasla.bench import ceilings, cells, graphs, peers, plot, programs, table
     from gasla.bench.report import Report
 
+    for name in options.graphs:
+        graphs.check(name)
     groups = known("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
     rivals = chosen_peers(options.peers, options.device)
     functions = programs.functions_of(Path(options.functions)) if options.functions else {}
