@@ -79,10 +79,14 @@ GRAPHS: dict[str, Callable[[], csr_array]] = {
     "rmat": lambda: datasets.with_weights(datasets.rmat(12), largest=9),
     "grid": lambda: datasets.with_weights(datasets.grid(12), largest=9),
     "directed": lambda: with_values(np.triu(np.random.default_rng(1).random((300, 300)) < 0.05, 1)),
-    "hubs": lambda: hubs(40),
-    "hubs and a long path": lambda: hubs(700),
+    "hubs": lambda: hubs(700),
 }
-CHECKED = [pytest.param(name, marks=[] if "long" in name else pytest.mark.sanitize) for name in GRAPHS]
+TINY: dict[str, Callable[[], csr_array]] = {
+    "rmat": lambda: datasets.with_weights(datasets.rmat(8), largest=9),
+    "grid": lambda: datasets.with_weights(datasets.grid(8), largest=9),
+    "directed": GRAPHS["directed"],
+    "hubs": lambda: hubs(20),
+}
 
 
 def hubs(length: int) -> csr_array:
@@ -97,10 +101,22 @@ def with_values(pattern: np.ndarray) -> csr_array:
     return A
 
 
-@pytest.mark.parametrize("shape", CHECKED)  # an iteration takes milliseconds under racecheck
+@pytest.mark.parametrize("shape", GRAPHS)
 @pytest.mark.parametrize("call", CALLS)
 def test_equals_the_cpu(call: str, shape: str) -> None:
-    A = GRAPHS[shape]()
+    equals_the_cpu(call, GRAPHS[shape]())
+
+
+@pytest.mark.sanitize  # an iteration takes milliseconds under racecheck, and by the number of blocks
+@pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
+@pytest.mark.parametrize("shape", TINY)
+@pytest.mark.parametrize("call", CALLS)
+def test_tiny_graphs_equal_the_cpu(call: str, shape: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.gpu.space.SMALL", small)
+    equals_the_cpu(call, TINY[shape]())
+
+
+def equals_the_cpu(call: str, A: csr_array) -> None:
     answer = CALLS[call](gasla.Graph(A).to("gpu"))
     assert type(answer).__module__ == "cupy"
     np.testing.assert_allclose(answer.get(), CALLS[call](A), rtol=1e-6, atol=1e-9)

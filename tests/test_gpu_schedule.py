@@ -97,8 +97,12 @@ def graph_of(src: np.ndarray, dst: np.ndarray, n: int, wide: bool) -> Graph:
     return Graph.from_csr(lists.out.indptr.astype(np.int64 if wide else np.int32), lists.out.indices, lists.out_values)
 
 
-def few(n: int) -> list[tuple[np.ndarray, int]]:
+def one(n: int) -> list[tuple[np.ndarray, int]]:
     """Levels, and the first of them."""
+    return [(np.random.default_rng(3).integers(-1, 4, n), 0)]
+
+
+def few(n: int) -> list[tuple[np.ndarray, int]]:
     rng = np.random.default_rng(3)
     return [
         (rng.integers(-1, 12, n), 0),
@@ -112,7 +116,7 @@ def many(n: int) -> list[tuple[np.ndarray, int]]:
 
 
 # An iteration takes milliseconds under racecheck.
-@pytest.mark.parametrize("schedules", [pytest.param(few, marks=pytest.mark.sanitize), many])
+@pytest.mark.parametrize("schedules", [pytest.param(one, marks=pytest.mark.sanitize), few, many])
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("shape", [grid, even, skewed])
 @pytest.mark.parametrize(("program", "start"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
