@@ -8,6 +8,7 @@ zero raises.
 
 from __future__ import annotations
 
+import functools
 import keyword
 import re
 from collections.abc import Sequence
@@ -120,7 +121,7 @@ def floor_divide_FLOAT(a, b):
     return whole + np.FLOAT(1) if quotient - whole > np.FLOAT(0.5) else whole
 '''
 
-_SIGNED_CAST = '''
+_CAST = '''
 
 @helper
 def to_INT(x):
@@ -129,28 +130,22 @@ def to_INT(x):
         return np.INT(0)
     if x >= LIMIT:
         return np.INT(HIGHEST)
-    return np.INT(x) if x > -LIMIT else np.INT(LOWEST)
-'''
-
-_UNSIGNED_CAST = '''
-
-@helper
-def to_INT(x):
-    """A float as INT: towards zero, the nearest INT where it does not fit, 0 for NaN."""
-    if x >= LIMIT:
-        return np.INT(HIGHEST)
-    return np.INT(x) if x > 0 else np.INT(0)
+    return np.INT(x) if x > BOUND else np.INT(LOWEST)
 '''
 
 
 def _cast_helper(dtype: np.dtype[Any]) -> str:
-    """The saturating cast to one integer type."""
+    """The saturating cast to one integer type.
+
+    NaN has a branch of its own even where no comparison lets it through: LLVM 20 drops `x > 0` of a maximum with 0.
+    """
     limits = np.iinfo(dtype)
-    text = _SIGNED_CAST if dtype.kind == "i" else _UNSIGNED_CAST
-    lowest = f"{limits.min + 1} - 1"  # -2**63 alone would be read as minus an unsigned number
-    for word, value in (("INT", dtype.name), ("LIMIT", f"{float(limits.max + 1)}"), ("HIGHEST", str(limits.max))):
-        text = text.replace(word, value)
-    return text.replace("LOWEST", lowest)
+    words = {"INT": dtype.name, "LIMIT": f"{float(limits.max + 1)}", "HIGHEST": f"{limits.max}"}
+    if dtype.kind == "i":  # -2**63 alone would be read as minus an unsigned number
+        words |= {"BOUND": f"-{words['LIMIT']}", "LOWEST": f"{limits.min + 1} - 1"}
+    else:
+        words |= {"BOUND": "0", "LOWEST": "0"}
+    return functools.reduce(lambda text, word: text.replace(word, words[word]), words, _CAST)
 
 
 _INTEGERS = [np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
