@@ -133,15 +133,14 @@ def test_zero_over_zero(run: Callable[..., Any]) -> None:
 def test_casts_of_what_was_compared_with_zero(run: Callable[..., Any], kind: str) -> None:
     """A compiler that knows a number's sign may forget that it is none."""
     x = Symbol("x", np.dtype(kind))
-    whole = [np.dtype(name) for name in SCALAR_NAMES if np.dtype(name).kind in "iu"]
-    forms = np.maximum(x, 0), np.minimum(x, 0), semirings.where(x < 0, 0, x), semirings.where(x > 0, 0, x), abs(x)
-    forms = *forms, semirings.where((x >= 0) | (x != x), x, 0)
+    whole = [np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64", "int32")]
+    forms = np.maximum(x, 0), semirings.where(x < 0, 0, x), semirings.where((x >= 0) | (x != x), x, 0)
     printed = [Program([x], tuple(semirings.cast(form, dtype) for form in forms)) for dtype in whole]
     values = np.array([np.nan, -np.nan, np.inf, -np.inf, 0, -0.0, 0.5, -0.5, 3, -3], kind)
     for dtype, answers in zip(whole, run(printed, [[values]] * len(printed)), strict=True):
         for answer, form in zip(answers, forms, strict=True):
             assert not answer[:2].any(), (form, dtype)
-            assert answer[8] in (0, 3) and answer[9] in (0, 3, *([-3] if dtype.kind == "i" else [])), (form, dtype)
+            assert (answer[8], answer[9]) == (3, 0), (form, dtype)
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.example)
