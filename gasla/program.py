@@ -12,7 +12,7 @@ import numpy as np
 from gasla.fields import Aggregate, EdgeField, Parameter, VertexField
 from gasla.tracing import Traced, Tracer, cuda_functions
 
-__all__ = ["VertexProgram"]
+__all__ = ["VertexProgram", "as_program"]
 
 _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
@@ -187,3 +187,11 @@ class VertexProgram:
         else:
             from gasla.cpu.engine import workspace_bytes
         return workspace_bytes(cls(), graph, deterministic)
+
+
+def as_program(given: Any) -> VertexProgram:
+    """A program, or one of a class of them with its parameters as they are by default."""
+    program = given() if isinstance(given, type) else given
+    if not isinstance(program, VertexProgram):
+        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
+    return program

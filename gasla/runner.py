@@ -12,7 +12,7 @@ from gasla.arrays import Device
 from gasla.binding import AUTO, NO_LIMIT, PULL, PUSH
 from gasla.frontier import Frontier, as_frontier
 from gasla.graph import as_graph
-from gasla.program import VertexProgram
+from gasla.program import VertexProgram, as_program
 from gasla.schedule import Schedule, as_schedule
 
 __all__ = ["ConvergenceWarning", "Result", "run"]
@@ -139,10 +139,7 @@ def run(
     >>> result.hops, result.converged
     (array([0, 1, 2, 3], dtype=int32), True)
     """
-    if isinstance(program, type):
-        program = program()
-    if not isinstance(program, VertexProgram):
-        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
+    program = as_program(program)
     if direction not in WAYS:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):

@@ -21,7 +21,7 @@ from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
 from gasla.link import hook
-from gasla.program import VertexProgram
+from gasla.program import VertexProgram, as_program
 
 __all__ = [
     "State",
@@ -115,10 +115,7 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     >>> state.level
     array([0, 1, 2, 3], dtype=int32)
     """
-    program = program() if isinstance(program, type) else program
-    if not isinstance(program, VertexProgram):
-        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
-    return State(program, as_graph(graph), fields)
+    return State(as_program(program), as_graph(graph), fields)
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
