@@ -404,7 +404,7 @@ def _outs(
     types = parts(terms.out_type)
     if out is not None:
         found = tuple(array.dtype for array in given)
-        if isinstance(out, tuple) != isinstance(terms.out_type, TupleType) or found != parts(terms.out_type):
+        if isinstance(out, tuple) != isinstance(terms.out_type, TupleType) or found != types:
             raise TypeError(
                 f"out has type {', '.join(map(str, found))} and the product {terms.out_type}; expected the same: "
                 "pass an array of that type (for a product that is a tuple, a tuple of arrays)"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,12 +133,11 @@ class BenchmarkGraph:
 
 def load(name: str) -> BenchmarkGraph:
     """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
-    check(name)
     if Path(name).is_file():
         return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
     path = cache_directory() / "benchmarks" / f"{name}.npz"
     if not path.exists():
-        _keep(path, _make(name))
+        _keep(path, _maker(name)())
     with np.load(path) as kept:
         n = len(kept["indptr"]) - 1
         matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=(n, n))
@@ -146,21 +146,23 @@ def load(name: str) -> BenchmarkGraph:
 
 def check(name: str) -> None:
     """Refuse a name that no graph has."""
+    if not Path(name).is_file():
+        _maker(name)
+
+
+def _maker(name: str) -> Callable[[], csr_array]:
+    """What makes the graph of this name."""
+    if name == "ny":
+        return lambda: datasets.with_weights(datasets.ny_roads())
+    if name == "openflights":
+        return lambda: _undirected(datasets.openflights().matrix)
     match = re.fullmatch(r"([a-z]+)(\d+)", name)
-    if not (name in ("ny", "openflights") or (match and match[1] in FAMILIES) or Path(name).is_file()):
+    if match is None or match[1] not in FAMILIES:
         raise ValueError(
             f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
             f"{', '.join(FAMILIES)}, or a file"
         )
-
-
-def _make(name: str) -> csr_array:
-    if name == "ny":
-        return datasets.with_weights(datasets.ny_roads())
-    if name == "openflights":
-        return _undirected(datasets.openflights().matrix)
-    family = name.rstrip("0123456789")
-    return FAMILIES[family](int(name[len(family) :]))
+    return partial(FAMILIES[match[1]], int(match[2]))
 
 
 def _undirected(matrix: Any) -> csr_array:

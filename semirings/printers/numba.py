@@ -8,7 +8,6 @@ zero raises.
 
 from __future__ import annotations
 
-import functools
 import keyword
 import re
 from collections.abc import Sequence
@@ -145,7 +144,10 @@ def _cast_helper(dtype: np.dtype[Any]) -> str:
         words |= {"BOUND": f"-{words['LIMIT']}", "LOWEST": f"{limits.min + 1} - 1"}
     else:
         words |= {"BOUND": "0", "LOWEST": "0"}
-    return functools.reduce(lambda text, word: text.replace(word, words[word]), words, _CAST)
+    text = _CAST
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
 
 
 _INTEGERS = [np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
