@@ -1,4 +1,4 @@
-"""The graph that every algorithm reads: out-edges, in-edges, edge values, and the one validator of all input.
+"""The graph that every algorithm reads: out-edges, in-edges, edge values.
 
 ``A[i, j]`` is the edge i -> j. Every stored entry is an edge: stored zeros and parallel edges stay, nothing is summed
 or sorted. An edge's number is its position in the data of the matrix, or in the arrays, that the graph was made of.
@@ -13,21 +13,27 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable
 from functools import cached_property, wraps
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.adjacency import Adjacency, Array, lists_on
-from gasla.arrays import Device, any_true, array_module, device_of, finish, moved
+from gasla.arrays import Device, any_true, array_module, finish, moved
+from gasla.validate import (
+    as_ids,
+    as_values,
+    check_offsets,
+    check_range,
+    require_sparse,
+    require_square,
+    same_device,
+    vertex_count,
+)
 
 __all__ = ["Adjacency", "Graph", "as_graph"]
 
 T = TypeVar("T")
-
-_VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # much sooner compared than names
 
 
 def _kept(make: Callable[[Graph], T]) -> cached_property[T]:
@@ -96,8 +102,8 @@ class Graph:
         if isinstance(A, Graph):
             self.__dict__.update(A.__dict__)
             return
-        _require_sparse(A)
-        _require_square(A.shape)
+        require_sparse(A)
+        require_square(A.shape)
         n = int(A.shape[0])
         if A.format == "coo":
             self._set_edges(n, A.row, A.col, A.data)
@@ -128,11 +134,11 @@ class Graph:
         >>> Graph.from_edges([0, 1, 1], [1, 2, 2]).out_degrees
         array([1, 2, 0], dtype=int32)
         """
-        src, dst = _ids("src", src), _ids("dst", dst)
+        src, dst = as_ids("src", src), as_ids("dst", dst)
         if n is None:
             n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
         graph = cls.__new__(cls)
-        graph._set_edges(_count(n), src, dst, weights)
+        graph._set_edges(vertex_count(n), src, dst, weights)
         return graph
 
     @classmethod
@@ -144,18 +150,18 @@ class Graph:
         >>> Graph.from_csr([0, 2, 3, 3], [1, 2, 2])
         Graph(n=3, m=3, values=None)
         """
-        indptr = _ids("indptr", indptr)
+        indptr = as_ids("indptr", indptr)
         if len(indptr) == 0:
             raise ValueError("indptr is empty; expected n + 1 offsets, which for a graph without vertices is [0]")
         graph = cls.__new__(cls)
-        graph._set_compressed(len(indptr) - 1, indptr, _ids("indices", indices), data, by_column=False)
+        graph._set_compressed(len(indptr) - 1, indptr, as_ids("indices", indices), data, by_column=False)
         return graph
 
     def _set_compressed(self, n: int, indptr: Array, indices: Array, data: Any, by_column: bool) -> None:
-        self.n, self.m, self.device = n, len(indices), _same_device(indptr=indptr, indices=indices, values=data)
-        _check_offsets(indptr, n, self.m)
-        _check_range("indices", indices, n)
-        self.values = _values(data, self.m)
+        self.n, self.m, self.device = n, len(indices), same_device(indptr=indptr, indices=indices, values=data)
+        check_offsets(indptr, n, self.m)
+        check_range("indices", indices, n)
+        self.values = as_values(data, self.m)
         xp = array_module(indptr)
         kind = indices.dtype if self.device == "cpu" else self.id_dtype
         adjacency = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
@@ -165,10 +171,10 @@ class Graph:
     def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
         if len(src) != len(dst):
             raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
-        self.n, self.m, self.device = n, len(src), _same_device(src=src, dst=dst, values=data)
-        _check_range("src", src, n)
-        _check_range("dst", dst, n)
-        self.values = _values(data, self.m)
+        self.n, self.m, self.device = n, len(src), same_device(src=src, dst=dst, values=data)
+        check_range("src", src, n)
+        check_range("dst", dst, n)
+        self.values = as_values(data, self.m)
         xp = array_module(src)
         src, dst = (xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst))
         self._rows = self._columns = self._ends = None
@@ -460,105 +466,6 @@ def as_graph(x: Any) -> Graph:
     True
     """
     return x if isinstance(x, Graph) else Graph(x)
-
-
-# --- the validator ---------------------------------------------------------------------------------------------------
-
-
-def _require_sparse(A: Any) -> None:
-    xp = array_module(A)
-    sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
-    if sparse.issparse(A):
-        return
-    if isinstance(A, xp.ndarray):
-        remedy = (
-            f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
-        )
-    elif type(A).__module__.partition(".")[0] == "networkx":
-        remedy = "pass networkx.to_scipy_sparse_array(G)"
-    else:
-        remedy = "or use Graph.from_edges(src, dst) or Graph.from_csr(indptr, indices)"
-    raise TypeError(f"got {type(A).__name__}; expected a SciPy sparse array or matrix, or a gasla.Graph; {remedy}")
-
-
-def _require_square(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), one row and column a vertex")
-
-
-def _count(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        raise ValueError(f"n is {n!r}; expected a number of vertices, 0 or more")
-    return int(n)
-
-
-def _ids(name: str, x: ArrayLike) -> Array:
-    """A one-dimensional int32 or int64 array of `x`: `x` itself where it is one."""
-    xp = array_module(x)
-    ids = xp.asarray(x)
-    if ids.ndim != 1:
-        raise ValueError(f"{name} has shape {ids.shape}; expected one dimension")
-    if ids.size == 0 and not isinstance(x, xp.ndarray):
-        return ids.astype(np.int32)
-    if ids.dtype.kind not in "iu":
-        raise TypeError(f"{name} has type {ids.dtype}; expected integers; convert with .astype(np.int64)")
-    if ids.dtype in (np.int32, np.int64):  # native byte order only
-        return ids
-    if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:
-        raise ValueError(f"{name} holds {int(ids.max())}, which does not fit int64")
-    return ids.astype(np.int64 if ids.dtype.itemsize == 8 or ids.dtype == np.uint32 else np.int32)
-
-
-def _values(data: Any, m: int) -> Array | None:
-    """Edge values as a native contiguous array: `data` itself where it is one."""
-    if data is None:
-        return None
-    xp = array_module(data)
-    values = xp.asarray(data)
-    if values.dtype.kind == "c":
-        raise TypeError(f"edge values are complex ({values.dtype}); expected real numbers; pass abs(A) or A.real")
-    native = values.dtype.newbyteorder("=")
-    if native not in _VALUE_DTYPES:
-        raise TypeError(
-            f"edge values have type {values.dtype}; expected one of {', '.join(_VALUE_TYPES)}; "
-            "convert with .astype(np.float64)"
-        )
-    if values.shape != (m,):
-        raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value an edge")
-    return xp.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
-
-
-def _same_device(**arrays: Any) -> Device:
-    """Where all of the arrays are."""
-    devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
-    if len(set(devices.values())) > 1:
-        found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
-        raise TypeError(f"got {found}; expected all of them on one device")
-    return next(iter(devices.values()))
-
-
-def _check_offsets(indptr: Array, n: int, m: int) -> None:
-    if len(indptr) != n + 1:
-        raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
-    if first := int(indptr[0]):
-        raise ValueError(f"indptr starts at {first}; expected 0")
-    falls = array_module(indptr).less(indptr[1:], indptr[:-1])
-    if any_true(falls):
-        v = int(falls.argmax())
-        a, b = int(indptr[v]), int(indptr[v + 1])
-        raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
-    if (last := int(indptr[-1])) != m:
-        raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
-
-
-def _check_range(name: str, ids: Array, n: int) -> None:
-    if len(ids) == 0:
-        return
-    smallest, largest = int(ids.min()), int(ids.max())
-    if smallest < 0 or largest >= n:
-        bad = smallest if smallest < 0 else largest
-        where = int((ids == bad).argmax())
-        raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected 0 to {n - 1}")
 
 
 def _ascends(ids: Array) -> bool:

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 import semirings
 from gasla.arrays import array_module, device_of
-from gasla.graph import Graph, _ids, _require_sparse, _values
+from gasla.graph import Graph
+from gasla.validate import as_ids, as_values, require_sparse
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
@@ -268,16 +269,16 @@ def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
 
         if known := gpu.known_lists(A, form):
             return known
-    _require_sparse(A)
+    require_sparse(A)
     if A.ndim != 2:
         raise ValueError(f"the matrix has shape {A.shape}; expected two dimensions")
     count, width = A.shape[::-1] if by_column else A.shape
     contiguous, given = array_module(A).ascontiguousarray, A
     A = _in_format(A, form)
-    indptr, indices = (contiguous(_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
+    indptr, indices = (contiguous(as_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
     if len(indptr) != count + 1:
         raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
-    lists = Lists(indptr, indices, _values(A.data, len(indices)), width)
+    lists = Lists(indptr, indices, as_values(A.data, len(indices)), width)
     if on_gpu:
         gpu.remember(given, lists)
     return lists
