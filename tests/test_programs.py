@@ -64,6 +64,7 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.cpu.threads.are_awake", lambda _: False)
 
 
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)

@@ -95,6 +95,16 @@ def test_ctrl_c_before_the_kernel_leaves_nobody_at_a_barrier() -> None:
     assert sorted(left) == [0, 1]
 
 
+def test_who_has_no_work_sleeps() -> None:
+    """After a moment in which the next run would have come cheaper; and wakes again."""
+    for _ in range(3):
+        run_parallel(barrier, new_control(), (), 2, short=True)
+        until = time.monotonic() + 10
+        while threads.are_awake(2) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not threads.are_awake(2)
+
+
 def test_threads_that_are_taken_are_not_waited_for() -> None:
     """A run inside a run, or beside it, has one thread."""
     inner: list[int] = []

@@ -95,6 +95,21 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
+def store_at(typing_context, address, value):
+    """Write an int64 at an address, after everything before it."""
+
+    def generate(context, builder, signature, arguments):
+        import llvmlite.ir as ir
+
+        word = ir.IntType(64)
+        pointer = builder.inttoptr(arguments[0], word.as_pointer())
+        builder.store_atomic(context.cast(builder, arguments[1], signature.args[1], types.int64), pointer, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, value), generate
+
+
+@intrinsic
 def prefetch(typing_context, array, index):
     """Ask for the cache line of `array[index]`; any index is safe."""
 

@@ -43,7 +43,7 @@ class _Facts(NamedTuple):
 class _Kept:
     """What is kept with a graph between runs: facts, and scratch arrays, as fresh pages cost as much as a search."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: Graph) -> None:
         self.facts: dict[Any, _Facts] = {}
         self.spare: list[tuple[_Facts, dict[str, np.ndarray]]] = []  # the last run's, and what it was a run of
 
@@ -66,7 +66,7 @@ class Bound(Binding):
     ) -> None:
         kind: Any = type(program)
         options = deterministic, schedule is not None, staged
-        self._kept = graph.kept("cpu", lambda _: _Kept())
+        self._kept = graph.kept("cpu", _Kept)
         key = kind, options, threads.num_threads()
         known = self._kept.facts.get(key)
         self.plan = known.plan if known else generate.plan(kind, graph.id_dtype, *options)
@@ -137,7 +137,7 @@ class Bound(Binding):
         value[0] = start[0]
         for i, (v, x) in enumerate(given.items()):
             at[i] = self._vertex(field.name, index(v))
-            value[i + 1] = np.asarray(x)
+            value[i + 1] = x
         return value, at
 
     def _start(self, name: str) -> np.ndarray | None:
@@ -239,8 +239,8 @@ class Bound(Binding):
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
         # Others can join later where nothing but lists is each thread's own.
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        few = count <= ALONE and self.graph.n <= FILLED_ALONE
-        self._alone = can_wait and self._way != PULL and few
+        can_wait = can_wait and self._way != PULL and count <= ALONE and self.graph.n <= FILLED_ALONE
+        self._alone = can_wait and self.threads > 1 and not threads.are_awake(self.threads)
         if self.plan.keeps_active:
             self._queue(frontier.ids)
             if self.plan.starts_active:

@@ -41,6 +41,7 @@ def _begin(m: "Stages") -> list[str]:
 
 def _fill(m: "Stages") -> list[str]:
     return [
+        "enter(control)",
         "if control[FILLED] == 0:  # else this goes on with a run",
         f"    fill({m.arguments})",
         "    barrier(control, threads)",

@@ -16,7 +16,7 @@ from gasla.cpu.atomics import (
     store,
 )
 from gasla.cpu.blocks import OPTIONS, jit
-from gasla.cpu.threads import CONTROL_SIZE, ENDED, PROGRESS, STOP, barrier, see_off
+from gasla.cpu.threads import CONTROL_SIZE, ENDED, PROGRESS, STOP, barrier, enter, see_off
 
 __all__ = [
     "ACTIVE",
@@ -58,6 +58,7 @@ __all__ = [
     "clear_both",
     "compare_and_swap",
     "dense_is_cheaper",
+    "enter",
     "fetch_add",
     "fetch_and",
     "fetch_or",
@@ -221,6 +222,7 @@ def sort_by_level(thread, threads, control, levels, first, places, starts, order
 
     `places[t, l]`, 0 at first, is how many vertices of the l-th level thread t has, then where the next of them goes.
     """
+    enter(control)
     n = len(levels)
     begin, end = n * thread // threads, n * (thread + 1) // threads
     for v in range(begin, end):

@@ -7,8 +7,8 @@ threads that truly run together, which `numba.prange` does not promise.
 
 import ctypes
 import os
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,14 +18,29 @@ import numpy as np
 from numba import njit, types
 from numba.np.ufunc import parallel
 
-from gasla.cpu.atomics import fetch_add, load, pause, store
+from gasla.cpu.atomics import compare_and_swap, fetch_add, load, pause, store, store_at
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS, ENDED = 0, 8, 16, 24, 32, 56
+GATE = STOP + 1  # where to say that the caller is in its kernel: an address
 CONTROL_SIZE = 64
+
+# So are a worker's letters: how many jobs it was given, how many of those it knows of; whether it sleeps, and on which
+# lock and core; which cores it may run on, and the one to sleep on, as sets of bits.
+GIVEN, KNOWN, ASLEEP, LOCK, PLACE, CORE, SELF, ALL, OWN = 0, 8, 16, 24, 25, 26, 27, 32, 48
+LETTERS, SET = 64, 16
+
+AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
+COMING = 1000  # and for which it waits until the caller has left Python, whose lock it would else have to sleep for
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
+# Python's own locks, which need not hold its global one.
+_acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
+_release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
+_new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
+_take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
+_gate = np.zeros(8, np.int64)  # 1 in its first word once the caller is in its kernel, or waits
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
@@ -48,7 +63,18 @@ def _teller() -> Callable[[], int]:
 
 def new_control() -> np.ndarray:
     """The words that the threads of one run share: barrier, stop flag, work tickets, progress."""
-    return np.zeros(CONTROL_SIZE, np.int64)
+    return _NEW_CONTROL.copy()
+
+
+_NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
+_NEW_CONTROL[GATE] = _gate.ctypes.data
+
+
+@njit(error_model="numpy", nogil=True, _nrt=False)
+def enter(control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """The first thing that a kernel does: the caller tells the others that Python's lock is free."""
+    if control[GATE] != 0:
+        store_at(control[GATE], 1)
 
 
 @njit(error_model="numpy", nogil=True, _nrt=False)
@@ -70,7 +96,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
             _give_way()
 
 
-@njit(error_model="numpy", nogil=True, _nrt=False)
+@njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
 def see_off(control: np.ndarray, thread: int, threads: int) -> None:  # pragma: no cover - compiled
     """The last thing that the first thread does: wait a short while until all others have ended.
 
@@ -82,19 +108,82 @@ def see_off(control: np.ndarray, thread: int, threads: int) -> None:  # pragma: 
         if load(control, ENDED) >= threads - 1:
             break
         pause()
-    for _ in range(50):  # the last one is about to give the lock free
+
+
+if hasattr(os, "sched_setaffinity"):
+    _get_cores = types.ExternalFunction("sched_getaffinity", types.int32(types.int32, types.intp, types.intp))
+    _set_cores = types.ExternalFunction("sched_setaffinity", types.int32(types.int32, types.intp, types.intp))
+
+    @njit(error_model="numpy", nogil=True, _nrt=False)
+    def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
+        """Stay on a core of its own; whether it does."""
+        every, one = letters[ALL : ALL + SET], letters[OWN : OWN + SET]
+        if _get_cores(0, 8 * SET, letters[SELF] + 8 * ALL) < 0:
+            return False
+        count = 0
+        for core in range(64 * SET):
+            count += (every[core >> 6] >> (core & 63)) & 1
+        place, wanted = 0, letters[PLACE] % max(count, 1)
+        one[:] = 0
+        for core in range(64 * SET):
+            if (every[core >> 6] >> (core & 63)) & 1:
+                if place == wanted:
+                    letters[CORE] = core
+                    one[core >> 6] = np.int64(1) << (core & 63)
+                place += 1
+        return _set_cores(0, 8 * SET, letters[SELF] + 8 * OWN) == 0
+
+    @njit(error_model="numpy", nogil=True, _nrt=False)
+    def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+        """Go wherever there is room."""
+        _set_cores(0, 8 * SET, letters[SELF] + 8 * ALL)
+
+else:
+
+    @njit(error_model="numpy", nogil=True, _nrt=False)
+    def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
+        """The system has no such thing."""
+        return False
+
+    @njit(error_model="numpy", nogil=True, _nrt=False)
+    def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+        pass
+
+
+@njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
+def _await(letters: np.ndarray, control: np.ndarray, gate: np.ndarray, awake: int) -> None:  # pragma: no cover
+    """Say that a job has ended, and wait for the next: awake for a while, as one call often follows another."""
+    fetch_add(control, ENDED, 1)
+    for _ in range(awake):
+        if load(letters, GIVEN) != letters[KNOWN]:
+            break
+        pause()
+    if load(letters, GIVEN) == letters[KNOWN]:
+        settled = _settle(letters)
+        fetch_add(letters, ASLEEP, 1)
+        if fetch_add(letters, GIVEN, 0) == letters[KNOWN] or not compare_and_swap(letters, ASLEEP, 1, 0):
+            _acquire(letters[LOCK], 1)
+        if settled:
+            _leave(letters)
+    letters[KNOWN] = load(letters, GIVEN)
+    for _ in range(COMING):
+        if load(gate, 0) != 0:
+            break
         pause()
 
 
-def _cores() -> set[int]:
-    """The cores that this thread may run on."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+@njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
+def _give(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Let a worker know of a job."""
+    fetch_add(letters, GIVEN, 1)
+    if compare_and_swap(letters, ASLEEP, 1, 0):
+        _release(letters[LOCK])
 
 
-def _stay_on(cores: set[int]) -> None:
-    if cores:
-        with suppress(OSError):  # the system may have taken cores away meanwhile
-            os.sched_setaffinity(0, cores)
+@cache
+def _cores() -> int:
+    """How many cores there are to run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _this_core() -> int:
@@ -106,10 +195,14 @@ _getcpu = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix"
 
 
 class _Job:
-    """A kernel and its arguments, for one worker."""
+    """A kernel and its arguments, for one worker, who stays `awake` for a while afterwards."""
 
-    def __init__(self, kernel: Callable[..., Any], thread: int, threads: int, control: np.ndarray, args: Any) -> None:
-        self._kernel, self._args, self._control = kernel, (thread, threads, control, *args), control
+    __slots__ = ("_args", "_done", "_kernel", "awake", "begun", "control", "ended", "error", "taken_back")
+
+    def __init__(
+        self, kernel: Callable[..., Any], thread: int, threads: int, control: np.ndarray, args: Any, awake: int
+    ) -> None:
+        self._kernel, self._args, self.control, self.awake = kernel, (thread, threads, control, *args), control, awake
         self._done = threading.Lock()
         self._done.acquire()
         self.begun = self.taken_back = self.ended = False
@@ -122,12 +215,8 @@ class _Job:
         except BaseException as error:  # handed to the thread that waits
             self.error = error
         del self._kernel, self._args  # a parked thread keeps nobody's arrays alive
-
-    def end(self) -> None:
-        """Tell who waits; not before the worker has nothing left to do, which would be in the other's way."""
         self.ended = True
         self._done.release()
-        self._control[ENDED] += 1  # by one worker at a time, as each holds Python's lock
 
     def wait(self, timeout: float = -1) -> bool:
         """Whether it has ended by then; may be asked again."""
@@ -137,32 +226,44 @@ class _Job:
 
 
 class _Worker:
-    """One parked thread, woken by a job.
+    """One thread that waits for jobs.
 
-    It parks on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
+    It sleeps on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
     and then, and take milliseconds to notice, while one waits for the other.
     """
 
     def __init__(self, place: int) -> None:
-        self._place, self.core = place, -1
-        self.jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._jobs: deque[_Job] = deque()
+        self._letters = np.zeros(LETTERS, np.int64)
+        self._letters[PLACE], self._letters[CORE], self._letters[SELF] = place, -1, self._letters.ctypes.data
+        self._letters[LOCK] = lock = _new_lock()
+        _take(lock, 1)
         threading.Thread(target=self._loop, name="gasla", daemon=True).start()
 
+    def give(self, job: _Job) -> None:
+        self._jobs.append(job)
+        _give(self._letters)
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether it is at work, or looks for some."""
+        return not self._letters.item(ASLEEP)
+
+    def rank(self, core: int) -> int:
+        """Who is awake comes first, then who sleeps on another core than this."""
+        return 0 if self.is_awake else 1 + (self._letters.item(CORE) == core)
+
     def _loop(self) -> None:
-        job: _Job | None = None
+        control, awake = _NEW_CONTROL, 0
         while True:
-            cores = _cores()
-            if cores:
-                self.core = sorted(cores)[self._place % len(cores)]
-                _stay_on({self.core})
-            if job is not None:
-                job.end()
-            job = self.jobs.get()
-            _stay_on(cores)
-            if job.begun or job.taken_back:
-                job = None
-            else:
-                job.run()
+            _await(self._letters, control, _gate, awake)
+            control, awake = _NEW_CONTROL, 0
+            while self._jobs:
+                job = self._jobs.popleft()
+                if not (job.begun or job.taken_back):
+                    job.run()
+                    control, awake = job.control, job.awake
+                del job
 
 
 @contextmanager
@@ -194,6 +295,11 @@ def release(owner: object) -> None:
         del _busy["owner"]
 
 
+def are_awake(wanted: int) -> bool:
+    """Whether so many threads, with this one, need not be woken."""
+    return len(_workers) >= wanted and all(worker.is_awake for worker in _workers[: wanted - 1])
+
+
 def run_parallel(
     kernel: Callable[..., Any],
     control: np.ndarray,
@@ -220,7 +326,8 @@ def run_parallel(
             kernel(0, 1, control, *args)
             return
         control[ENDED] = 0 if short else threads  # then there is nobody to see off
-        jobs = [_Job(kernel, i, threads, control, args) for i in range(1 if short else 0, threads)]
+        _gate[0], awake = not short, AWAKE if short and threads <= _cores() else 0
+        jobs = [_Job(kernel, i, threads, control, args, awake) for i in range(1 if short else 0, threads)]
         generation, crew = control[GENERATION], _crew(threads)
         try:
             _start(jobs, crew)
@@ -251,16 +358,20 @@ def run_parallel(
 
 
 def _crew(threads: int) -> list[_Worker]:
-    """The workers, those on other cores than this thread first."""
+    """The workers, those first that are the soonest there."""
     while len(_workers) < threads:
         _workers.append(_Worker(len(_workers)))
-    core = _this_core()
-    return sorted(_workers[:threads], key=lambda worker: worker.core == core)
+    crew = _workers[:threads]
+    if not all(worker.is_awake for worker in crew[:-1]):
+        core = _this_core()
+        crew.sort(key=lambda worker: worker.rank(core))
+        _workers[:threads] = crew
+    return crew
 
 
 def _start(jobs: list[_Job], crew: list[_Worker]) -> None:
     for job, worker in zip(jobs, crew):
-        worker.jobs.put(job)
+        worker.give(job)
 
 
 def _watch(jobs: list[_Job], watch: Callable[[], None] | None) -> None:
@@ -273,12 +384,13 @@ def _watch(jobs: list[_Job], watch: Callable[[], None] | None) -> None:
 
 def _wait(jobs: list[_Job], control: np.ndarray, loose: bool) -> None:
     """Wait until all jobs are done, and for no loose one that has not begun."""
+    if loose:
+        for job in jobs:
+            job.taken_back = not job.begun
+        jobs = [job for job in jobs if not job.taken_back]
+    if control.item(ENDED) < len(jobs):
+        see_off(control, 0, 1 + len(jobs))
     for job in jobs:
-        job.taken_back = loose and not job.begun
-    coming = [job for job in jobs if not job.taken_back]
-    if coming:
-        see_off(control, 0, 1 + len(coming))
-    for job in coming:
         job.wait()
 
 
