@@ -98,7 +98,7 @@ def test_ctrl_c_before_the_kernel_leaves_nobody_at_a_barrier() -> None:
 def test_who_has_no_work_sleeps() -> None:
     """After a moment in which the next run would have come cheaper; and wakes again."""
     for _ in range(3):
-        run_parallel(barrier, new_control(), (), 2, short=True)
+        run_parallel(lambda _, threads, control: barrier(control, threads), new_control(), (), 2, short=True)
         until = time.monotonic() + 10
         while threads.are_awake(2) and time.monotonic() < until:
             time.sleep(0.01)
