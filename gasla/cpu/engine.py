@@ -108,6 +108,8 @@ class Bound(Binding):
             facts, spare = None, {}
         if facts is not self._facts:
             spare |= {name: _fitting(spare.get(name), *room) for name, room in self._facts.shapes.items()}
+            for field in self.plan.fields:
+                spare.pop(field.places, None)
         return spare
 
     def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> None:
@@ -132,12 +134,15 @@ class Bound(Binding):
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
         scratch, count = self._scratch, len(given)
-        value = scratch[field.values] = _fitting(scratch.get(field.values), (1 + count, *start.shape[1:]), start.dtype)
-        at = scratch[field.places] = _fitting(scratch.get(field.places), (count,), NOTHING.dtype)
+        at = scratch.get(field.places)
+        if at is None or len(at) != count:  # else both are the last run's, which was of the same kind
+            at = scratch[field.places] = np.empty(count, NOTHING.dtype)
+            scratch[field.values] = np.empty((1 + count, *start.shape[1:]), start.dtype)
+        value, i = scratch[field.values], 0
         value[0] = start[0]
-        for i, (v, x) in enumerate(given.items()):
-            at[i] = self._vertex(field.name, index(v))
-            value[i + 1] = x
+        for v, x in given.items():
+            at[i], i = self._vertex(field.name, index(v)), i + 1
+            value[i] = x
         return value, at
 
     def _start(self, name: str) -> np.ndarray | None:
@@ -336,8 +341,8 @@ class Bound(Binding):
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        n, count = self.graph.n, self.control[runtime.ACTIVE]
-        if count == 0:
+        n = self.graph.n
+        if self.control.item(runtime.ACTIVE) == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)
