@@ -254,10 +254,11 @@ class _Worker:
         return 0 if self.is_awake else 1 + (self._letters.item(CORE) == core)
 
     def _loop(self) -> None:
-        control, awake = _NEW_CONTROL, 0
+        nobodys = control = new_control()
+        awake = 0
         while True:
             _await(self._letters, control, _gate, awake)
-            control, awake = _NEW_CONTROL, 0
+            control, awake = nobodys, 0
             while self._jobs:
                 job = self._jobs.popleft()
                 if not (job.begun or job.taken_back):
