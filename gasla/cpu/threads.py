@@ -197,16 +197,15 @@ _getcpu = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix"
 class _Job:
     """A kernel and its arguments, for one worker, who stays `awake` for a while afterwards."""
 
-    __slots__ = ("_args", "_done", "_kernel", "awake", "begun", "control", "ended", "error", "taken_back")
+    __slots__ = ("_args", "_bell", "_kernel", "awake", "begun", "control", "ended", "error", "taken_back")
 
     def __init__(
         self, kernel: Callable[..., Any], thread: int, threads: int, control: np.ndarray, args: Any, awake: int
     ) -> None:
         self._kernel, self._args, self.control, self.awake = kernel, (thread, threads, control, *args), control, awake
-        self._done = threading.Lock()
-        self._done.acquire()
         self.begun = self.taken_back = self.ended = False
         self.error: BaseException | None = None
+        self._bell: Any = None  # a lock that is taken until the job has ended, if somebody waits for long
 
     def run(self) -> None:
         self.begun = True
@@ -216,12 +215,17 @@ class _Job:
             self.error = error
         del self._kernel, self._args  # a parked thread keeps nobody's arrays alive
         self.ended = True
-        self._done.release()
+        if self._bell is not None:
+            self._bell.release()
 
     def wait(self, timeout: float = -1) -> bool:
         """Whether it has ended by then; may be asked again."""
-        if not self.ended and self._done.acquire(timeout=timeout):
-            self._done.release()
+        if self._bell is None and not self.ended:
+            bell = threading.Lock()
+            bell.acquire()
+            self._bell = bell
+        if not self.ended and self._bell.acquire(timeout=timeout):
+            self._bell.release()
         return self.ended
 
 
@@ -363,10 +367,12 @@ def _crew(threads: int) -> list[_Worker]:
     while len(_workers) < threads:
         _workers.append(_Worker(len(_workers)))
     crew = _workers[:threads]
-    if not all(worker.is_awake for worker in crew[:-1]):
-        core = _this_core()
-        crew.sort(key=lambda worker: worker.rank(core))
-        _workers[:threads] = crew
+    for worker in crew[:-1]:
+        if not worker.is_awake:
+            core = _this_core()
+            crew.sort(key=lambda worker: worker.rank(core))
+            _workers[:threads] = crew
+            break
     return crew
 
 
@@ -385,14 +391,15 @@ def _watch(jobs: list[_Job], watch: Callable[[], None] | None) -> None:
 
 def _wait(jobs: list[_Job], control: np.ndarray, loose: bool) -> None:
     """Wait until all jobs are done, and for no loose one that has not begun."""
-    if loose:
-        for job in jobs:
-            job.taken_back = not job.begun
-        jobs = [job for job in jobs if not job.taken_back]
-    if control.item(ENDED) < len(jobs):
-        see_off(control, 0, 1 + len(jobs))
+    coming = 0
     for job in jobs:
-        job.wait()
+        job.taken_back = loose and not job.begun
+        coming += not job.taken_back
+    if control.item(ENDED) < coming:
+        see_off(control, 0, 1 + coming)
+    for job in jobs:
+        if not (job.ended or job.taken_back):
+            job.wait()
 
 
 def _forget() -> None:
