@@ -12,7 +12,9 @@ from reference_engine import Reference
 from test_programs import CASES, NAMES, graphs
 
 import gasla
+import semirings
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+from gasla.gpu import generate
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
 from gasla.gpu.plan import Shape
@@ -137,6 +139,50 @@ def test_small_graphs_of_several_sizes_in_turn() -> None:
     copies = [graph.to("gpu") for graph in graphs]
     for graph, copy in [*zip(graphs, copies, strict=True)] * 2:
         np.testing.assert_allclose(gasla.pagerank(copy).ranks.get(), gasla.pagerank(graph).ranks, rtol=1e-9)
+
+
+class Echo(VertexProgram):
+    """Its gather asks what an aggregate came to."""
+
+    value = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 5)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.value + self.most
+
+    def apply(self, vertex, gathered):
+        return {"value": gathered % 7}
+
+    @gasla.aggregate(semirings.max, np.int64)
+    def most(self, before, after):
+        return after.value
+
+
+@pytest.mark.parametrize(("program", "clustered"), [(pagerank.Uniform, True), (programs.Settling, True), (Echo, False)])
+def test_blocks_of_a_cluster_share_what_is_gathered_before_sums_are_known(program: Any, clustered: bool) -> None:
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    kind = np.dtype(np.int32)
+    module = Module(program.traced(kind), Shape(kind, small=True, near=True))
+    assert module.clustered == clustered
+    for architecture in ("sm_80", "sm_90"):
+        assert compile_source(module.source, architecture)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (40, 900), (500, 6000), (1000, 4000), (2048, 6000)])
+def test_a_cluster_comes_to_the_bits_of_one_block(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(n)
+    ends, values = rng.integers(0, n, (2, m)) ** 2 // n, rng.random(m)
+    found = []
+    for clustered in (True, False):
+        if not clustered:
+            monkeypatch.setattr(generate.Module, "clustered", False)
+        generate.module.cache_clear()
+        graph = Graph.from_edges(*ends, values, n=n).to("gpu")
+        found.append([gasla.pagerank(graph, weighted=w).ranks.get().tolist() for w in (True, False)])
+    generate.module.cache_clear()
+    assert found[0] == found[1]
 
 
 @pytest.mark.gpu

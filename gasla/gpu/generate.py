@@ -75,12 +75,14 @@ struct Program {{
 }};
 {kernels}"""
 
+BLOCK = "__launch_bounds__(THREADS, 1)"
+CLUSTER = "IN_A_CLUSTER __launch_bounds__(THREADS / gasla::CLUSTER, 1)"
 LOOP = """
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-run_loop(const __grid_constant__ Program::Arguments a) {
+extern "C" __global__ void {bounds}
+run_loop(const __grid_constant__ Program::Arguments a) {{
     __shared__ gasla::AllShared<Program> shared;
     gasla::run_program<Program>(a, shared);
-}
+}}
 """
 
 # A name of its own: a kernel that is called just `mask` made NVRTC 12.9 crash.
@@ -118,11 +120,16 @@ class Module(GpuPlan):
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
             threads=STAGE_THREADS if self.staged else THREADS,
             header="stages" if self.staged else "alone",
-            kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
+            kernels=self._kernels(),
             prelude=cuda.PRELUDE,
             functions="\n".join(self._printed()),
             body="\n".join(INDENT + line if line else "" for text in body for line in text.split("\n")),
         )
+
+    def _kernels(self) -> str:
+        if self.staged:
+            return "".join(STAGE.format(name=name) for name in self.stages)
+        return LOOP.format(bounds=CLUSTER if self.clustered else BLOCK)
 
     @property
     def stages(self) -> list[str]:
@@ -188,6 +195,7 @@ class Module(GpuPlan):
             "HAS_HEADS": self.has_heads,
             "IS_FLAT": self.flat,
             "HAS_NEAR": bool(self.near_fields),
+            "CLUSTERED": self.clustered,
             "PAIRED": self._paired,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }
@@ -195,6 +203,7 @@ class Module(GpuPlan):
         lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
         at_once = 2 if self.absorbs or wide else 4
         lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
+        lines.append(f"static constexpr gasla::u32 NEAR_BYTES = {sum(map(self.near_bytes, self.near_fields)) // 2};")
         return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {self.shape.row_lanes or 0};"])
 
     def _types(self) -> str:
@@ -206,6 +215,7 @@ class Module(GpuPlan):
         place = "gasla::u32" if self.shape.small else "gasla::u64"
         uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
         uniform += [("gasla::u32", "near_at")] if self.near_fields else []
+        uniform += [("gasla::u32", "arrival")] if self.clustered else []
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
         gathered = cuda.ctype(t.gathered_type) if self.gathers else "char"
@@ -244,6 +254,12 @@ class Module(GpuPlan):
         if name in self.doubled and self.shape.small:
             return f"{self._memory(name)}[c.u.{side}_at + {at}]"  # an addition of 32 bits
         return f"{self._array(name, side)}[{at}]"
+
+    def _store(self, name: str, side: str, value: str) -> str:
+        """Store a field of the vertex `v`."""
+        if name in self.near_fields and self.clustered:
+            return f"gasla::send_to_all({self._array(name, side)} + v, {value}, c.u.arrival);"
+        return f"{self._array(name, side)}[v] = {value};"
 
     def _array(self, name: str, side: str) -> str:
         memory = self._memory(name)
@@ -364,7 +380,7 @@ class Module(GpuPlan):
         if "mask" in self.functions:
             mask = [*self._locals("vertex", "v", "mask"), f"return {self._call('mask')};"]
         parts.append(_function("bool admits(const Context& c, vertex_t v)", mask))
-        lines = [f"{self._array(n, 'new')}[v] = {self._array(n, 'old')}[v];" for n in sorted(self.doubled)]
+        lines = [self._store(n, "new", f"{self._array(n, 'old')}[v]") for n in sorted(self.doubled)]
         parts.append(_function("void carry_over(const Context& c, vertex_t v)", lines))
         if "post_apply" in self.functions:
             lines = [*self._locals("vertex", "v", "post_apply", side="new"), *self._results("post_apply")]
@@ -387,7 +403,7 @@ class Module(GpuPlan):
         had = applied if self.closes else sorted({*applied, *watched})
         kinds = {f: cuda.ctype(self._kind(f)) for f in {*had, *watched}}
         before = {f: f"had.f_{f}" if f in had else self._load(f, "v") for f in sorted(watched)}
-        stores = [f"{self._array(f, 'new')}[v] = after_{f};" for f in written]
+        stores = [self._store(f, "new", f"after_{f}") for f in written]
         lines = [f"const {kinds[f]} vertex_{f} = had.f_{f};" for f in applied]
         lines += self._results("apply") if written else []
         if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
@@ -571,7 +587,7 @@ class Module(GpuPlan):
             first = f"return c.a.from_{n} ? c.a.from_{n}[{own}] : {number};"
             head = f"{cuda.ctype(self.traced.vertex_types[n])} first_{n}(const Context& c, vertex_t v)"
             parts.append(_function(head, [first]))
-            lines.append(f"if (c.a.fills_{n}) {self._array(n, 'old')}[v] = first_{n}(c, v);")
+            lines.append(f"if (c.a.fills_{n}) {self._store(n, 'old', f'first_{n}(c, v)')}")
         fill = _function("void fill(const Context& c, vertex_t v)", lines)
         return "\n".join([*parts, fill, self._admits_at_start(), *(self._near() if self.near_fields else [])])
 
@@ -584,7 +600,7 @@ class Module(GpuPlan):
             parts.append(_function(f"{kind}* near_{n}(const Context& c)", [f"return gasla::near<{kind}>({at});"]))
             before += self.near_bytes(n)
             here, there = f"near_{n}(c)[c.u.old_at + v]", f"c.a.v_{n}[c.u.old_at + v]"
-            bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {here} = {there};")
+            bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {self._store(n, 'old', there)}")
             put_back.append(f"{there} = {here};")
         parts.append(_function("void bring_near(const Context& c, vertex_t v)", bring))
         return [*parts, _function("void put_back(const Context& c, vertex_t v)", put_back)]

@@ -6,11 +6,11 @@
 #pragma once
 #include "gather.cuh"
 #include "loop.cuh"
+#include "rounds.cuh"
 
 namespace gasla {
 
 constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
-constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
 #ifndef GASLA_EMULATED
@@ -23,12 +23,19 @@ __device__ __forceinline__ u32 start_of_near() {
     return at;
 }
 template <class T> __device__ __forceinline__ T* near(u32 at) { return (T*)__cvta_shared_to_generic(at); }
+// A variable in shared memory, likewise: where a block of a cluster has it takes long to ask.
+template <class T> __device__ __forceinline__ T& hidden(T& shared) {
+    u32 at = (u32)__cvta_generic_to_shared(&shared);
+    asm volatile("" : "+r"(at));
+    return *near<T>(at);
+}
 #endif
 
 template <class P> struct AloneShared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_ALONE : 1];
-    u32 counts[2][MOST_WARPS];
-    typename P::Sums sums[MOST_WARPS], total;
+    Told<P> told[2][MOST_WARPS];
+    typename P::Sums total;
+    u64 arrivals[P::CLUSTERED ? 4 : 1];
     long long next_look, touched;  // the first thread's, which need no register of the others
 };
 
@@ -36,6 +43,8 @@ template <class P> struct Alone {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
     static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;  // a count: active vertices, edges looked at, whether to stop
+    static constexpr bool CLUSTERED = P::CLUSTERED && CLUSTER > 1;
+    static constexpr u32 HELD = CLUSTERED ? 16 : 8;  // edges that a lane keeps from one iteration to the next
 
     const typename P::Arguments& a;
     AloneShared<P>& s;
@@ -50,31 +59,49 @@ template <class P> struct Alone {
     offset_t first, last;
     vertex_t neighbours[HELD];
     typename P::Edge edges[HELD];
+    u32 own;
+    bool hold_all = false;  // whether all lanes of the warp do hold all edges of a vertex
+
+    // Where several blocks share the work: see rounds.cuh.
+    Rounds<P> rounds;
+    Sums total;
 
     __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
-        : a(a), s(s), uniform(uniform), c(a, uniform) {
+        : a(a), s(s), uniform(uniform), c(a, uniform), rounds(s.told, s.arrivals) {
         if constexpr (P::HAS_NEAR) uniform.near_at = start_of_near();
     }
 
+    // Threads of all blocks, where there are several.
+    __device__ __forceinline__ static u32 thread() { return CLUSTERED ? (u32)thread_of_grid() : threadIdx.x; }
+    __device__ __forceinline__ static u32 threads() { return CLUSTERED ? THREADS : blockDim.x; }
+
     __device__ __forceinline__ void run() {
         size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
-        if (threadIdx.x == 0) {
+        if (thread() == 0) {
             s.next_look = clock64() + LOOK_EVERY;
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
         hold();
         begin();
-        if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
-        while (goes_on()) {
-            const u32 counts = publish(pull());
-            const u32 touched = (counts & ~STOP) >> TOUCHED_AT;
-            if (threadIdx.x == 0) note(touched);
-            size = counts & ((1u << TOUCHED_AT) - 1);
-            stopped = counts & STOP;
-            enter(iteration + 1);
+        if constexpr (CLUSTERED) {
+            iterate_in_cluster();
+        } else {
+            if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
+            while (goes_on()) {
+                const u32 counts = publish(pull()), active = size, touched = receive(counts);
+                if (threadIdx.x == 0) note(iteration, active, touched);
+                enter(iteration + 1);
+            }
         }
         end();
+    }
+
+    // What the counts of all threads say of the next iteration; returns how many edges were looked at in the last.
+    __device__ __forceinline__ u32 receive(u32 counts) {
+        size = counts & ((1u << TOUCHED_AT) - 1);
+        stopped = counts & STOP;
+        return (counts & ~STOP) >> TOUCHED_AT;
     }
 
     // What is the same all through an iteration.
@@ -88,13 +115,13 @@ template <class P> struct Alone {
 
     // Whether there is another iteration, once it is known what the aggregates came to.
     __device__ __forceinline__ bool goes_on() {
-        if constexpr (P::AGGREGATES) {
+        if constexpr (P::AGGREGATES && !CLUSTERED) {
             if (warp_of_block() == warps_of_block() - 1)  // the one with the fewest vertices
-                put_total(s.total, lane() < warps_of_block() ? s.sums[lane()] : P::no_sums());
+                put_total<P>(s.total, lane() < warps_of_block() ? s.told[0][lane()].sums : P::no_sums());
             __syncthreads();
             P::take_sums(c, s.total);
         }
-        return size && !stopped && !is_done() && iteration < a.limit;
+        return (size != 0) & !stopped & !is_done() & (iteration < a.limit);  // no branch: it would take as long as all of them
     }
 
     // Whether the program stops after the iteration that has ended, whose number it sees.
@@ -102,18 +129,23 @@ template <class P> struct Alone {
         bool result = false;
         if constexpr (P::HAS_STOP) {
             uniform.self_iteration = iteration - 1;
-            result = iteration && P::stop(c);
+            result = (iteration != 0) & P::stop(c);
             uniform.self_iteration = iteration;
         }
         return result;
     }
 
     __device__ __forceinline__ void hold() {
-        const u32 v = threadIdx.x >> (__ffs(a.lanes) - 1);
+        const u32 v = own = thread() >> (__ffs(a.lanes) - 1);
         first = last = 0;
-        if (v >= a.self_n) return;
-        first = a.gp[v];
-        last = a.gp[v + 1];
+        if constexpr (CLUSTERED)
+#pragma unroll
+            for (u32 j = 0; j < HELD; ++j) neighbours[j] = 0;  // to be read without asking
+        if (v < a.self_n) {
+            first = a.gp[v];
+            last = a.gp[v + 1];
+        }
+        if constexpr (CLUSTERED) hold_all = a.lanes == 1 && __ballot_sync(ALL, last - first <= (offset_t)HELD) == ALL;
         const Run run = run_of(first, last, a.lanes);
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
@@ -136,60 +168,86 @@ template <class P> struct Alone {
 
     // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
+        if constexpr (CLUSTERED) {
+            rounds.begin((u32)a.self_n);
+            uniform.arrival = rounds.fields();
+            wait_for_all_blocks();
+        }
 #pragma unroll 1
-        for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
+        for (u32 v = thread(); v < a.self_n; v += threads()) {
             if (a.fresh) P::fill(c, (vertex_t)v);
             if constexpr (P::HAS_NEAR) P::bring_near(c, (vertex_t)v);
-            if (a.fresh) P::aggregate_start(c, (vertex_t)v);
+            if (a.fresh && !CLUSTERED) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
         }
-        __syncthreads();
+        if constexpr (CLUSTERED)
+            wait_for_all_blocks();
+        else
+            __syncthreads();
         if constexpr (P::KEEPS_ACTIVE)
             if (a.fresh && a.active_ids) {
                 for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;
                 __syncthreads();
             }
         if constexpr (P::AGGREGATES)
-            if (!a.fresh && threadIdx.x == 0) c.sums = *(const Sums*)a.parts;
+            if (!a.fresh && thread() == 0) c.sums = *(const Sums*)a.parts;
     }
 
-    // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
+    // A vertex of a lane in an iteration, and what its row came to; `lanes` threads share one.
+    struct Turn {
+        u32 v;
+        bool open, applies;
+        typename P::Had had;
+        Row<P> row;
+    };
+    __device__ __forceinline__ Turn look(u32 base, u32& counts) {
+        Turn turn;
+        const u32 n = (u32)a.self_n, v = turn.v = base + own, me = lane() & (a.lanes - 1);
+        turn.open = v < n && P::admits(c, (vertex_t)v);
+        turn.applies = v < n && me == 0;
+        offset_t first = this->first, last = this->last;
+        if (turn.open) {
+            if (base) {
+                first = a.gp[v];
+                last = a.gp[v + 1];
+            }
+            turn.had = P::load_had(c, (vertex_t)v);
+        }
+        turn.row = gather(turn.open, (vertex_t)v, first, turn.open ? last : first, base == 0, counts);
+        return turn;
+    }
+    // It applies, if it may; whether it is active then.
+    __device__ __forceinline__ bool finish(const Turn& turn) {
+        bool active = false;
+        if (turn.applies) {
+            if ((P::EVERYONE && !P::HAS_MASK) || (turn.open && turn.row.found))
+                active = P::finish(c, (vertex_t)turn.v, turn.row.gathered, turn.had) & ACTIVE;
+            else if constexpr (P::DOUBLED)
+                P::carry_over(c, (vertex_t)turn.v);
+            if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][turn.v] = active;
+        }
+        return active;
+    }
+
+    // All vertices; returns a thread's counts.
     __device__ __forceinline__ u32 pull() {
-        const u32 n = (u32)a.self_n, shift = __ffs(a.lanes) - 1, me = lane() & (a.lanes - 1);
         u32 counts = 0, base = 0;
 #pragma unroll 1
         do {  // all warps alike: they shuffle in there
-            const u32 v = base + (threadIdx.x >> shift);
-            const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
-            offset_t first = this->first, last = this->last;
-            typename P::Had had;
-            if (open) {
-                if (base) {
-                    first = a.gp[v];
-                    last = a.gp[v + 1];
-                }
-                had = P::load_had(c, (vertex_t)v);
-            }
-            const Row<P> row = gather(open, (vertex_t)v, first, open ? last : first, base == 0, counts);
-            bool active = false;
-            if (applies) {
-                if (open && row.found)
-                    active = P::finish(c, (vertex_t)v, row.gathered, had) & ACTIVE;
-                else if constexpr (P::DOUBLED)
-                    P::carry_over(c, (vertex_t)v);
-                if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][v] = active;
-            }
-            counts += active;
-            base += blockDim.x >> shift;
-        } while (base < n);
+            counts += finish(look(base, counts));
+            base += vertices_at_once();
+        } while (base < (u32)a.self_n);
         return counts;
     }
+    __device__ __forceinline__ u32 vertices_at_once() const { return threads() >> (__ffs(a.lanes) - 1); }
 
     // Reduce the rows of a warp's vertices, by `lanes` each: then what is left of long rows one after the other, by the
     // whole warp. The first lane of each vertex has the result.
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
+        if constexpr (CLUSTERED)
+            if (holds && hold_all) return gather_held(v, last - first, counts);
         u32 width = a.lanes, owner = 0;
         const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
         u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
@@ -227,6 +285,23 @@ template <class P> struct Alone {
         }
         result.found |= P::EVERYONE;
         return result;
+    }
+
+    // A row that the lane holds: what its neighbours came to is read before it is known how many there are.
+    __device__ __forceinline__ Row<P> gather_held(vertex_t v, offset_t length, u32& counts) {
+        Row<P> row{P::identity(), true, false};
+        const typename P::Target target = P::load_target(c, v);
+        typename P::Source sources[HELD];
+#pragma unroll
+        for (u32 j = 0; j < HELD; ++j) sources[j] = P::load_source(c, neighbours[j]);
+#pragma unroll
+        for (u32 j = 0; j < HELD; ++j)
+            if ((offset_t)j < length && !row.over) {
+                take<P>(c, row, target, edges[j], sources[j], true);
+                if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
+            }
+        if constexpr (!P::LEAVES_EARLY) counts += (u32)length << TOUCHED_AT;
+        return row;
     }
 
     // The edges of a run that the lane holds; the run is what is left of it.
@@ -274,30 +349,57 @@ template <class P> struct Alone {
     __device__ __forceinline__ u32 publish(u32 counts) {
         if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
-        if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
+        if (lane() == 0) s.told[side()][warp_of_block()].counts = counts;
         if constexpr (P::AGGREGATES) {
-            put_total(s.sums[warp_of_block()], c.sums);
+            put_total<P>(s.told[0][warp_of_block()].sums, c.sums);
             c.sums = P::no_sums();
         }
         __syncthreads();
-        return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
+        return warp_sum(lane() < warps_of_block() ? (u32)s.told[side()][lane()].counts : 0u);
     }
 
-    // What a warp's aggregates come to. Shuffles take most of the time; of two aggregates each half of the warp adds up one.
-    __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
-        if constexpr (P::PAIRED) {
-            typedef typename P::Sum Sum;
-            constexpr u32 HALF = WARP / 2;
-            const Sum first = reinterpret_cast<const Sum*>(&sums)[0], second = reinterpret_cast<const Sum*>(&sums)[1];
-            const bool has_first = lane() < HALF;
-            Sum sum = P::add_sum(has_first ? first : second, shuffle_xor(has_first ? second : first, HALF));
-#pragma unroll
-            for (u32 step = HALF / 2; step; step >>= 1) sum = P::add_sum(sum, shuffle_xor(sum, step));
-            if (lane() % HALF == 0) reinterpret_cast<Sum*>(&place)[lane() / HALF] = sum;
-        } else {
-            const Sums total = Loop<P>::warp_total(sums);
-            if (lane() == 0) place = total;
+    // The same by several blocks: what neighbours came to is known sooner than what all warps added up.
+    __device__ __forceinline__ void iterate_in_cluster() {
+        const long long before = iteration;
+        u32 counts = 0, active = 0, touched = 0;  // the latter two of the last iteration
+        bool stops = false;
+        rounds.wait_for_fields();
+        if (a.fresh)
+#pragma unroll 1
+            for (u32 v = thread(); v < a.self_n; v += threads()) P::aggregate_start(c, (vertex_t)v);
+        rounds.tell(c.sums, thread() == 0 ? size : 0);
+        while (true) {
+            c.sums = P::no_sums();
+            counts = 0;
+            rounds.wait_for_fields();
+            bool goes = true;
+            u32 base = 0;
+#pragma unroll 1
+            do {
+                const Turn turn = look(base, counts);
+                if (base == 0) {
+                    active = size;
+                    touched = receive(rounds.hear(total));
+                    rounds.enter(rounds.number + 1);
+                    uniform.arrival = rounds.fields();
+                    if constexpr (P::AGGREGATES) P::take_sums(c, total);
+                    goes = goes_on();
+                    if (!goes) break;
+                }
+                counts += finish(turn);
+                base += vertices_at_once();
+            } while (base < (u32)a.self_n);
+            if (!goes) break;
+            rounds.tell(c.sums, stops ? counts | STOP : counts);
+            if (thread() == 0) {  // while what others tell is under way
+                if (iteration != before) note(iteration - 1, active, touched);
+                stops = looks_and_stops();
+            }
+            enter(iteration + 1);
         }
+        if (thread() != 0) return;
+        if (iteration != before) note(iteration - 1, active, touched);
+        s.total = total;
     }
 
     __device__ __forceinline__ bool looks_and_stops() {
@@ -308,7 +410,7 @@ template <class P> struct Alone {
         return page->stop;
     }
 
-    __device__ __forceinline__ void note(u32 touched) {
+    __device__ __forceinline__ void note(long long iteration, u32 size, u32 touched) {
         s.touched += touched;
         const long long line = iteration - a.log_from;
         if (line < a.log_rows) {
@@ -321,7 +423,7 @@ template <class P> struct Alone {
     __device__ __forceinline__ void end() {
         if constexpr (P::HAS_NEAR)
 #pragma unroll 1
-            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::put_back(c, (vertex_t)v);
+            for (u32 v = thread(); v < a.self_n; v += threads()) P::put_back(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (size)
 #pragma unroll 1
@@ -329,8 +431,11 @@ template <class P> struct Alone {
                     const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
                     if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
                 }
-        __syncthreads();
-        if (threadIdx.x != 0) return;
+        if constexpr (CLUSTERED)
+            wait_for_all_blocks();
+        else
+            __syncthreads();
+        if (thread() != 0) return;
         tell(*a.control);
         tell(a.page->control);
         if constexpr (P::AGGREGATES) {
@@ -354,7 +459,7 @@ template <class P> using AllShared = typename Choose<P::ALONE, AloneShared<P>, S
 template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
     if constexpr (P::ALONE) {
         typename P::Uniform uniform;
-        Alone<P>(a, shared, uniform).run();
+        Alone<P>(a, hidden(shared), uniform).run();
     } else {
         Loop<P>(a, shared).run();
     }
