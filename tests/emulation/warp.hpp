@@ -184,6 +184,10 @@ inline unsigned atomicAnd(unsigned* address, unsigned bits) {
     warp::now_and_then();
     return __atomic_fetch_and(address, bits, __ATOMIC_SEQ_CST);
 }
+template <class T> T atomicExch(T* address, T value) {
+    warp::now_and_then();
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);
+}
 template <class T> T atomicCAS(T* address, T expected, T value) {
     warp::now_and_then();
     __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

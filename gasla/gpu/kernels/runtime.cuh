@@ -292,12 +292,12 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* 
 template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
     typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
-    T old;
+    const auto put = [=](T nan) {  // no loop, as of `update`, which would have lanes part, for all that the compiler knows
+        const Unsigned before = atomicExch(reinterpret_cast<Unsigned*>(address), reinterpret_cast<Unsigned&>(nan));
+        return reinterpret_cast<const T&>(before);
+    };
     if (value != value) {
-        old = update(address, [&](T seen, bool& wanted) {
-            wanted = seen == seen;
-            return value;
-        });
+        const T old = put(value);
         return old == old;
     }
     const T x = value + T(0);  // -0 becomes 0
@@ -309,9 +309,9 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* ad
     else
         before = MIN ? (Signed)atomicMax(reinterpret_cast<Unsigned*>(address), (Unsigned)bits)
                      : atomicMax(reinterpret_cast<Signed*>(address), bits);
-    old = *reinterpret_cast<T*>(&before);
+    const T old = *reinterpret_cast<T*>(&before);
     if (old != old) {
-        update(address, [&](T seen, bool& wanted) { return old; });
+        put(old);
         return false;
     }
     return MIN ? x < old : x > old;
