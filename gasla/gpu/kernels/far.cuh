@@ -67,7 +67,7 @@ template <class Loop> struct Far {
         auto next = loop.to_queue(1 - loop.parity());
         auto kept = appender(1);
         double least_kept = infinity();
-        for (u64 base = warp_of_grid() * WARP; base < waiting; base += threads_of_grid()) {
+        for (u64 base = this_warp_of_grid() * WARP; base < waiting; base += threads_of_grid()) {
             const bool is = base + lane() < waiting;
             const vertex_t v = is ? from[base + lane()] : 0;
             const double priority = is ? P::priority_of(loop.c, v) : 0;

@@ -25,7 +25,7 @@ struct NoBuffers {  // in shared memory, of programs that list nothing
 struct Buffers {  // of others
     vertex_t next[MOST_WARPS * CAPACITY];
     vertex_t aside[MOST_WARPS * CAPACITY];
-    u64 sums[MOST_WARPS];
+    u64 sums[MOST_WARPS + 1];
 };
 
 // Where a queue goes: entries with their edges' places.
@@ -93,35 +93,31 @@ struct ListSink {
     }
 };
 
-// These two stay functions: inlined in every loop that may call them, they would cost registers and compile time.
-template <class Sink> __device__ __noinline__ void flush_warp(const vertex_t* buffer, u32 held, Sink sink) {
+// Put what a warp holds into a list; with `sums`, what all warps of the block hold, with one atomic.
+// It stays a function: inlined in every loop that may call it, it would cost registers and time to compile.
+template <class Sink> __device__ __noinline__ void flush_buffer(const vertex_t* buffer, u32 held, Sink sink, u64* sums) {
     __syncwarp();
     typename Sink::Share share;
     const u64 mine = sink.measure(buffer, held, share);
-    const u64 up_to = scan_inclusive(mine);
-    u64 start = 0;
-    if (lane() == WARP - 1) start = atomicAdd(sink.counter, up_to);
-    start = __shfl_sync(ALL, start, WARP - 1);
-    sink.write(share, start + up_to - mine);
-    __syncwarp();
-}
-template <class Sink> __device__ __noinline__ void flush_warps(const vertex_t* buffer, u32 held, Sink sink, u64* sums) {
-    typename Sink::Share share;
-    const u64 mine = sink.measure(buffer, held, share);
-    const u64 up_to = scan_inclusive(mine);
-    if (lane() == WARP - 1) sums[warp_of_block()] = up_to;
-    __syncthreads();
-    if (warp_of_block() == 0) {
-        const u64 sum = lane() < warps_of_block() ? sums[lane()] : 0;
-        const u64 all = scan_inclusive(sum);
-        u64 start = 0;
-        if (lane() == WARP - 1) start = atomicAdd(sink.counter, all);
-        start = __shfl_sync(ALL, start, WARP - 1);
-        if (lane() < warps_of_block()) sums[lane()] = start + all - sum;
+    u64 up_to = scan_inclusive(mine), start = 0, before = up_to - mine;
+    if (sums) {
+        if (lane() == WARP - 1) sums[warp_of_block()] = up_to;
+        __syncthreads();
+        const u64 own = lane() < warps_of_block() ? sums[lane()] : 0;
+        up_to = scan_inclusive(own);
+        before += __shfl_sync(ALL, up_to - own, warp_of_block());
     }
-    __syncthreads();
-    sink.write(share, sums[warp_of_block()] + up_to - mine);
-    __syncthreads();
+    if (lane() == WARP - 1 && (!sums || warp_of_block() == 0)) {
+        start = atomicAdd(sink.counter, up_to);
+        if (sums) sums[MOST_WARPS] = start;
+    }
+    start = __shfl_sync(ALL, start, WARP - 1);
+    if (sums) {
+        __syncthreads();
+        start = sums[MOST_WARPS];
+    }
+    sink.write(share, start + before);
+    __syncwarp();
 }
 
 // A warp's way to append to a list. All lanes call every method together. `make` gives the sink when it is needed: to
@@ -155,13 +151,14 @@ template <class Make> struct Appender {
         }
     }
     __device__ __forceinline__ void flush() {
-        flush_warp(buffer, held, make());
+        flush_buffer(buffer, held, make(), nullptr);
         held = 0;
     }
     // What all warps of the block still hold, with one atomic. All threads of the block call it.
     __device__ __forceinline__ void flush_block(u64* sums) {
         if (!__syncthreads_or(held > 0)) return;
-        flush_warps(buffer, held, make(), sums);
+        flush_buffer(buffer, held, make(), sums);
+        __syncthreads();
         held = 0;
     }
 };
@@ -189,11 +186,12 @@ struct BitAppender {
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
 __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
-    u64 share = (edges + warps_of_grid() - 1) / warps_of_grid();
+    prefix_t share = ((prefix_t)edges + (prefix_t)warps_of_grid() - 1) / (prefix_t)warps_of_grid();
     share = (share + WARP - 1) / WARP * WARP;
-    u64 begin = (warp_of_block() * (u64)gridDim.x + blockIdx.x) * share;  // few slices: few on each multiprocessor
+    const u32 warp = this_warp();
+    prefix_t begin = (warp * gridDim.x + blockIdx.x) * share;  // few slices: few on each multiprocessor
     if (begin >= edges) return;
-    const u64 end = least(edges, begin + share);
+    const prefix_t end = least<prefix_t>(edges, begin + share);
     u64 k = 0;  // the last entry that starts at or before `begin`: a search with a warp's width
     for (u64 high = size; high - k > 1;) {
         const u64 step = (high - k + WARP - 1) / WARP, i = k + lane() * step;
@@ -213,7 +211,7 @@ __device__ __forceinline__ void advance(
             base = offsets[entry.vertex] - (offset_t)prefix;
             if constexpr (!EMPTY) source = load(entry.vertex);
         }
-        const u64 limit = least(end, k + WARP < size ? (u64)queue[k + WARP].prefix : edges);
+        const prefix_t limit = least<prefix_t>(end, k + WARP < size ? queue[k + WARP].prefix : (prefix_t)edges);
         for (; begin < limit; begin += AT_ONCE * WARP) {
             offset_t places[AT_ONCE];
             Source sources[AT_ONCE];
@@ -222,7 +220,7 @@ __device__ __forceinline__ void advance(
             for (int j = 0; j < AT_ONCE; ++j) {
                 valid[j] = false;
                 if (begin + j * WARP >= limit) continue;
-                const u64 e = begin + j * WARP + lane();
+                const prefix_t e = begin + j * WARP + lane();
                 u32 at = 0;
 #pragma unroll
                 for (u32 step = WARP / 2; step; step >>= 1)

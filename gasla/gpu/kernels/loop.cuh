@@ -51,6 +51,7 @@ template <class P> struct Shared {
     u64 read[READS];  // what one thread read for the block after the last barrier
     u64 counters[3 * COUNTERS];  // of a block that is alone
     Control now;
+    typename P::Arguments arguments;  // for functions of their own
     typename P::Uniform uniform;
     typename P::Sums sums[MOST_WARPS];
     u64 touched_by[MOST_WARPS];
@@ -86,6 +87,8 @@ template <class P> struct Loop {
         : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
         if (threadIdx.x < 3 * COUNTERS) s.counters[threadIdx.x] = 0;
+        for (u32 i = threadIdx.x; i < sizeof a / sizeof(u32); i += blockDim.x)
+            ((u32*)&s.arguments)[i] = ((const u32*)&a)[i];
         if (threadIdx.x == 0) {
             now = *a.control;
             s.next_look = clock64() + LOOK_EVERY;
@@ -98,18 +101,19 @@ template <class P> struct Loop {
     }
 
     // A part that is rarely come to, as a function of its own, of which there is one however many call it: in place it
-    // would take registers from the rest, and time to compile.
+    // would take registers from the rest, and time to compile. It finds the arguments in shared memory: of a reference to
+    // those of the kernel it would not know where they are, nor that all lanes read the same.
     template <void (Loop::*part)()> __device__ __forceinline__ void apart() {
-        barrier.target = function_of<part>(c.a, s, barrier.target);
+        barrier.target = function_of<part>(s, barrier.target);
     }
     template <void (Loop::*part)()>
-    static __device__ __noinline__ u32 function_of(const typename P::Arguments& a, Shared<P>& s, u32 target) {
-        Loop loop(a, s, target);
+    static __device__ __noinline__ u32 function_of(Shared<P>& s, u32 target) {
+        Loop loop(s, target);
         (loop.*part)();
         return loop.barrier.target;
     }
-    __device__ __forceinline__ Loop(const typename P::Arguments& a, Shared<P>& s, u32 target)
-        : c(a, s.uniform), barrier(a.barrier, target), s(s), now(s.now), read(s.read) {}
+    __device__ __forceinline__ Loop(Shared<P>& s, u32 target)
+        : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
     // Let one thread do what is the same for all of the block.
     template <class Do> __device__ __forceinline__ void alone(Do what) {
@@ -280,7 +284,7 @@ template <class P> struct Loop {
             enter(0);
         });
         const u64 n = c.a.self_n;
-        for (u64 base = warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
+        for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
             const u64 v = base + lane();
             bool closed = true;
             if (v < n) {
@@ -306,7 +310,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ void list_active() {
         auto next = to_queue(0);
         const u64 count = c.a.active_count;
-        for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
+        for (u64 base = this_warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
             const u64 i = base + lane();
             const bool is = i < count;
             next.add(is, is ? c.a.active_ids ? c.a.active_ids[i] : (vertex_t)(c.a.first_active + i) : 0);
@@ -395,7 +399,7 @@ template <class P> struct Loop {
     // List the vertices whose bits are set. How many they are is known.
     __device__ __forceinline__ void list_bits(const u32* bits, u32 side) {
         auto listed = to_queue(side, LISTED);
-        for (u64 base = warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
+        for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
             const u64 own = base + lane() * warps_of_grid();
             const u32 mine = own < c.a.words ? bits[own] : 0;
             for (u32 rest = __ballot_sync(ALL, mine); rest; rest &= rest - 1) {

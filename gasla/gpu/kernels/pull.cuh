@@ -21,13 +21,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     Reached<P> reached;
     if (s.way == DENSE) {
         __syncthreads();
-        reached = gasla::search<P>(c.a, s.uniform, s.buffers);
+        reached = gasla::search<P>(s.arguments, s.uniform, s.buffers);
     } else {
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
         barrier.wait();
         const Frontier from{queue(parity()), now.size, now.edges};
         const u64 each = ((c.a.m / c.a.self_n + 1) << c.a.shift) + 1;
-        reached = push_to_bits<P>(c.a, s.uniform, s.buffers, from, each, counter(ASIDE));
+        reached = push_to_bits<P>(s.arguments, s.uniform, s.buffers, from, each, counter(ASIDE));
     }
     c.sums = P::add_sums(c.sums, reached.sums);
     __syncthreads();
@@ -44,10 +44,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
 template <class P> __device__ __forceinline__ void Loop<P>::dense() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
-    Ahead coming = look_ahead(warp_of_grid()), later = look_ahead(warp_of_grid() + warps_of_grid());
+    Ahead coming = look_ahead(this_warp_of_grid()), later = look_ahead(this_warp_of_grid() + warps_of_grid());
     Neighbours<ahead_of<P>> coming_neighbours;
     coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
-    for (u64 w = warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
+    for (u64 w = this_warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
         const u64 v = w * WARP + lane();
         const Ahead here = coming;
         const Neighbours<ahead_of<P>> neighbours = coming_neighbours;
@@ -111,7 +111,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
     u64 touched = 0;
-    for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+    for (u64 base = this_warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
         const bool is = base + lane() < s.receivers;
         const vertex_t v = is ? list[base + lane()] : 0;
         const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
@@ -136,7 +136,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
 // Receivers apply what was put aside for them, or what pushes brought together.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const vertex_t* list) {
     auto next = to_queue(1 - parity());
-    for (u64 base = warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+    for (u64 base = this_warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
         const bool is = base + lane() < s.receivers;
         const vertex_t v = is ? list[base + lane()] : 0;
         bool active = false;

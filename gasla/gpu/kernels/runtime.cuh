@@ -19,6 +19,11 @@ __device__ __forceinline__ u64 threads_of_grid() { return gridDim.x * (u64)block
 __device__ __forceinline__ u64 warp_of_grid() { return thread_of_grid() / WARP; }
 __device__ __forceinline__ u64 warps_of_grid() { return threads_of_grid() / WARP; }
 
+// The warp's numbers again, asked for by all lanes together. That they are the same for all of them the compiler knows
+// only of a shuffle; else it expects the lanes to part in loops over them, and adds code to every shuffle in there.
+__device__ __forceinline__ u32 this_warp() { return __shfl_sync(ALL, warp_of_block(), 0); }
+__device__ __forceinline__ u64 this_warp_of_grid() { return blockIdx.x * (u64)warps_of_block() + this_warp(); }
+
 template <class T> __device__ __forceinline__ T least(T a, T b) { return b < a ? b : a; }
 template <class T> __device__ __forceinline__ T most(T a, T b) { return a < b ? b : a; }
 
@@ -172,7 +177,7 @@ __device__ __forceinline__ u32 scan_inclusive(u32 x) {
     return x;
 }
 __device__ __forceinline__ u64 scan_inclusive(u64 x) {
-#pragma unroll
+#pragma unroll 1
     for (u32 step = 1; step < WARP; step <<= 1) {
         const u64 below = __shfl_up_sync(ALL, x, step);
         if (lane() >= step) x += below;
