@@ -163,20 +163,19 @@ template <class Make> struct Appender {
     }
 };
 
-// Where only bits are wanted. `each` is what a vertex counts for.
-struct BitAppender {
-    u32* bits;
-    const u64 each;
-    u64 count = 0;
+// A list in whose place bits may be wanted; `count` says how many a thread has set.
+template <class Loop, class List> struct OrBits : List {
+    const Loop& loop;
+    u32 count = 0;
 
-    __device__ __forceinline__ BitAppender(u32* bits, u64 each) : bits(bits), each(each) {}
-    template <int N> __device__ __forceinline__ void prepare(const bool (&)[N], const vertex_t (&)[N]) {}
+    __device__ __forceinline__ OrBits(const Loop& loop, const List& list) : List(list), loop(loop) {}
     template <int N> __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
+        if (!loop.s.reaches) return List::add(wanted, v);
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             if (!wanted[j]) continue;
-            atomicOr(bits + v[j] / WARP, bit_of(v[j]));
-            count += each;
+            atomicOr(loop.c.next_active() + v[j] / WARP, bit_of(v[j]));
+            ++count;
         }
     }
 };

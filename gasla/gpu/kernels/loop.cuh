@@ -122,10 +122,8 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    __device__ __forceinline__ u64* row(u32 ahead) const {
-        return (P::SMALL ? s.counters : c.a.counters) + (now.slot + ahead) % 3 * COUNTERS;
-    }
-    __device__ __forceinline__ u64* counter(u32 which) const { return row(0) + which; }
+    __device__ __forceinline__ u64* counters() const { return P::SMALL ? s.counters : c.a.counters; }
+    __device__ __forceinline__ u64* counter(u32 which) const { return counters() + (now.slot + which); }
     __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
     __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
     __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
@@ -134,6 +132,13 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_queue(u32 side, u32 which = NEXT) const {
         const auto make = [=] { return QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}; };
         return Appender<decltype(make)>(s.buffers.next, make);
+    }
+    // Newly active vertices of a push: in a search, bits for a pull that follows, as nobody would walk a list.
+    __device__ __forceinline__ auto to_next() {
+        if constexpr (P::SEARCHES)
+            return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
+        else
+            return to_queue(1 - parity());
     }
     template <class Where> __device__ __forceinline__ auto to_list(Where where) const {
         return Appender<Where>(s.buffers.aside, where);
@@ -159,8 +164,9 @@ template <class P> struct Loop {
     }
     __device__ __forceinline__ void read_counters() {
         u64 values[READS] = {};
+        const u64* from = counter(0);
 #pragma unroll
-        for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? *counter(i) : fresh(counter(i));
+        for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? from[i] : fresh(from + i);
         if constexpr (P::PRIORITISED) {
             values[FAR] = fresh(far().count(0));
             values[LOW] = fresh(far().low(0));
@@ -183,9 +189,8 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    // Put together what the threads of a block have of two counters and of every aggregate, and wait for all. Then every
-    // thread knows the counters, and where the iteration `ends` here also the aggregates, and is done with its accounts.
-    template <bool ends, class Then> __device__ __forceinline__ void conclude(u64 next, u64 touched, Then then) {
+    // Put together what the threads of a block have of two counters and of every aggregate; the first warp has the latter.
+    __device__ __forceinline__ Sums pool(u64 next, u64 touched) {
         next = warp_sum(next);
         if constexpr (!P::ROWS) touched = warp_sum(touched);
         Sums sums = warp_total(c.sums);
@@ -196,7 +201,7 @@ template <class P> struct Loop {
             s.sums[warp_of_block()] = sums;
         }
         __syncthreads();
-        if (warp_of_block() == 0) {
+        if (this_warp() == 0) {
             const bool is = lane() < warps_of_block();
             next = warp_sum(is ? s.buffers.sums[lane()] : 0);
             if constexpr (!P::ROWS) touched = warp_sum(is ? s.touched_by[lane()] : 0);
@@ -205,6 +210,17 @@ template <class P> struct Loop {
                 if (next) atomicAdd(counter(NEXT), next);
                 if (touched) atomicAdd(counter(TOUCHED), touched);
                 if constexpr (P::AGGREGATES) parts(parity())[blockIdx.x] = sums;
+            }
+        }
+        return sums;
+    }
+
+    // The same, and wait for all. Then every thread knows the counters, and where the iteration `ends` here also the
+    // aggregates, and is done with its accounts.
+    template <bool ends, class Then> __device__ __forceinline__ void conclude(u64 next, u64 touched, Then then) {
+        const Sums sums = pool(next, touched);
+        if (this_warp() == 0) {
+            if (lane() == 0) {
                 barrier.arrive_and_wait();
                 read_counters();
                 s.ended = false;
@@ -269,7 +285,12 @@ template <class P> struct Loop {
                 if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
                 turn();
             }
-            begin_iteration(now.iteration);
+            if constexpr (P::THIN) {  // there is a function of it
+                enter(now.iteration);
+                apart<&Loop::choose>();
+            } else {
+                begin_iteration(now.iteration);
+            }
         });
     }
 
@@ -320,10 +341,11 @@ template <class P> struct Loop {
 
     // The next iteration's counters; the one after's are zeroed, which nobody reads any more.
     __device__ __forceinline__ void turn() {
-        now.slot = (now.slot + 1) % 3;
-        u64* after = row(1);
+        const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
+        const u32 slot = now.slot = after(now.slot);
+        u64* zeroed = counters() + after(slot);
         if (blockIdx.x == 0)
-            for (u32 i = 0; i < COUNTERS; ++i) after[i] = 0;
+            for (u32 i = 0; i < COUNTED; ++i) zeroed[i] = 0;
     }
 
     // --- aggregates ----------------------------------------------------------------------------------------------------
@@ -441,12 +463,15 @@ template <class P> struct Loop {
 
     // In which way it is done.
     __device__ __forceinline__ void choose() {
-        s.size = now.size;
-        const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && (c.a.way ? c.a.way == DENSE : dense_is_cheaper() || goes_on_pulling()));
+        const u64 size = now.size, edges = now.edges, pushed = most_pushed();
+        const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed || goes_on_pulling();
+        const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && pulls);
+        const bool thin = P::THIN && !dense && size > 0 && edges <= most_thin(now.form, pushed);
+        s.size = size;
         s.way = dense ? DENSE : SPARSE;
-        s.is_thin = P::THIN && !dense && now.size > 0 && now.edges <= most_thin(now.form);
-        s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !s.is_thin && pull_follows());
-        s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || now.size == 0 ? 0 : now.edges;
+        s.is_thin = thin;
+        s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !thin && pull_follows(pushed));
+        s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
     }
 
     __device__ __forceinline__ void iterate() {
@@ -467,11 +492,10 @@ template <class P> struct Loop {
                     far().split();
                 else
                     sparse();
+            } else if constexpr (P::SEARCHES) {
+                reach();
             } else if (s.reaches) {
-                if constexpr (P::SEARCHES)
-                    reach();
-                else
-                    dense();
+                dense();
             } else {
                 sparse();
             }
@@ -548,8 +572,8 @@ template <class P> struct Loop {
             now.remaining -= least(now.remaining, now.edges);
     }
 
-    // A pull looks at few edges for one that a push follows where it may stop at the first hit.
-    __device__ __forceinline__ bool dense_is_cheaper() const { return now.edges > most_pushed(); }
+    // How many edges a push may have, and be cheaper than a pull: that looks at few edges for one that a push follows
+    // where it may stop at the first hit.
     __device__ __forceinline__ u64 most_pushed() const {
         constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
         return now.remaining / ratio + c.a.self_n / 16;
@@ -564,14 +588,14 @@ template <class P> struct Loop {
     }
 
     // Whether the next iteration is likely to pull: if those who are reached have as many edges as others.
-    __device__ __forceinline__ bool pull_follows() const {
-        return (float)now.edges * (float)now.remaining > 1.5f * (float)most_pushed() * (float)c.a.self_n;
+    __device__ __forceinline__ bool pull_follows(u64 pushed) const {
+        return (float)now.edges * (float)now.remaining > 1.5f * (float)pushed * (float)c.a.self_n;
     }
 
     // How many edges a frontier may have to be, or to stay, thin.
-    __device__ __forceinline__ u64 most_thin(u32 form) const {
+    __device__ __forceinline__ u64 most_thin(u32 form, u64 pushed) const {
         const u64 most = form == SEGMENTS ? WIDE_EDGES - 2 : THIN_EDGES;
-        return P::PRIORITISED || c.a.way ? most : least(most, most_pushed());
+        return P::PRIORITISED || c.a.way ? most : least(most, pushed);
     }
 
     __device__ __forceinline__ bool look_at_host() {
@@ -628,14 +652,22 @@ template <class P> struct Loop {
         }
     }
 
-    // Walk the out-edges of the active vertices.
-    template <class Aside> __device__ __forceinline__ void push(Aside aside) {
+    // Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed.
+    template <class Aside> __device__ __forceinline__ u64 push(Aside aside) {
         constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
         const Context& context = c;
         const auto load = [&](vertex_t u) { return P::load_source(context, u); };
         if constexpr (P::THIN)
-            if (s.is_thin) return Thin<Loop>(*this, c.a.lanes).run(aside);
-        auto next = to_queue(1 - parity());
+            if (s.is_thin) {
+                Thin<Loop>(*this, c.a.lanes).run(aside);
+                return 0;
+            }
+        if constexpr (P::SEARCHES)
+            if (s.reaches) {
+                for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
+                barrier.wait();
+            }
+        auto next = to_next();
         const Entry* entries = queue(parity());
         if constexpr (CLAIMS_BY_TURNS)
             for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget_claim(entries[i].vertex);
@@ -647,10 +679,23 @@ template <class P> struct Loop {
             if constexpr (!P::SHUTS) aside.flush_block(s.buffers.sums);
         }
         if constexpr (P::PRIORITISED) far().note(0, visit.low);
-        if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
+        if constexpr (P::SEARCHES) {
+            if (s.reaches) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
+            publish_sums(parity());
+        } else {
+            if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
+            end_pass();
+        }
+        return 0;
+    }
+
+    // Wait for all, once they have pushed or looked for who is reached. Where that is all that the iteration does, its
+    // accounts are done.
+    __device__ __forceinline__ void end_pass() {
         wait_and_read([&] {
             s.receivers = read[ASIDE];
-            if constexpr (ENDS_AT_ONCE && lists_next)
+            if (P::SEARCHES && s.reaches) now.form = BITS;
+            if constexpr (ENDS_AT_ONCE && (P::ABSORBS || P::PUSHES_AT_ONCE))
                 if (P::ABSORBS || P::SHUTS || s.receivers == 0) account();
         });
     }

@@ -16,27 +16,22 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
     return found;
 }
 
-// An iteration of a search that makes bits: a pull, or the push before one, whose list nobody would walk.
+// An iteration of a search, or some while the frontier is thin. A pull makes bits, as does a push before one.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
-    Reached<P> reached;
+    const bool is_thin = s.is_thin, reaches = s.reaches;
+    u64 next, touched = 0;
     if (s.way == DENSE) {
         __syncthreads();
-        reached = gasla::search<P>(s.arguments, s.uniform, s.buffers);
+        const Reached<P> reached = gasla::search<P>(s.arguments, s.uniform, s.buffers);
+        c.sums = P::add_sums(c.sums, reached.sums);
+        next = reached.next;
+        touched = reached.touched;
+        __syncthreads();
     } else {
-        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
-        barrier.wait();
-        const Frontier from{queue(parity()), now.size, now.edges};
-        const u64 each = ((c.a.m / c.a.self_n + 1) << c.a.shift) + 1;
-        reached = push_to_bits<P>(s.arguments, s.uniform, s.buffers, from, each, counter(ASIDE));
+        next = push(to_aside());
     }
-    c.sums = P::add_sums(c.sums, reached.sums);
-    __syncthreads();
-    conclude<false>(reached.next, reached.touched, [&] {
-        s.receivers = read[ASIDE];
-        now.form = BITS;
-        if constexpr (ENDS_AT_ONCE)
-            if (P::SHUTS || s.receivers == 0) account();
-    });
+    if (reaches) pool(next, touched);
+    if (!is_thin) end_pass();
     let_go();
 }
 

@@ -227,7 +227,7 @@ template <class P> struct Search {
     }
 };
 
-// These two are functions of their own, so that what they hold takes no registers from the loop.
+// A function of its own, so that what it holds takes no registers from the loop.
 template <class P> struct Reached {
     u64 next, touched;
     typename P::Sums sums;
@@ -237,25 +237,6 @@ __device__ __noinline__ Reached<P> search(const typename P::Arguments& a, typena
     Search<P> search(a, uniform, buffers);
     search.run();
     return Reached<P>{search.next, search.touched, search.c.sums};
-}
-
-// A push before it, whose list nobody would walk. A vertex counts for `each`.
-struct Frontier {
-    const Entry* queue;
-    u64 size, edges;
-};
-template <class P>
-__device__ __noinline__ Reached<P> push_to_bits(const typename P::Arguments& a, typename P::Uniform& uniform,
-                                                Buffers& buffers, Frontier from, u64 each, u64* aside_counter) {
-    typename P::Context c(a, uniform);
-    const auto where = [&] { return ListSink{a.aside, aside_counter}; };
-    Appender<decltype(where)> aside(buffers.aside, where);
-    BitAppender next(c.next_active(), each);
-    Push<P, BitAppender, decltype(aside), true> visit{c, next, aside};
-    const auto load = [&](vertex_t u) { return P::load_source(c, u); };
-    advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(from.queue, from.size, from.edges, a.sp, load, visit);
-    if constexpr (!P::SHUTS) aside.flush_block(buffers.sums);
-    return Reached<P>{next.count, 0, c.sums};
 }
 
 }  // namespace gasla

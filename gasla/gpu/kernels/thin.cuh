@@ -91,7 +91,8 @@ template <class Loop> struct Thin {
     ThinShared& s;
     Control& now;
     const u64 whole;     // slots of a side
-    const u32 lanes;     // that share a vertex
+    const u32 lanes;     // that share a vertex: a power of two
+    const u32 group;     // of so many lanes in which a thread is
     const u32 groups;    // of so many lanes in a block
     const u32 first;     // slot of its way that a group reads first
     const Slot* shares;  // where that way begins
@@ -99,15 +100,16 @@ template <class Loop> struct Thin {
 
     __device__ __forceinline__ Thin(Loop& loop, u32 lanes)
         : loop(loop), c(loop.c), s(loop.s.thin), now(loop.now), whole(gridDim.x * (u64)SEGMENT), lanes(lanes),
-          groups(blockDim.x / lanes), first(threadIdx.x / lanes / WAYS), side(loop.parity()), stamp(loop.now.stamp) {
-        const u32 way = threadIdx.x / lanes % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
+          group(threadIdx.x >> (__ffs(lanes) - 1)), groups(blockDim.x >> (__ffs(lanes) - 1)), first(group / WAYS),
+          side(loop.parity()), stamp(loop.now.stamp) {
+        const u32 way = group % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
         shares = (const Slot*)c.a.segments + (from * WAYS + way) * (u64)ROOM;
     }
 
     __device__ __forceinline__ Slot nothing() const { return Slot{0, 0, 0, stamp - 1}; }
     __device__ __forceinline__ Slot take(u32 k) const { return k < ROOM ? shares[side * whole + k] : nothing(); }
     __device__ __forceinline__ Slot take_queued(u32 k) const {
-        const u64 i = (threadIdx.x / lanes + (k - first) * WAYS) * (u64)gridDim.x + blockIdx.x;
+        const u64 i = (group + (k - first) * WAYS) * (u64)gridDim.x + blockIdx.x;
         if (i >= now.size) return nothing();
         const vertex_t v = loop.queue(side)[i].vertex;
         return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
@@ -212,7 +214,7 @@ template <class Loop> struct Thin {
                 loop.note(now.edges);
                 loop.enter(c.u.self_iteration + 1);
                 if (blockIdx.x == 0 && loop.look_at_host()) s.unusual = true;
-                if (c.u.self_iteration < c.a.limit) most = (int)loop.most_thin(SEGMENTS);
+                if (c.u.self_iteration < c.a.limit) most = (int)loop.most_thin(SEGMENTS, loop.most_pushed());
             }
             Tally all;
             do {
