@@ -27,7 +27,7 @@ __device__ __forceinline__ void compare_next_row(const offset_t* offsets, const 
     const u64 a = offsets[row], b = offsets[row + 1], c = offsets[row + 2];
     const u64 shared = least(b - a, c - b);
     if (shared == 0) return;
-    const u64 place = mixed((u32)row) % shared;
+    const u64 place = mixed((u32)row) * shared >> 32;
     const long long apart = (long long)indices[a + place] - (long long)indices[b + place];
     atomicAdd(&facts->compared, 1u);
     if (apart < NEAR && apart > -NEAR) atomicAdd(&facts->near, 1u);
