@@ -56,6 +56,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gpu, "_kernel", kernel)
+        patch.setattr(gpu, "struct", lambda value: value)
         patch.setattr(gpu, "_address", lambda array: array.ctypes.data)
         patch.setattr(stages, "_engine", lambda graph: gpu.Staged)
         yield

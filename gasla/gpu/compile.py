@@ -175,28 +175,20 @@ class Kernel:
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
         """Launch on the current stream, all blocks at once, so that they may wait for each other."""
-        self.launch(self.grid(blocks), _packed(arguments), together=True)
+        self.launch(self.grid(blocks), arguments, together=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
         """Launch on the current stream."""
-        self.launch(blocks, _packed(arguments))
+        self.launch(blocks, arguments)
 
-    def launch(self, blocks: int, packed: tuple[Any, ...], together: bool = False) -> None:
-        """Launch on the current stream, with arguments as CuPy takes them."""
+    def launch(self, blocks: int, arguments: tuple[Any, ...], together: bool = False) -> None:
+        """Launch on the current stream; arguments are arrays, numbers and structs."""
         together = together and blocks > 1
-        self.function((blocks,), (self.threads,), packed, self.shared, enable_cooperative_groups=together)
-
-
-_STRUCTS = np.ndarray, ctypes.Structure
-
-
-def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments as CuPy takes them. A struct, of ctypes or of NumPy, goes by value."""
-    return tuple([struct(a) if isinstance(a, _STRUCTS) else a for a in arguments])
+        self.function((blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=together)
 
 
 def struct(value: Any) -> Any:
-    """A struct, which must stay where it is, as CuPy takes it: whatever is in it when a kernel is launched."""
+    """A struct of ctypes or of NumPy, which must stay where it is, as an argument: what is in it at the launch."""
     from cupy.cuda.function import CPointer
 
     return CPointer(value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value))

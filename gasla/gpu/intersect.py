@@ -106,7 +106,7 @@ def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) ->
     kernel = _kernel("count_merging", 256, indptr, indices, per_vertex)
     blocks = min(-(-n * lanes // 256), 1 << 20)
     kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), total, _address(counts))
-    return int(total[0]), counts
+    return int(total.item()), counts
 
 
 def _lanes(mean_degree: float) -> int:
@@ -141,10 +141,10 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
     room = _room(len(indices), BUSY) + len(indices) // (2 * LONG)
     pieces = _list_pieces(indptr, indices, oriented.lengths, room, count)
     kernel = _kernel("count_by_blocks", BLOCK_THREADS, indptr, indices, per_vertex)
-    kernel.plain(kernel.blocks, graph, *pieces, count, tickets, total, _address(counts))
+    kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
     kernel = _kernel("count_by_warps", 256, indptr, indices, per_vertex)
-    kernel.plain(kernel.blocks, graph, short_tickets, total, _address(counts))
-    return int(total[0]), counts
+    kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts))
+    return int(total.item()), counts
 
 
 def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int, count: Array) -> tuple[Array, Array]:
@@ -183,20 +183,24 @@ def _struct(n: np.uint64, *arrays: Array) -> np.ndarray:
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
 
 
-def source(vertex: str, offset: str, per_vertex: bool) -> str:
-    """The kernels for these C types of ids and offsets."""
+def source(vertex_size: int, offset_size: int, per_vertex: bool) -> str:
+    """The kernels for ids and offsets of so many bytes."""
     return (
-        f"typedef {vertex} vertex_t;\ntypedef {offset} offset_t;\n"
+        f"typedef {gpu_lists.C_TYPES[vertex_size]} vertex_t;\n"
+        f"typedef {gpu_lists.C_TYPES[offset_size]} offset_t;\n"
         f'constexpr bool per_vertex = {str(per_vertex).lower()};\n#include "intersect.cuh"\n'
     )
 
 
 def _kernel(function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False) -> gpu.Kernel:
     """A kernel for the types of these lists."""
-    vertex, offset = (gpu_lists.C_TYPES[array.dtype.itemsize] for array in (indices, indptr))
-    return _cached_kernel(function, threads, source(vertex, offset, per_vertex), gpu.device())
+    sizes = indices.dtype.itemsize, indptr.dtype.itemsize
+    return _cached_kernel(function, threads, *sizes, per_vertex, gpu.device())
 
 
 @functools.cache
-def _cached_kernel(function: str, threads: int, text: str, device: int) -> gpu.Kernel:
+def _cached_kernel(
+    function: str, threads: int, vertex_size: int, offset_size: int, per_vertex: bool, device: int
+) -> gpu.Kernel:
+    text = source(vertex_size, offset_size, per_vertex)
     return gpu.Kernel(text, function, threads, blocks_per_multiprocessor=32)

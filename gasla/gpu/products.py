@@ -15,7 +15,7 @@ import numpy as np
 import semirings
 from gasla.gpu import lists as neighbour_lists
 from gasla.gpu import rows
-from gasla.gpu.compile import Kernel, device
+from gasla.gpu.compile import Kernel, device, struct
 from gasla.products import Array, Lists, Terms, _find_outside, parts
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
@@ -93,7 +93,9 @@ def multiply(lists: Lists, x: Array, terms: Terms, mask: Any, complement: bool, 
         return True
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
     partials = plan.partials(kernels.value_size)
-    arguments = (plan.argument(partials), *[given[name] for name in kernels.inputs], *outs)
+    argument = plan.argument(partials)
+    packed = struct(argument) if plan.cut else plan.packed
+    arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
     kernels.product.plain(plan.blocks, *arguments)
     if plan.cut and not is_any(terms):
         kernels.product_of_cut_rows.plain(plan.blocks_of_cut_rows, *arguments)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.gpu.compile import Kernel, device, multiprocessors
+from gasla.gpu.compile import Kernel, device, multiprocessors, struct
 from semirings.printers.cuda import ctype
 
 FACTS = np.dtype(
@@ -99,10 +99,10 @@ class Plan:
     limit: int
     pieces: int
     cut: int
-    arrays: tuple[Any, ...]  # kept alive for `struct`
-    struct: Any
+    arrays: tuple[Any, ...]  # kept alive for `rows`
+    rows: Any  # the struct `gasla::Rows` but for partials
 
-    @property
+    @functools.cached_property
     def row_type(self) -> str:
         return "unsigned int" if self.facts.rows < 2**32 else "unsigned long long"
 
@@ -110,7 +110,7 @@ class Plan:
     def warps(self) -> int:
         return self.pieces + -(-self.facts.rows * (self.lanes or 1) // 32)
 
-    @property
+    @functools.cached_property
     def blocks(self) -> int:
         """Of a plain launch of THREADS threads."""
         return max(1, -(-self.warps * 32 // THREADS))
@@ -129,10 +129,15 @@ class Plan:
     def argument(self, partials: Any = None) -> Any:
         """The struct `gasla::Rows` for a launch."""
         if partials is None:
-            return self.struct
-        struct = self.struct.copy()
-        struct["partials"] = partials.data.ptr
-        return struct
+            return self.rows
+        rows = self.rows.copy()
+        rows["partials"] = partials.data.ptr
+        return rows
+
+    @functools.cached_property
+    def packed(self) -> Any:
+        """The same for a launch without partials, as kernels take it."""
+        return struct(self.rows)
 
 
 _plans: dict[tuple[int, int], tuple[Any, Any, Plan]] = {}
@@ -196,15 +201,15 @@ def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | 
     if facts.offsets_fit and facts.longest > limit:
         arrays = _long_rows(indptr, facts, limit)
     cut_rows, cut_pieces, long_rows, numbers = arrays
-    struct = np.zeros((), ROWS)
-    struct["offsets"] = indptr.data.ptr
+    shared = np.zeros((), ROWS)
+    shared["offsets"] = indptr.data.ptr
     names = "cut_rows", "cut_pieces", "long_rows", "numbers"
     for name, array in zip(names, arrays):
-        struct[name] = 0 if array is None else array.data.ptr
+        shared[name] = 0 if array is None else array.data.ptr
     pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
-    struct["count"], struct["pieces"], struct["cut"] = facts.rows, pieces, cut
-    struct["limit"], struct["piece"] = limit, PIECE
-    return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), struct)
+    shared["count"], shared["pieces"], shared["cut"] = facts.rows, pieces, cut
+    shared["limit"], shared["piece"] = limit, PIECE
+    return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
 
 
 def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from gasla.binding import Binding
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.gpu import generate
-from gasla.gpu.compile import Kernel, device
+from gasla.gpu.compile import Kernel, device, struct
 from gasla.gpu.inputs import graph_arrays, offset_type
 from gasla.gpu.plan import Shape
 from gasla.graph import Graph
@@ -99,7 +99,7 @@ class Staged(Binding):
         arguments = self._arguments
         arguments.count, arguments.iteration = count, iteration
         kernel = _kernel(self.plan, stage)
-        kernel.plain(min(kernel.blocks, -(-items // kernel.threads)), arguments)
+        kernel.plain(min(kernel.blocks, -(-items // kernel.threads)), struct(arguments))
 
     def _set(self, name: str, array: Any) -> Any:
         self.arrays[name] = array
