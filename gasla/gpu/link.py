@@ -45,6 +45,8 @@ def hook(graph: Graph) -> Array:
 
 def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
     """Unite the trees at both ends of every edge, in place; see ``gasla.stages.link``."""
+    import cupy
+
     _check(graph, parents)
     if not graph.n:
         return
@@ -54,7 +56,7 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
     limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
-        *(_slices(graph.m), _shared(kernel).control),
+        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _shared(kernel).control),
         blocks=_blocks(graph.n),
     )
 
@@ -99,10 +101,11 @@ def connected_components(graph: Graph) -> tuple[int, Array]:
         return 0, labels
     kernel = _kernel("connected_components", labels, lists.indptr)
     shared = _shared(kernel)
-    work, slices, outward = cupy.empty(graph.n, graph.id_dtype), _slices(graph.m), int(not graph.is_symmetric)
+    slices = 8 * _room_of_slices(graph.m)
+    scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
-        *(lists.indptr, lists.indices, graph.n, graph.m, outward),
-        *(labels, work, slices, shared.control, shared.result_address),
+        *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
+        *(labels, scratch.ptr + slices, scratch.ptr, shared.control, shared.result_address),
         blocks=_blocks(graph.n),
     )
     return shared.result(), labels
@@ -132,11 +135,9 @@ def _blocks(n: int) -> int:
     return max(1, min(-(-n // _THREADS), 1 << 20))
 
 
-def _slices(m: int) -> Array:
-    """Room for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
-    import cupy
-
-    return cupy.empty(3 * (2 * m // _SLICE), np.uint64)
+def _room_of_slices(m: int) -> int:
+    """Words for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
+    return 3 * (2 * m // _SLICE)
 
 
 # --- what launches share ---------------------------------------------------------------------------------------------
