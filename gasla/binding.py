@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
-from gasla.fields import check_start
+from gasla.fields import check_start, rounds
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.tracing import Record
@@ -45,6 +45,8 @@ class Binding:
                     f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
                     f"{', '.join(known) or 'none'}"
                 )
+            if rounds(kind):
+                continue
             for value in given.values() if isinstance(given, FEW) else (given,):
                 check_start(self._where(name), value, kind)
 
@@ -135,8 +137,9 @@ class Binding:
 
     def _is_ready(self, given: Any, kind: Any, count: int) -> bool:
         """Whether an array can serve as a field as it is."""
-        shape, base = layout(kind, count)
-        ready = isinstance(given, self.xp.ndarray) and given.shape == shape and given.dtype == base
+        if not isinstance(given, self.xp.ndarray):
+            return False
+        ready = (given.shape, given.dtype) == layout(kind, count)
         return ready and given.flags.c_contiguous and (self.xp is not np or given.flags.writeable)
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:

@@ -145,14 +145,19 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
 
 def check_start(where: str, given: Any, kind: Any) -> None:
     """Refuse start values that a field's type would turn into others: fractions, and numbers out of its range."""
-    base = kind.scalar if isinstance(kind, VectorType) else kind
-    if base.kind == "f":  # which rounds
+    if rounds(kind):
         return
+    base = kind.scalar if isinstance(kind, VectorType) else kind
     low, high = _range(base)
     if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
         raise ValueError(
             f"{where} starts with {reprlib.repr(given)}; expected what {base} holds, whole numbers from {low} to {high}"
         )
+
+
+def rounds(kind: Any) -> bool:
+    """Whether a field's type takes any number for one near it."""
+    return bool((kind.scalar if isinstance(kind, VectorType) else kind).kind == "f")
 
 
 def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:

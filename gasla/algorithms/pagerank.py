@@ -248,8 +248,6 @@ def _program(weighted: bool, normalized: bool, personal: bool) -> type[VertexPro
 def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]) -> dict[str, Any]:
     """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
     xp: Any = module_of(graph.device)
-    if weighted:
-        check_weights(graph, shares=True)
     inverse, share = graph.kept(("shares", weighted, kind), lambda graph: _divided(graph, weighted, kind))
     fields = {"rank": 1 / graph.n, "share": share, "inverse": inverse}
     if "nstart" in shares:
@@ -263,6 +261,8 @@ def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]
 
 def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
     """One over what leaves each vertex, or 0, and what that makes of equal ranks."""
+    if weighted:
+        check_weights(graph, shares=True)
     total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
     rank = kind.type(1 / graph.n)
     return _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)

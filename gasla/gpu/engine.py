@@ -86,8 +86,8 @@ class Bound(Binding):
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
         for name, start in self.plan.starts.items():
             given, filled = fields.get(name), False
-            is_few = given is None or isinstance(given, FEW)
-            is_ready = not is_few and self._is_ready(given, start.kind, self.graph.n)
+            is_ready = self._is_ready(given, start.kind, self.graph.n)
+            is_few = not is_ready and (given is None or isinstance(given, FEW))
             if is_ready and name not in self.plan.changed and self.numbering is None:
                 self._set(start.field, given)
             else:
