@@ -458,6 +458,14 @@ def test_an_index_outside_is_found_anywhere_in_a_long_row(wrong: int) -> None:
             gasla.mxv(A, np.ones(100))
 
 
+@pytest.mark.parametrize("semiring", [semirings.plus_times, semirings.min_plus], ids=label)
+def test_what_lies_behind_the_last_row_is_not_looked_at(semiring: Semiring) -> None:
+    A = csr_array(np.eye(20))
+    expected = gasla.mxv(A, np.ones(20), semiring)
+    A.indices, A.data = np.append(A.indices, [10**6] * 9).astype(np.int32), np.append(A.data, [9.0] * 9)
+    assert_array_equal(gasla.mxv(A, np.ones(20), semiring), expected)
+
+
 def test_a_multiply_must_give_numbers() -> None:
     pairs = Semiring(semirings.plus, lambda x, y: semirings.vector(x, y), name="pairs")
     with pytest.raises(TypeError, match=r"pairs multiplies to float64\[2\]; expected a number"):

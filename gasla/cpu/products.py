@@ -43,8 +43,9 @@ from gasla.cpu.threads import STOP, TICKET
 @jit
 def multiply({arguments}):
     """Threads take `chunk` rows at a time. Sets the stop flag where the matrix points outside itself."""
-    one, two, bound, stored = np.uint64(1), np.uint64(2), np.uint64(width), np.uint64(len(indices))
+    one, two, bound = np.uint64(1), np.uint64(2), np.uint64(width)
     rows, ahead = np.uint64(len(indptr) - 1), np.uint64({ahead})
+    stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
     ask_until = stored - min(ahead, stored)
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
