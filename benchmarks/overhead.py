@@ -26,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -118,9 +119,10 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     from gasla.gpu import compile as kernels
     from gasla.gpu import engine as gpu
 
-    parts = {"__init__": "binding", "begin": "start", "advance": "launch", "_wait": "waiting"}
+    parts = {"__init__": "binding", "begin": "start", **dict.fromkeys(("advance", "start", "finish"), "launch")}
     with ExitStack() as stack:
-        _count(watch, stack, gpu.Bound, parts)
+        _count(watch, stack, gpu.Bound, parts | {"_wait": "waiting"})
+        _count(watch, stack, import_module("gasla.algorithms.betweenness_centrality"), {"finish": "waiting"})
         _count(watch, stack, runner, {"_result": "result"})
         _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield

@@ -23,6 +23,7 @@ class Binding:
     """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
 
     plan: Any  # a Plan, of the engine's own kind
+    advance: Callable[..., None]
 
     def __init__(self, program: VertexProgram, graph: Graph) -> None:
         self.program, self.graph = program, graph
@@ -49,6 +50,10 @@ class Binding:
                 continue
             for value in given.values() if isinstance(given, FEW) else (given,):
                 check_start(self._where(name), value, kind)
+
+    def start(self, until: int) -> None:
+        """As `advance`, but that a GPU may still be at it afterwards."""
+        self.advance(until)
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from gasla.arguments import whole_number
 from gasla.arrays import Device
 from gasla.binding import AUTO, NO_LIMIT, PULL, PUSH
 from gasla.frontier import Frontier, as_frontier
-from gasla.graph import as_graph
+from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram, as_program
 from gasla.schedule import Schedule, as_schedule
 
@@ -154,6 +154,38 @@ def run(
         bound.begin(frontier, delta)
         rows = _advance(bound, limit, trace, callback, progress)
         return _result(bound, rows)
+    finally:
+        bound.close()
+
+
+def begun(program: VertexProgram, graph: Graph, active: Frontier, **fields: Any) -> Callable[[], Result]:
+    """What waits for the end of a run, which a GPU begins at once, and goes on with while Python does other things.
+
+    Who calls this, or `left_running`, lets the stream finish before leaving, whatever happens.
+    """
+    if graph.device == "cpu":
+        return partial(run, program, graph, active=active, **fields)
+    bound = _engine(graph.device)(program, graph, fields)
+    bound.begin(active, None)
+    bound.start(NO_LIMIT)
+    return partial(_end, bound)
+
+
+def _end(bound: Any) -> Result:
+    try:
+        bound.finish()
+        return _result(bound, [])
+    finally:
+        bound.close()
+
+
+def left_running(program: VertexProgram, graph: Graph, schedule: Schedule, **fields: Any) -> Mapping[str, Any]:
+    """The fields of a scheduled run that a GPU may still be at: whatever its stream does next finds them finished."""
+    bound = _engine(graph.device)(program, graph, fields, schedule=schedule)
+    try:
+        bound.begin(Frontier.all(graph.n), None)
+        bound.start(NO_LIMIT)
+        return bound.state()
     finally:
         bound.close()
 

@@ -79,6 +79,13 @@ class Schedule:
         return self._known[kind]
 
 
+def of_depth(levels: Any, first: int, depth: int) -> Schedule:
+    """A schedule whose depth is known already, so that nobody has to look at all levels, and to wait for a GPU."""
+    schedule = Schedule(levels, first)
+    schedule._known["depth"] = depth
+    return schedule
+
+
 def as_schedule(n: int, given: Any) -> Schedule:
     """A schedule for a graph of n vertices, from whatever a person may hand over for one."""
     schedule = given if isinstance(given, Schedule) else Schedule(given)

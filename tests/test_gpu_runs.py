@@ -20,7 +20,10 @@ from test_programs import CASES, NAMES
 
 import gasla
 import semirings
+from gasla.algorithms.bfs import begun_search
 from gasla.graph import Graph
+from gasla.runner import left_running
+from gasla.schedule import Schedule
 
 pytestmark = pytest.mark.gpu
 
@@ -107,6 +110,19 @@ class Largest(gasla.VertexProgram):
         return True
 
 
+class Doubled(gasla.VertexProgram):
+    """Adds up what comes in, and what was there."""
+
+    x = gasla.vertex(np.int64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x
+
+    def apply(self, vertex, gathered):
+        return {"x": (vertex.x + gathered) % 1009}
+
+
 def random_graph(n: int = 1500, m: int = 7000, seed: int = 5) -> Graph:
     """A directed graph with parallel edges, on the GPU, that nobody has used yet; of several blocks, as those below."""
     rng = np.random.default_rng(seed)
@@ -156,16 +172,17 @@ def assert_all_is_well(graph: Graph) -> None:
         np.testing.assert_array_equal(run_case(graph, CASES[7]).x.get().T, reference.vertex["x"])
 
 
-def interrupt_after(seconds: float, program: Any, graph: Graph) -> None:
-    """Ctrl-C in the midst of a run."""
+def interrupt_after(seconds: float, call: Callable[[], Any]) -> None:
+    """Ctrl-C in the midst of a call, made again and again if it ends."""
     timer = threading.Timer(seconds, _thread.interrupt_main)
 
-    def run() -> None:
+    def repeat() -> None:
         timer.start()
-        gasla.run(program, graph, active=[0])
+        while True:
+            call()
 
     with pytest.raises(KeyboardInterrupt):
-        run()
+        repeat()
 
 
 @pytest.mark.parametrize("make", [ring, wheel])
@@ -174,7 +191,7 @@ def test_ctrl_c_ends_a_run(program: Any, make: Callable[[], Graph]) -> None:
     graph = make()
     short = gasla.run(program, graph, active=[0], max_iterations=20)
     began = time.perf_counter()
-    interrupt_after(0.3, program, graph)
+    interrupt_after(0.3, lambda: gasla.run(program, graph, active=[0]))
     assert time.perf_counter() - began < 5
     assert bits(gasla.run(program, graph, active=[0], max_iterations=20)) == bits(short)
     assert_all_is_well(graph)
@@ -185,8 +202,19 @@ def test_ctrl_c_at_any_moment() -> None:
     graph = ring(200)
     expected = bits(gasla.run(Falling, graph, active=[0], max_iterations=50))
     for delay in np.linspace(0, 3e-3, 100):
-        interrupt_after(float(delay), Falling, graph)
+        interrupt_after(float(delay), lambda: gasla.run(Falling, graph, active=[0]))
         assert bits(gasla.run(Falling, graph, active=[0], max_iterations=50)) == expected
+
+
+def test_ctrl_c_ends_betweenness() -> None:
+    """Also while several of its runs are under way; the next call gives what it should."""
+    graph = ring(1000)
+    sources = range(0, 1000, 20)
+    expected = gasla.betweenness_centrality(graph.to("cpu"), sources=sources)
+    for delay in np.linspace(0, 0.1, 20):
+        interrupt_after(float(delay), lambda: gasla.betweenness_centrality(graph, sources=sources))
+    np.testing.assert_allclose(gasla.betweenness_centrality(graph, sources=sources).get(), expected)
+    assert_all_is_well(graph)
 
 
 def test_progress_moves_while_a_kernel_runs() -> None:
@@ -213,6 +241,31 @@ def test_an_exception_of_a_callback_ends_the_run() -> None:
     with pytest.raises(ZeroDivisionError):
         gasla.run(Turning, graph, callback=lambda result: 1 // (3 - result.iterations) > 9)
     assert_all_is_well(graph)
+
+
+# --- runs that go on -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [ring, wheel, random_graph])
+def test_searches_under_way_at_once(make: Callable[[], Graph]) -> None:
+    """Each has a workspace, and knows its last level, in whatever order they are asked."""
+    graph = make()
+    ends = [begun_search(graph, source) for source in range(6)]
+    for source in (3, 0, 5, 1, 4, 2):
+        levels, last = ends[source]()
+        np.testing.assert_array_equal(levels.get(), gasla.bfs(graph, source).get())
+        assert last == levels.max()
+
+
+def test_runs_left_running_follow_each_other() -> None:
+    """Many more than are waited for: what one makes the next one finds, and workspaces are not shared."""
+    graph = ring(2000)
+    schedule = Schedule((gasla.bfs(graph, 0) - 1).astype(np.int32))
+    paths, expected = {0: 1}, {0: 1}
+    for _ in range(12):
+        paths = left_running(Doubled(), graph, schedule, x=paths)["x"]
+        expected = gasla.run(Doubled, graph, schedule=schedule, x=expected).x
+    np.testing.assert_array_equal(paths.get(), expected.get())
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
@@ -401,6 +454,16 @@ def test_two_threads_end_their_runs_each_for_itself(n: int) -> None:
         return [bits(run_case(other, CASES[0])) for _ in range(20)]
 
     assert in_two_threads([endless, short]) == [[], [expected] * 20]
+
+
+def test_betweenness_in_two_threads() -> None:
+    """Runs of both are under way on one graph, and each has a workspace of its own."""
+    graph, sources = ring(2000), range(0, 2000, 100)
+
+    def scores() -> dict[str, bytes]:
+        return {"": gasla.betweenness_centrality(graph, sources=sources, normalized=False).get().tobytes()}
+
+    assert in_two_threads([lambda: [scores() for _ in range(5)]] * 2) == [[scores()] * 5] * 2
 
 
 def test_two_threads_that_both_want_all_multiprocessors() -> None:

@@ -9,22 +9,22 @@ no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.bfs import bfs
+from gasla.algorithms.bfs import begun_search
 from gasla.algorithms.sssp import sssp
 from gasla.arguments import check_weights, source_vertex, whole_number
-from gasla.arrays import array_module, module_of
+from gasla.arrays import array_module, finish, module_of
 from gasla.fields import edge, vertex
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
 from gasla.progress import track
-from gasla.runner import run
-from gasla.schedule import Schedule
+from gasla.runner import left_running, run
+from gasla.schedule import Schedule, of_depth
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
@@ -61,10 +61,13 @@ class Count(VertexProgram):
 
 
 class Depend(VertexProgram):
-    """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back."""
+    """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back.
+
+    The score is the sum of dependencies so far, over the sources.
+    """
 
     paths = vertex(np.float64)
-    dependency = vertex(np.float64)
+    score = vertex(np.float64)
     back = vertex(np.float64)
     direction = "out"
     reduce = semirings.plus
@@ -74,7 +77,7 @@ class Depend(VertexProgram):
 
     def apply(self, vertex, gathered):
         dependency = vertex.paths * gathered
-        return {"dependency": dependency, "back": (1 + dependency) / vertex.paths}
+        return {"score": vertex.score + dependency, "back": (1 + dependency) / vertex.paths}
 
 
 class WideCount(Count):
@@ -94,7 +97,8 @@ class WideDepend(Depend):
         return _shifted(dst.paths, src.back[1]) * src.back[0]
 
     def apply(self, vertex, gathered):
-        return {"dependency": gathered, "back": semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])}
+        back = semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])
+        return {"score": vertex.score + gathered, "back": back}
 
 
 class _Tight:
@@ -211,61 +215,75 @@ def betweenness_centrality(
     chosen = _sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
-    total: Any = None
+    scores: Any = 0
     wide = False
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
-    for source in track(chosen, "sources"):
-        levels, fields = _levels(graph, source, weighted)
-        schedule = Schedule(levels, first=1)
-        # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
-        wide = wide or schedule.depth * branching > 2000
-        delta = None if wide else _accumulate(graph, source, schedule, weighted, False, fields)
-        if delta is None:
-            wide, delta = True, _accumulate(graph, source, schedule, weighted, True, fields)
-            assert delta is not None
-        if endpoints:
-            reached = array_module(levels).greater(levels, 0)
-            delta += reached
-            delta[source] += reached.sum()
-        if total is None:
-            total = delta
-        else:
-            total += delta
-    twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
-    return _scale(total, chosen, normalized, twice, endpoints)
+    try:
+        orders = (_weighted_orders if weighted else _orders)(graph, chosen)
+        for source, (schedule, fields) in zip(track(chosen, "sources"), orders, strict=True):
+            # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
+            wide = wide or schedule.depth * branching > 2000
+            added = None if wide else _accumulate(graph, source, schedule, weighted, False, fields, scores)
+            if added is None:
+                wide, added = True, _accumulate(graph, source, schedule, weighted, True, fields, scores)
+                assert added is not None
+            scores = added
+            if endpoints:
+                reached = array_module(scores).greater(schedule.levels, 0)
+                scores += reached
+                scores[source] += reached.sum()
+        twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+        return _scale(scores, chosen, normalized, twice, endpoints)
+    finally:
+        finish(graph.device)  # a GPU may still be at it
 
 
-def _levels(graph: Graph, source: int, weighted: bool) -> tuple[Any, dict[str, Any]]:
-    """The order in which to count: a level for every reached vertex, 0 for the source; and distances, if weighted."""
-    if not weighted:
-        return bfs(graph, source), {}
+def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
+    """For each source the order in which to count: every vertex reached but the source, which is on level 0.
+
+    The next search begins before, so that a GPU has something to do meanwhile.
+    """
+    coming = begun_search(graph, sources[0])
+    for following in [*sources[1:], None]:
+        ended = coming
+        if following is not None:
+            coming = begun_search(graph, following)
+        levels, depth = ended()
+        yield of_depth(levels, first=1, depth=depth), {}
+
+
+def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
+    """The same by weight; and distances."""
     assert graph.values is not None
-    distances = sssp(graph, source).astype(np.float64)
+    exact = graph
     if graph.values.dtype == np.dtype(np.float32):  # sums in float32 may tie where those in float64 do not
         assert graph.out_values is not None
-        distances = sssp(
-            Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64)), source
-        )
+        exact = Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64))
     program = Steps.typed(weight=graph.values.dtype)
-    steps = run(program, graph, active=[source], distance=distances).step
-    xp: Any = array_module(steps)
-    return xp.where(xp.isfinite(distances), steps, -1), {"distance": distances}
+    for source in sources:
+        distances = sssp(exact, source)
+        steps = run(program, graph, active=[source], distance=distances).step
+        xp: Any = array_module(steps)
+        yield Schedule(xp.where(xp.isfinite(distances), steps, -1), first=1), {"distance": distances}
 
 
 def _accumulate(
-    graph: Graph, source: int, schedule: Schedule, weighted: bool, wide: bool, fields: dict[str, Any]
+    graph: Graph, source: int, schedule: Schedule, weighted: bool, wide: bool, fields: dict[str, Any], scores: Any
 ) -> Any:
-    """What every vertex takes part in of the paths from one source; None if their numbers exceed plain ones."""
+    """The scores, and what every vertex takes part in of the paths from one source; None if these exceed plain numbers.
+
+    A GPU may still be working on them.
+    """
     count: type[VertexProgram]
     depend: type[VertexProgram]
     count, depend = PROGRAMS[weighted, wide]
     if weighted:
         assert graph.values is not None
         count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
-    paths = run(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields).paths
+    paths = left_running(count(), graph, schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    return run(depend, graph, schedule=schedule.reversed(), paths=paths, **fields).dependency
+    return left_running(depend(), graph, schedule.reversed(), paths=paths, score=scores, **fields)["score"]
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:

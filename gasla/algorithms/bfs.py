@@ -9,6 +9,7 @@ parent when the frontier is large, stopping at the first.
 S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -17,9 +18,9 @@ import semirings
 from gasla.arguments import source_vertex, whole_number
 from gasla.fields import ID, vertex
 from gasla.frontier import Frontier
-from gasla.graph import as_graph
+from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
-from gasla.runner import run
+from gasla.runner import begun, run
 
 
 class Levels(VertexProgram):
@@ -117,3 +118,14 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
     state = run(PARENTS, graph, active=active, max_iterations=max_depth, **start).state
     return BFSResult(state["level"], state["parent"])
+
+
+def begun_search(graph: Graph, source: int) -> Callable[[], tuple[Any, int]]:
+    """What waits for the end of a search that has begun; it gives the levels, and the last of them."""
+    end = begun(LEVELS, graph, Frontier.one(graph.n, source), level={source: 0})
+
+    def ended() -> tuple[Any, int]:
+        found = end()
+        return found.state["level"], found.iterations - 1  # the last iteration reaches nothing
+
+    return ended

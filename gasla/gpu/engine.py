@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import finish
 from gasla.binding import AUTO, FEW, PULL, PUSH, Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, levels, relabel, rows
@@ -43,6 +44,7 @@ class Bound(Binding):
         self.check(fields)
         self._fresh = True
         if not self._fits(fields, schedule):
+            finish("gpu")  # runs that are under way
             forget()  # what is kept for the next run of other programs
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
@@ -180,23 +182,32 @@ class Bound(Binding):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
+        try:
+            self.start(until, trace)
+            self.finish(progress)
+        except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
+            self._space.page.stop = 1
+            self.xp.cuda.get_current_stream().synchronize()
+            raise
+
+    def start(self, until: int, trace: bool = False) -> None:
+        """Launch the kernel, which then runs by itself; whoever wants to know how far it came must `finish` first."""
         arguments, page = self._arguments, self._space.page
         arguments.limit, arguments.fresh, arguments.log_from = until, self._fresh, self.iteration
         if trace and "log" not in self._arrays:
             self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
         arguments.log_rows = self.log_rows if trace else 0
         page.stop, page.progress = 0, self.iteration
-        try:
-            self._space.launch()
-            if self._fresh:
-                self._put_arrays_around()  # in time that passes anyway
-            follow(lambda: (int(page.progress), 0), "iterations")
-            self._wait(progress)
-        except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
-            page.stop = 1
-            self.xp.cuda.get_current_stream().synchronize()
-            raise
-        self._fresh, now = False, page.control
+        self._space.launch()
+        if self._fresh:
+            self._put_arrays_around()  # in time that passes anyway
+
+    def finish(self, progress: Callable[[int], Any] | None = None) -> None:
+        """Wait for the kernel's end."""
+        page = self._space.page
+        follow(lambda: (int(page.progress), 0), "iterations")
+        self._wait(progress)
+        self._fresh, now = False, self._space.control
         self.iteration, self.edges, self.ended = now.iteration, now.total, bool(now.done or now.size + now.far == 0)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
@@ -227,7 +238,7 @@ class Bound(Binding):
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        now = self._space.page.control
+        now = self._space.control
         n, count = self.graph.n, now.size
         if count == 0:
             return Frontier.none(n)

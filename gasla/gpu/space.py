@@ -3,6 +3,7 @@
 import ctypes
 import math
 import weakref
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -58,16 +59,21 @@ class Kept:
         self.plan = generate.module(program, graph.id_dtype, shape)
         self.rooms = rooms(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.rooms.items()}
-        self.spaces: list[Space] = []
+        self.spaces: deque[Space] = deque()
         self.delta: float | None = None  # the width of a bucket, where none is given; found once
         _kept.add(self)
 
     def space(self, binding: Binding, numbering: Any) -> "Space":
-        """A workspace that no other run has now; the run puts it back among `spaces`."""
-        try:
-            return self.spaces.pop()
-        except IndexError:
-            return Space(binding, numbering)
+        """A workspace that no other run has now; the run puts it back among `spaces`, its kernel ended or not."""
+        for _ in range(len(self.spaces)):
+            try:
+                space = self.spaces.popleft()
+            except IndexError:  # another thread took it
+                break
+            if not space.is_busy:
+                return space
+            self.spaces.append(space)
+        return Space(binding, numbering)
 
 
 class Space:
@@ -96,7 +102,8 @@ class Space:
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._pinned = cupy.cuda.alloc_pinned_memory(4096)
         self.page = Page.from_address(self._pinned.ptr)
-        self.page.ended = 0  # it may have been some other run's
+        self.control = self.page.control  # the same memory
+        self.page.ended = self._launched = 0  # it may have been some other run's
         sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
         if sums.itemsize:
             self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
@@ -124,10 +131,16 @@ class Space:
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether its kernel has not said yet that it ended."""
+        return bool(self.page.ended < self._launched)
+
     def launch(self) -> None:
         """Start the kernel with the arguments as they are."""
         self.arguments.launch += 1
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
+        self._launched = self.arguments.launch
 
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
@@ -140,7 +153,7 @@ class Space:
 def forget() -> None:
     """Free the workspace that is kept for the next runs."""
     for one in list(_kept):
-        one.spaces.clear()
+        one.spaces = deque(space for space in list(one.spaces) if space.is_busy)
 
 
 def is_small(graph: Graph) -> bool:
