@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.cpu import modules, threads
+from gasla.cpu import lanes, modules, threads
 from gasla.cpu.blocks import threads_for
 from gasla.products import Lists, Terms, parts
 from semirings import Expr, Symbol, TupleType
@@ -77,18 +77,21 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
         terms = truth_of_bits(terms, values.dtype)
     crew = threads_for(rows + stored)
     chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew)))
-    kernel, optional = _kernel(terms, mask is not None)
+    height = lanes.height(terms, stored > lanes.LONG * rows)
+    kernel, optional = _kernel(terms, mask is not None, height)
     given = {"values": values, "x": x, "mask": mask}
     control = threads.new_control()
     args = (lists.width, chunk, complement, lists.indptr, lists.indices, *[given[name] for name in optional], *outs)
+    if height:
+        args += lanes.scratch(terms, height, crew)
     threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
     return not control[threads.STOP]
 
 
 @functools.lru_cache(maxsize=1024)
-def _kernel(terms: Terms, masked: bool) -> tuple[Any, list[str]]:
+def _kernel(terms: Terms, masked: bool, height: int) -> tuple[Any, list[str]]:
     """The kernel of a product, and the names of the arrays that not every kernel has."""
-    return module(terms, masked).multiply, _optional(terms, masked)
+    return module(terms, masked, height).multiply, _optional(terms, masked)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -111,13 +114,16 @@ def truth_of_bits(terms: Terms, dtype: Any) -> Terms:
 
 
 @functools.lru_cache(maxsize=1024)
-def module(terms: Terms, masked: bool) -> ModuleType:
+def module(terms: Terms, masked: bool, height: int) -> ModuleType:
     """The generated module for a product, compiled when it is first called."""
-    return modules.load(source(terms, masked), f"product_{_plain(terms.name)}")
+    return modules.load(source(terms, masked, height), f"product_{_plain(terms.name)}")
 
 
-def source(terms: Terms, masked: bool) -> str:
+def source(terms: Terms, masked: bool, height: int) -> str:
     """The text of the module."""
+    if height:
+        given = ["indptr", "indices", *_optional(terms, masked)]
+        return lanes.source(terms, height, _plain(terms.name), given, _outs(terms), masked)
     arrays = ["indptr", "indices", *_optional(terms, masked), *_outs(terms)]
     return TEMPLATE.format(
         name=_plain(terms.name),
@@ -138,7 +144,7 @@ def _optional(terms: Terms, masked: bool) -> list[str]:
 
 def _functions(terms: Terms) -> list[str]:
     """What a person wrote, printed: the product of two values, how two products combine, how a result is merged."""
-    combination = _combination(terms)
+    combination = lanes.combination(terms)
     found = [
         printer.function("product", terms.symbols, terms.product),
         printer.function("combine", [Symbol("a", terms.type), Symbol("b", terms.type)], combination),
@@ -147,11 +153,6 @@ def _functions(terms: Terms) -> list[str]:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
         found.append(printer.function("merge", [old, new], terms.merged))
     return found
-
-
-def _combination(terms: Terms) -> Expr:
-    """What two products a and b come to."""
-    return semirings.as_expr(terms.monoid.combine(Symbol("a", terms.type), Symbol("b", terms.type)))
 
 
 def _row(terms: Terms, masked: bool) -> list[str]:
@@ -172,7 +173,7 @@ def _few(terms: Terms, otherwise: list[str]) -> list[str]:
     An idempotent monoid takes the last entry again. Others look at the entries that follow, if the matrix has so many
     (`few` is 0 else), and leave the result; so does bool, where that is one instruction.
     """
-    if any(e.op in printer.CALLS for e in in_order([terms.product, _combination(terms)])):
+    if any(e.op in printer.CALLS for e in in_order([terms.product, lanes.combination(terms)])):
         return otherwise
     places = {str(k): f"first + np.uint64({k})" for k in range(FEW)}
     if terms.monoid.idempotent and terms.type != np.dtype(bool):

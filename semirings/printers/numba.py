@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,12 @@ CALLS = frozenset((*_MATH, *_NUMPY, "floor_divide", "remainder"))
 """Operations that cost a call, or about as much."""
 
 
-def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
+def function(
+    name: str,
+    parameters: Sequence[Symbol],
+    result: Expr | tuple[Expr, ...],
+    write: Callable[[Expr, list[str]], str] | None = None,
+) -> str:
     """
     A plain Python function (the caller adds the decorator) of `parameters` that returns `result`.
 
@@ -188,6 +193,8 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
         In call order; their names are kept where Python allows.
     result : Expr or tuple of Expr
         Several results come back as a tuple.
+    write : function, optional
+        Prints one node given its arguments as text, in place of `expression`.
 
     Examples
     --------
@@ -203,7 +210,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     results = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, results)
     names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, name})
-    lines, values = statements(results, dict(zip(parameters, names, strict=True)), expression)
+    lines, values = statements(results, dict(zip(parameters, names, strict=True)), write or expression)
     body = [f"{temporary} = {text}" for _, temporary, text in lines]
     value = _tuple(values) if isinstance(result, tuple) else values[0]
     kinds = ", ".join(str(parameter.type) for parameter in parameters)
