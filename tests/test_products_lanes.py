@@ -225,6 +225,12 @@ def test_which_products_it_is_for() -> None:
     assert height(Semiring(semirings.plus, lambda a, x: np.exp(a) % x)) == 0
 
 
+def test_code_for_another_processor_calls_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose vectors may be passed in another way."""
+    monkeypatch.setattr("numba.core.config.CPU_NAME", "haswell")
+    assert vector_math._library.__wrapped__() is None
+
+
 @pytest.mark.parametrize(("semiring", "dtype"), [(semirings.logaddexp_plus, np.float32), (softplus, np.float64)])
 def test_where_there_are_no_functions_for_vectors(
     semiring: Semiring, dtype: Any, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from gasla.cpu.atomics import select
@@ -39,8 +39,8 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @cache
 def _library() -> Any:
-    """The vector functions, for LLVM too; None where there are none."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
+    """The vector functions, for LLVM too; None where there are none, or code is made for another processor."""
+    if platform.machine().lower() not in ("x86_64", "amd64") or config.CPU_NAME or config.CPU_FEATURES is not None:
         return None
     try:
         library = ctypes.CDLL("libmvec.so.1")
