@@ -69,7 +69,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         gasla.pagerank(graph, personalization={3: 1, 5: 2}, dtype=np.float64, tol=1e-10, max_iter=500).ranks
     ),
     "pagerank without normalisation": lambda graph: (
-        gasla.pagerank(graph, normalized=False, tol=1e-10, max_iter=500).ranks
+        gasla.pagerank(graph, alpha=0.5, normalized=False, tol=1e-10, max_iter=500).ranks
     ),
     "betweenness": lambda graph: gasla.betweenness_centrality(graph, sources=[3, 5, 8]),
     "betweenness with endpoints": lambda graph: gasla.betweenness_centrality(graph, sources=[3, 5], endpoints=True),

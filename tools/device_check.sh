@@ -3,7 +3,7 @@
 #
 #     bash tools/device_check.sh [--only tests,slow,memcheck,racecheck,synccheck,benchmark] [options of benchmarks.gpu]
 #
-# Without --only all but the slow tests runs, in nine minutes at most. Needs python3 with NumPy, CuPy, pytest, pytest-xdist
+# Without --only all but the slow tests runs, in a quarter of an hour at most. Needs python3 with NumPy, CuPy, pytest, pytest-xdist
 # and hypothesis (PYTHON=... picks another). Prints a short table last; fails if a row fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,10 +40,10 @@ print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 if wanted tests; then check "tests" 180 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
 if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
 # Side by side, as the GPU has little to do. What CuPy brings along is not ours to check.
-sanitize() { # sanitize TOOL FILE: the verdict goes into FILE.rc
-    timeout 240 compute-sanitizer --tool "$1" --error-exitcode 99 --kernel-name-exclude kns=cupy \
+sanitize() { # sanitize TOOL FILE: the verdict goes into FILE.rc; racecheck takes ten times as long as the others
+    timeout 400 compute-sanitizer --tool "$1" --error-exitcode 99 --kernel-name-exclude kns=cupy \
         --kernel-name-exclude kns=cub --kernel-name-exclude kns=thrust \
-        $(pytest) ${workers:+-n 4} -m "gpu and sanitize" $(marked sanitize) >"$2" 2>&1
+        $(pytest) ${workers:+-n $([[ $1 == racecheck ]] && echo 8 || echo 3)} -m "gpu and sanitize" $(marked sanitize) >"$2" 2>&1
     echo $? >"$2.rc"
 }
 logs=$(mktemp -d)
