@@ -1,4 +1,6 @@
 // A whole run by one block, for small graphs: every iteration pulls, and one or two __syncthreads are all that it waits for.
+// Or by the blocks of a cluster, to which that block's threads are dealt, where all that they gather is in shared memory:
+// what they tell each other is in rounds.cuh.
 //
 // Few instructions matter most: code that runs for the first time comes from the L2 cache, line by line, which takes longer
 // than a thousand vertices do. So what the loop for large graphs (loop.cuh) keeps in counters and bitmaps, each thread knows
@@ -59,11 +61,10 @@ template <class P> struct Alone {
     offset_t first, last;
     vertex_t neighbours[HELD];
     typename P::Edge edges[HELD];
-    u32 own;
-    bool hold_all = false;  // whether all lanes of the warp do hold all edges of a vertex
+    u32 own;                // that vertex
+    bool hold_all = false;  // whether each lane of the warp holds all edges of a vertex
 
-    // Where several blocks share the work: see rounds.cuh.
-    Rounds<P> rounds;
+    Rounds<P> rounds;  // of the blocks of a cluster
     Sums total;
 
     __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
