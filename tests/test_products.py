@@ -252,7 +252,11 @@ norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
 
 @pytest.mark.parametrize(
     ("semiring", "dtype"),
-    [(semirings.logaddexp_plus, np.float32), (semirings.logaddexp_plus, np.float64), (norm, np.float32)],
+    [
+        (semirings.logaddexp_plus, np.float32),
+        pytest.param(semirings.logaddexp_plus, np.float64, marks=pytest.mark.slow),  # six kernels of two seconds each
+        (norm, np.float32),
+    ],
     ids=label,
 )
 def test_held_in_another_form(semiring: Semiring, dtype: Any) -> None:
