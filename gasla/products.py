@@ -170,6 +170,11 @@ class Terms:
     def symbols(self) -> list[Symbol]:
         return [s for s in semirings.free_symbols(self.product) if isinstance(s, Symbol)]
 
+    @functools.cached_property
+    def combination(self) -> Expr:
+        """What two products, symbols `a` and `b`, come to."""
+        return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
+
     def reads(self, name: str) -> bool:
         """Whether the product depends on the symbol of this name."""
         return any(s.name == name for s in self.symbols)

@@ -225,7 +225,7 @@ def height(terms: Terms, is_long: bool) -> int:
     It is if functions are called, and all are there for vectors; for a single quick one an entry, not if rows are long,
     as another kernel computes it while it waits for memory.
     """
-    in_product, both = _calls([terms.product]), _calls([terms.product, combination(terms)])
+    in_product, both = _calls([terms.product]), _calls([terms.product, terms.combination])
     if not both or not all(vector_math.is_vectorised(e.op, e.type) for e in both):
         return 0
     if terms.monoid.terminal(terms.type) is not None:  # a row may be left early
@@ -248,11 +248,6 @@ def scratch(terms: Terms, height: int, threads: int) -> tuple[Any, ...]:
 def _sizes(terms: Terms, height: int) -> list[tuple[Any, int]]:
     """What a thread needs of each type."""
     return list(Layout(terms, height).sizes.items())
-
-
-def combination(terms: Terms) -> Expr:
-    """What two products a and b come to."""
-    return semirings.as_expr(terms.monoid.combine(Symbol("a", terms.type), Symbol("b", terms.type)))
 
 
 def source(terms: Terms, height: int, name: str, arrays: list[str], outs: list[str], masked: bool) -> str:
@@ -323,7 +318,7 @@ def _functions(terms: Terms, layout: Layout) -> list[str]:
     found = [
         printer.function("entry", terms.symbols, tuple(layout.looked_up)),
         printer.function("product", layout.symbols, sheltered(layout.product), _write),
-        printer.function("combine", [a, b], sheltered(combination(terms)), _write),
+        printer.function("combine", [a, b], sheltered(terms.combination), _write),
         f"def choose(condition, a, b):\n    return {choice}\n",
     ]
     if terms.merged is not None:

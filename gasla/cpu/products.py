@@ -145,10 +145,9 @@ def _optional(terms: Terms, masked: bool) -> list[str]:
 
 def _functions(terms: Terms) -> list[str]:
     """What a person wrote, printed: the product of two values, how two products combine, how a result is merged."""
-    combination = lanes.combination(terms)
     found = [
         printer.function("product", terms.symbols, terms.product),
-        printer.function("combine", [Symbol("a", terms.type), Symbol("b", terms.type)], combination),
+        printer.function("combine", [Symbol("a", terms.type), Symbol("b", terms.type)], terms.combination),
     ]
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
@@ -174,7 +173,7 @@ def _few(terms: Terms, otherwise: list[str]) -> list[str]:
     An idempotent monoid takes the last entry again. Others look at the entries that follow, if the matrix has so many
     (`few` is 0 else), and leave the result; so does bool, where that is one instruction.
     """
-    if any(e.op in printer.CALLS for e in in_order([terms.product, lanes.combination(terms)])):
+    if any(e.op in printer.CALLS for e in in_order([terms.product, terms.combination])):
         return otherwise
     places = {str(k): f"first + np.uint64({k})" for k in range(FEW)}
     if terms.monoid.idempotent and terms.type != np.dtype(bool):

@@ -170,7 +170,7 @@ def _functions(terms: Terms) -> list[str]:
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
     found = [
         printer.function("product_", terms.symbols, terms.product),
-        printer.function("combine_", [a, b], semirings.as_expr(terms.monoid.combine(a, b))),
+        printer.function("combine_", [a, b], terms.combination),
     ]
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
