@@ -23,9 +23,9 @@ check() { # check NAME SECONDS COMMAND...: runs the command, keeps its verdict a
     shift 2
     echo "=== $name"
     timeout "$limit" "$@" || { verdict="FAILED ($?)" failed=1; }
-    rows+=("$(printf '%-24s %-12s %4d s' "$name" "$verdict" $((SECONDS - start)))")
+    row "$name" "$verdict" $((SECONDS - start))
 }
-not_found() { rows+=("$(printf '%-24s %-12s' "$1" "not found")") failed=1; }
+row() { rows+=("$(printf '%-24s %-12s %4d s' "$@")"); }
 
 # Only the files that have such tests are collected: the others may need packages that the machine lacks.
 marked() { grep -lE "pytest\.mark\.$1\b" tests/test_*.py; }
@@ -39,12 +39,22 @@ print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 
 if wanted tests; then check "tests" 180 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
 if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
-# Side by side, as the GPU has little to do. What CuPy brings along is not ours to check.
-sanitize() { # sanitize TOOL FILE: the verdict goes into FILE.rc; racecheck takes ten times as long as the others
-    timeout 400 compute-sanitizer --tool "$1" --error-exitcode 99 --kernel-name-exclude kns=cupy \
-        --kernel-name-exclude kns=cub --kernel-name-exclude kns=thrust \
-        $(pytest) ${workers:+-n $([[ $1 == racecheck ]] && echo 8 || echo 3)} -m "gpu and sanitize" $(marked sanitize) >"$2" 2>&1
-    echo $? >"$2.rc"
+# Side by side, as the GPU has little to do. What CuPy brings along is not ours to check. Processes of their own, not
+# pytest-xdist's, share the tests out: under racecheck, which takes many times as long as the others, its workers hardly start.
+sanitize() { # sanitize TOOL PROCESSES FOLDER: writes a log a process there, and all verdicts
+    local start=$SECONDS
+    mkdir "$3"
+    $(pytest) --collect-only -m "gpu and sanitize" $(marked sanitize) | grep :: >"$3/tests"
+    split --number=r/"$2" "$3/tests" "$3/share."
+    for share in "$3"/share.*; do
+        (
+            timeout 400 compute-sanitizer --tool "$1" --error-exitcode 99 --kernel-name-exclude kns=cupy \
+                --kernel-name-exclude kns=cub --kernel-name-exclude kns=thrust $(pytest) -m "gpu and sanitize" "@$share"
+            echo "$? in $share"
+        ) >"$share.log" 2>&1 &
+    done
+    wait
+    echo $((SECONDS - start)) >"$3/seconds"
 }
 logs=$(mktemp -d)
 tools=()
@@ -52,13 +62,20 @@ for tool in memcheck racecheck synccheck; do
     if ! wanted $tool; then continue; fi
     if command -v compute-sanitizer >/dev/null; then
         tools+=("$tool")
-        sanitize $tool "$logs/$tool" &
+        sanitize $tool $([[ $tool == racecheck ]] && nproc || echo 3) "$logs/$tool" &
     else
-        not_found "compute-sanitizer $tool"
+        row "sanitizer $tool" "not found" 0
+        failed=1
     fi
 done
 wait
-for tool in "${tools[@]}"; do check "sanitizer $tool" 10 bash -c 'tail -n 40 "$0"; exit "$(cat "$0.rc")"' "$logs/$tool"; done
+for tool in "${tools[@]}"; do
+    of=$logs/$tool verdict=ok
+    tail -qn 3 "$of"/share.*.log
+    failures=$(grep -L "^0 in" "$of"/share.*.log)
+    if [[ -n $failures ]]; then tail -n 60 $failures && verdict=FAILED failed=1; fi
+    row "sanitizer $tool" $verdict "$(<"$of/seconds")"
+done
 
 if wanted benchmark; then
     check "benchmark" 120 bash -o pipefail -c '"$@" | tee "$0"' "$table" "$python" -m benchmarks.gpu "$@"
