@@ -24,7 +24,7 @@ def cupy() -> ModuleType:
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(("offset", "vertex"), [("int", "int"), ("long long", "int"), ("long long", "long long")])
 def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str) -> None:
-    assert compile_source(rows.SOURCE.format(offset=offset, vertex=vertex), architecture)
+    assert compile_source(rows.HEADS.format(offset=offset, vertex=vertex), architecture)
 
 
 @pytest.mark.gpu

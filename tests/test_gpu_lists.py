@@ -91,7 +91,7 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
 
 def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     found, looks = engine.rows.Facts(4096, 16384, True, 0, 4095, 4, 0.9), []
-    monkeypatch.setattr(engine.rows, "find_facts", lambda *lists: looks.append(lists) or found)
+    monkeypatch.setattr(engine.rows, "find_facts_once", lambda *lists: looks.append(lists) or found)
     graph = Graph(datasets.grid(12))
     shapes = [
         engine._shape(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())

@@ -319,19 +319,15 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
     lists = Lists(graph, walked, ordered=False)
-    if small:  # soon found without a kernel, which would have to be compiled
-        longest = int(np.diff(lists.indptr().get()).max(initial=0))
-        thin = _is_flat(longest, len(lists.indices()), graph.n)
-        return Shape(offsets, deterministic, scheduled=True, thin=thin, small=True)
     if program.everyone and not scheduled:
         shares = rows.plan(lists.indptr(), lists.indices())
         commutes = program.reduce is None or program.reduce.commutative
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
-    facts = graph.kept(("rows", walked), lambda _: rows.find_facts(lists.indptr(), lists.indices()))
+    facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
     thin = _is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
-    return Shape(offsets, deterministic, scheduled, thin, local)
+    return Shape(offsets, deterministic, scheduled, thin, local, small=small)
 
 
 def _is_flat(longest: int, entries: int, n: int) -> bool:

@@ -42,9 +42,10 @@ ROWS = np.dtype(
 THREADS = 256  # of a block
 PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
+SAMPLES, NEAR = 1 << 14, 32  # as in kernels/row_facts.cuh
+FEW = 1 << 22  # offsets and indices of a graph, looked at in a few milliseconds
 
 SOURCE = """
-#include "heads.cuh"
 #include "row_facts.cuh"
 using namespace gasla;
 typedef {offset} offset_t;
@@ -59,6 +60,13 @@ extern "C" __global__ void sample(const offset_t* offsets, const vertex_t* indic
 extern "C" __global__ void long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {{
     list_long_rows(offsets, rows, limit, found, list);
 }}
+"""
+
+HEADS = """
+#include "heads.cuh"
+using namespace gasla;
+typedef {offset} offset_t;
+typedef {vertex} vertex_t;
 extern "C" __global__ void heads(const offset_t* offsets, const vertex_t* indices, u64 rows, vertex_t* found) {{
     find_heads(offsets, indices, rows, found);
 }}
@@ -76,6 +84,13 @@ class Facts:
     highest: int
     longest: int
     near: float  # share of entries whose like in the next row is near
+
+    @classmethod
+    def of(cls, rows: int, entries: int, found: Any) -> Facts:
+        """From the struct that kernels write."""
+        lowest, highest, longest = (int(found[name]) for name in ("lowest", "highest", "longest"))
+        near = float(found["near"]) / max(1, int(found["compared"]))
+        return cls(rows, entries, not found["wrong_offsets"], lowest, highest, longest, near)
 
 
 @dataclass(frozen=True)
@@ -167,22 +182,50 @@ def find_facts(indptr: Any, indices: Any) -> Facts:
     start = np.zeros(1, FACTS)
     start["highest"] = -1
     found = cupy.asarray(start.view(np.uint8))
-    source = _source(indptr, indices)
+    source = _source(SOURCE, indptr, indices)
     sizes = np.uint64(rows), np.uint64(stored)
     _kernel(source, "facts").plain(_blocks(max(rows, stored)), indptr, indices, *sizes, found)
     facts = found.get().view(FACTS)[0]
     if not facts["wrong_offsets"] and facts["lowest"] >= 0 and rows > 1:
         _kernel(source, "sample").plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
         facts = found.get().view(FACTS)[0]
-    lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
-    near = float(facts["near"]) / max(1, int(facts["compared"]))
-    return Facts(rows, stored, not facts["wrong_offsets"], lowest, highest, longest, near)
+    return Facts.of(rows, stored, facts)
+
+
+def find_facts_once(indptr: Any, indices: Any) -> Facts:
+    """The same for arrays that nobody asks about again: short ones are looked at here, with nothing to compile."""
+    if len(indptr) + len(indices) > FEW:
+        return find_facts(indptr, indices)
+    return facts_of(indptr.get(), indices.get())
+
+
+def facts_of(indptr: np.ndarray, indices: np.ndarray) -> Facts:
+    """The facts of arrays on the host."""
+    rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
+    if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
+        return Facts(rows, stored, False, 0, -1, 0, 0.0)
+    listed = indices[indptr[0] : indptr[-1]]
+    row = np.arange(0, max(0, rows - 1), max(1, rows // SAMPLES))
+    shared = np.minimum(lengths[row], lengths[row + 1])
+    row, shared = row[shared > 0], shared[shared > 0].astype(np.uint64)
+    place = (_mixed(row.astype(np.uint32)) * shared >> np.uint64(32)).astype(np.int64)
+    apart = indices[indptr[row] + place].astype(np.int64) - indices[indptr[row + 1] + place]
+    near = float((np.abs(apart) < NEAR).sum()) / max(1, len(row))
+    lowest, highest = int(listed.min(initial=0)), int(listed.max(initial=-1))
+    return Facts(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near)
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Random numbers of 32 bits, in 64, from ones of 32."""
+    x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    return (x ^ x >> np.uint32(16)).astype(np.uint64)
 
 
 def find_heads(indptr: Any, indices: Any, heads: Any) -> None:
     """For each vertex the neighbour that has most neighbours itself, into an array of bytes."""
     n = len(indptr) - 1
-    _kernel(_source(indptr, indices), "heads").plain(_blocks(8 * n), indptr, indices, np.uint64(n), heads)
+    _kernel(_source(HEADS, indptr, indices), "heads").plain(_blocks(8 * n), indptr, indices, np.uint64(n), heads)
 
 
 def choose(facts: Facts) -> tuple[int, int]:
@@ -218,7 +261,7 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
 
     room = facts.entries // (limit + 1) + 1
     found = cupy.zeros(1 + room, np.uint64)
-    kernel = _kernel(_source(indptr, indptr), "long_rows")
+    kernel = _kernel(_source(SOURCE, indptr, indptr), "long_rows")
     kernel.plain(_blocks(facts.rows), indptr, np.uint64(facts.rows), np.uint64(limit), found, found[1:])
     count = int(found[0])
     rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
@@ -232,8 +275,8 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
     return tuple(cupy.asarray(array) for array in arrays)
 
 
-def _source(indptr: Any, indices: Any) -> str:
-    return SOURCE.format(offset=ctype(indptr.dtype), vertex=ctype(indices.dtype))
+def _source(source: str, indptr: Any, indices: Any) -> str:
+    return source.format(offset=ctype(indptr.dtype), vertex=ctype(indices.dtype))
 
 
 def _kernel(source: str, function: str) -> Kernel:
