@@ -1,6 +1,6 @@
 """`run`: a vertex program, a graph, and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Literal
@@ -169,6 +169,14 @@ def begun(program: VertexProgram, graph: Graph, active: Frontier, **fields: Any)
     bound.begin(active, None)
     bound.start(NO_LIMIT)
     return partial(_end, bound)
+
+
+def get_ready(programs: Iterable[VertexProgram], graph: Graph) -> None:
+    """Have a GPU's compiler at work on scheduled runs of these programs, while something else is done."""
+    if graph.device == "gpu":
+        from gasla.gpu.engine import begin_scheduled
+
+        begin_scheduled(programs, graph)
 
 
 def _end(bound: Any) -> Result:

@@ -23,7 +23,7 @@ from gasla.fields import edge, vertex
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
 from gasla.progress import track
-from gasla.runner import left_running, run
+from gasla.runner import get_ready, left_running, run
 from gasla.schedule import Schedule, of_depth
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
@@ -215,6 +215,7 @@ def betweenness_centrality(
     chosen = _sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
+    get_ready(_programs(graph, weighted, wide=False), graph)
     scores: Any = 0
     wide = False
     branching = np.log2(max(graph.m / max(graph.n, 1), 1))
@@ -274,16 +275,20 @@ def _accumulate(
 
     A GPU may still be working on them.
     """
-    count: type[VertexProgram]
-    depend: type[VertexProgram]
-    count, depend = PROGRAMS[weighted, wide]
-    if weighted:
-        assert graph.values is not None
-        count, depend = (p.typed(weight=graph.values.dtype) for p in (count, depend))
-    paths = left_running(count(), graph, schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
+    count, depend = _programs(graph, weighted, wide)
+    paths = left_running(count, graph, schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    return left_running(depend(), graph, schedule.reversed(), paths=paths, score=scores, **fields)["score"]
+    return left_running(depend, graph, schedule.reversed(), paths=paths, score=scores, **fields)["score"]
+
+
+def _programs(graph: Graph, weighted: bool, wide: bool) -> list[VertexProgram]:
+    """What counts paths, and what adds up dependencies."""
+    programs: tuple[type[VertexProgram], ...] = PROGRAMS[weighted, wide]
+    if weighted:
+        assert graph.values is not None
+        programs = tuple(program.typed(weight=graph.values.dtype) for program in programs)
+    return [program() for program in programs]
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:

@@ -53,6 +53,10 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
     graph = as_graph(graph)
+    if graph.device == "gpu":
+        from gasla.gpu.intersect import begin
+
+        begin(graph, per_vertex)
     if not graph.is_symmetric or graph.has_parallel_edges:
         graph = graph.kept("simple", _simple)
     if graph.device == "gpu":

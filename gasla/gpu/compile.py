@@ -11,11 +11,14 @@ import os
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.cache import cache_directory
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
@@ -59,8 +62,37 @@ def _module(source: str, name: str, device: int) -> Any:
     import cupy
 
     loaded = cupy.cuda.function.Module()
-    loaded.load(_cubin(source, name, f"sm_{cupy.cuda.Device(device).compute_capability}"))
+    loaded.load(_cubin(source, name, _architecture(device)))
     return loaded
+
+
+def ahead(source: str, function: str) -> None:
+    """Begin to compile the source of a `Kernel` in a thread: one of several that will be wanted, side by side."""
+    _begin(source, f"{function}.cu", device())
+
+
+@functools.cache
+def _begin(source: str, name: str, device: int) -> None:
+    architecture = _architecture(device)
+    path = _path(source, architecture)
+    if not path.exists():
+        _coming[path] = _threads().submit(_compile_and_keep, source, name, architecture, path)
+
+
+_coming: "dict[Path, Future[bytes]]" = {}  # what threads are compiling, until somebody wants it
+
+
+@functools.cache
+def _threads() -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
+
+    return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
+
+
+def _architecture(device: int) -> str:
+    import cupy
+
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
 
 
 def device() -> int:
@@ -80,18 +112,31 @@ def _are_several() -> bool:
 
 
 def _cubin(source: str, name: str, architecture: str) -> bytes:
-    """Machine code from the cache, or compiled and put there. A folder that can't be written to only costs time."""
+    """Machine code from the cache, from a thread, or compiled now."""
+    path = _path(source, architecture)
+    coming = _coming.pop(path, None)
+    if coming is not None:
+        return coming.result()
+    try:
+        return path.read_bytes()
+    except OSError:
+        return _compile_and_keep(source, name, architecture, path)
+
+
+def _path(source: str, architecture: str) -> Path:
+    """Where the cache has, or would have, the machine code of a source."""
     from cupy.cuda import nvrtc
 
     parts = [source, *sorted(headers().values()), architecture, *OPTIONS, str(nvrtc.getVersion())]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    path = cache_directory() / f"{key}.cubin"
-    try:
-        return path.read_bytes()
-    except OSError:
-        code = compile_source(source, architecture, name)
-        _keep(path, code)
-        return code
+    return cache_directory() / f"{key}.cubin"
+
+
+def _compile_and_keep(source: str, name: str, architecture: str, path: Path) -> bytes:
+    """Compile, and put into the cache. A folder that can't be written to only costs time."""
+    code = compile_source(source, architecture, name)
+    _keep(path, code)
+    return code
 
 
 def _keep(path: Path, code: bytes) -> None:

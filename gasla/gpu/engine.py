@@ -1,7 +1,7 @@
 """Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -287,6 +287,13 @@ def _free(cupy: Any) -> int:
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
+
+
+def begin_scheduled(programs: Iterable[VertexProgram], graph: Graph) -> None:
+    """Begin to compile what scheduled runs will need, for a caller who has something else to do first."""
+    for program in programs:
+        compile.ahead(_kept_for(program, graph, False, True, AUTO).plan.source, "run_loop")
+    levels.begin(graph.id_dtype)
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:

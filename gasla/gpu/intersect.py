@@ -48,6 +48,12 @@ class Oriented(NamedTuple):
     lengths: Array
 
 
+def begin(graph: Graph, per_vertex: bool) -> None:
+    """Begin to compile what counts the triangles of a graph, while its lists are looked at, and made simple."""
+    sizes = graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize
+    gpu.ahead(source(*sizes, per_vertex), "count_merging")
+
+
 def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
     """Count the out-neighbours that both ends of each edge have in common: `gasla.cpu.intersect.intersect`."""
     import cupy

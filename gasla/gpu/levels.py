@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import array_module
-from gasla.gpu.compile import Kernel, device
+from gasla.gpu.compile import Kernel, ahead, device
 from gasla.schedule import Schedule
 
 Array = Any  # CuPy's
@@ -29,6 +29,11 @@ class Sorted(NamedTuple):
 def source(vertex_size: int) -> str:
     """CUDA source of both kernels, for ids of so many bytes."""
     return f'typedef {_C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
+
+
+def begin(ids: np.dtype) -> None:
+    """Begin to compile what sorts few levels."""
+    ahead(source(ids.itemsize), "count_levels")
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.gpu.compile import Kernel, device, multiprocessors, struct
+from gasla.gpu.compile import Kernel, ahead, device, multiprocessors, struct
 from semirings.printers.cuda import ctype
 
 FACTS = np.dtype(
@@ -220,6 +220,11 @@ def _mixed(x: np.ndarray) -> np.ndarray:
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     return (x ^ x >> np.uint32(16)).astype(np.uint64)
+
+
+def begin_heads(offset_type: np.dtype, id_type: np.dtype) -> None:
+    """Begin to compile what finds heads, for a caller who has something else to compile."""
+    ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)), "heads")
 
 
 def find_heads(indptr: Any, indices: Any, heads: Any) -> None:

@@ -84,6 +84,8 @@ class Space:
         shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
         self._in_cluster = plan.clustered and compile.has_clusters()
         threads = generate.THREADS // (CLUSTER if self._in_cluster else 1)
+        if plan.has_heads:
+            rows.begin_heads(plan.offset_type, plan.traced.id_type)
         self.kernel = compile.Kernel(plan.source, "run_loop", threads, 1, shared)
         self.blocks = CLUSTER if self._in_cluster else self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
