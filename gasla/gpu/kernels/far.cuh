@@ -1,7 +1,7 @@
 // Near and far: where a program has a priority, vertices beyond a threshold wait in a list until nothing nearer is active.
 //
 // A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least priorities among
-// them three, which take turns from split to split.
+// them four, which take turns from split to split.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -24,29 +24,36 @@ template <class Loop> struct Far {
     typedef typename Loop::Program P;
     Loop& loop;
 
-    __device__ __forceinline__ u64* count(u32 ahead) const { return loop.c.a.far + (loop.now.splits + ahead) % 3; }
-    __device__ __forceinline__ u64* low(u32 ahead) const { return count(ahead) + 3; }
+    __device__ __forceinline__ u64* count(u32 ahead) const { return loop.c.a.far + (loop.now.splits + ahead) % 4; }
+    __device__ __forceinline__ u64* low(u32 ahead) const { return count(ahead) + 4; }
     __device__ __forceinline__ vertex_t* list(u32 ahead) const {
         return loop.c.a.far_lists + (loop.now.splits + ahead) % 2 * loop.c.a.self_n;
     }
+    struct Waiting {
+        __device__ __forceinline__ static vertex_t* buffers(typename Loop::Shared& s) { return s.buffers.aside; }
+        __device__ __forceinline__ static ListSink sink(Loop loop, u32 ahead) {
+            const Far far{loop};
+            return ListSink{far.list(ahead), far.count(ahead)};
+        }
+    };
     __device__ __forceinline__ auto appender(u32 ahead) const {
-        return loop.to_list([=, *this] { return ListSink{list(ahead), count(ahead)}; });
+        return loop.template to_list<Waiting>([=] { return ahead; });
     }
 
     __device__ __forceinline__ void clear() const {
         for (u64 w = thread_of_grid(); w < loop.c.a.words; w += threads_of_grid()) loop.c.a.far_bits[w] = 0;
-        if (thread_of_grid() < 3) {
+        if (thread_of_grid() < 4) {
             loop.c.a.far[threadIdx.x] = 0;
-            loop.c.a.far[3 + threadIdx.x] = ordered(infinity());
+            loop.c.a.far[4 + threadIdx.x] = ordered(infinity());
         }
     }
 
     // Note the least priority that the threads of a warp have put off.
-    __device__ __forceinline__ void note(u32 ahead, double least_of_mine) const {
-#pragma unroll
+    __device__ __forceinline__ void note(double least_of_mine) const {
+#pragma unroll 1
         for (u32 step = WARP / 2; step; step >>= 1)
             least_of_mine = least(least_of_mine, __shfl_xor_sync(ALL, least_of_mine, step));
-        if (lane() == 0 && least_of_mine < infinity()) atomicMin(low(ahead), ordered(least_of_mine));
+        if (lane() == 0 && least_of_mine < infinity()) atomicMin(low(0), ordered(least_of_mine));
     }
 
     __device__ __forceinline__ static double beyond(double low, double delta) {
@@ -54,8 +61,9 @@ template <class Loop> struct Far {
         return end > low ? end : infinity();
     }
 
-    // What was put off and is near now becomes active. What came nearer meanwhile has been done already.
-    __device__ __forceinline__ void split() const {
+    // What was put off and is near now becomes active. What came nearer meanwhile has been done already. Returns the least
+    // priority that this thread puts off again.
+    __device__ __forceinline__ double split() const {
         Control& now = loop.now;
         loop.alone([&] {
             now.last_threshold = now.threshold;
@@ -78,15 +86,14 @@ template <class Loop> struct Far {
             next.add(near, v);
             kept.add(keep, v);
         }
-        next.flush_block(loop.s.buffers.sums);
-        kept.flush_block(loop.s.buffers.sums);
-        note(1, least_kept);
+        next.flush_block();
+        kept.flush_block();
         if (thread_of_grid() == 0) {
             *count(2) = 0;
             *low(2) = ordered(infinity());
         }
         loop.alone([&] { ++now.splits; });
-        loop.wait_and_read();
+        return least_kept;
     }
 };
 

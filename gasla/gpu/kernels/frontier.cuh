@@ -94,8 +94,8 @@ struct ListSink {
 };
 
 // Put what a warp holds into a list; with `sums`, what all warps of the block hold, with one atomic.
-// It stays a function: inlined in every loop that may call it, it would cost registers and time to compile.
-template <class Sink> __device__ __noinline__ void flush_buffer(const vertex_t* buffer, u32 held, Sink sink, u64* sums) {
+template <class Sink>
+__device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, const Sink& sink, u64* sums) {
     __syncwarp();
     typename Sink::Share share;
     const u64 mine = sink.measure(buffer, held, share);
@@ -120,15 +120,24 @@ template <class Sink> __device__ __noinline__ void flush_buffer(const vertex_t* 
     __syncwarp();
 }
 
-// A warp's way to append to a list. All lanes call every method together. `make` gives the sink when it is needed: to
-// hold it would take registers away from the loops around.
-template <class Make> struct Appender {
-    vertex_t* buffer;
-    Make make;
+// The same for one of a loop's lists, with what is in shared memory. It stays a function: inlined in every loop that may
+// call it, it would cost registers and time to compile.
+template <class Loop, class List>
+__device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32 held, bool of_block) {
+    if (of_block && !__syncthreads_or(held > 0)) return;
+    const vertex_t* buffer = List::buffers(s) + warp_of_block() * CAPACITY;
+    flush_buffer(buffer, held, List::sink(Loop(s, 0), which), of_block ? s.buffers.sums : nullptr);
+    if (of_block) __syncthreads();
+}
+
+// A warp's way to append to a list. All lanes call every method together. `which` says which list of its kind it is when
+// that is needed: to hold it would take registers away from the loops around.
+template <class Loop, class List, class Which> struct Appender {
+    typename Loop::Shared& s;
+    Which which;
     u32 held = 0;
 
-    __device__ __forceinline__ Appender(vertex_t* buffers, Make make)
-        : buffer(buffers + warp_of_block() * CAPACITY), make(make) {}
+    __device__ __forceinline__ Appender(typename Loop::Shared& s, Which which) : s(s), which(which) {}
 
     template <int N> __device__ __forceinline__ void prepare(const bool (&)[N], const vertex_t (&)[N]) {}
 
@@ -143,22 +152,20 @@ template <class Make> struct Appender {
 #pragma unroll
         for (int j = 0; j < N; ++j) count += __popc(ballot[j] = __ballot_sync(ALL, wanted[j]));
         if (!count) return;
-        if (held + count > CAPACITY) flush();
+        if (held + count > CAPACITY) {
+            flush_list<Loop, List>(s, which(), held, false);
+            held = 0;
+        }
+        vertex_t* buffer = List::buffers(s) + warp_of_block() * CAPACITY;
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             if (wanted[j]) buffer[held + __popc(ballot[j] & lanes_below())] = v[j];
             held += __popc(ballot[j]);
         }
     }
-    __device__ __forceinline__ void flush() {
-        flush_buffer(buffer, held, make(), nullptr);
-        held = 0;
-    }
     // What all warps of the block still hold, with one atomic. All threads of the block call it.
-    __device__ __forceinline__ void flush_block(u64* sums) {
-        if (!__syncthreads_or(held > 0)) return;
-        flush_buffer(buffer, held, make(), sums);
-        __syncthreads();
+    __device__ __forceinline__ void flush_block() {
+        flush_list<Loop, List>(s, which(), held, true);
         held = 0;
     }
 };

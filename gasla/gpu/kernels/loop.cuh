@@ -73,17 +73,18 @@ template <class P> struct Loop {
     typedef typename P::Context Context;
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
+    typedef gasla::Shared<P> Shared;
 
     Context c;
     Barrier barrier;
-    Shared<P>& s;
+    Shared& s;
     Control& now;  // changed by one thread, between two __syncthreads
     u64* read;
 
     // Claims of one iteration that the next one's active vertices clear, in two bitmaps that take turns.
     static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
 
-    __device__ Loop(const typename P::Arguments& a, Shared<P>& s)
+    __device__ Loop(const typename P::Arguments& a, Shared& s)
         : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
         if (threadIdx.x < 3 * COUNTERS) s.counters[threadIdx.x] = 0;
@@ -107,12 +108,12 @@ template <class P> struct Loop {
         barrier.target = function_of<part>(s, barrier.target);
     }
     template <void (Loop::*part)()>
-    static __device__ __noinline__ u32 function_of(Shared<P>& s, u32 target) {
+    static __device__ __noinline__ u32 function_of(Shared& s, u32 target) {
         Loop loop(s, target);
         (loop.*part)();
         return loop.barrier.target;
     }
-    __device__ __forceinline__ Loop(Shared<P>& s, u32 target)
+    __device__ __forceinline__ Loop(Shared& s, u32 target)
         : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
     // Let one thread do what is the same for all of the block.
@@ -129,9 +130,27 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
 
+    // The lists that warps append to.
+    struct Queue {  // of a side, and the counter that counts it
+        __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.next; }
+        __device__ __forceinline__ static QueueSink sink(const Loop& loop, u32 which) {
+            return QueueSink{loop.queue(which & 1), loop.counter(which >> 1), loop.c.a.sp, loop.c.a.shift};
+        }
+    };
+    struct Aside {
+        __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.aside; }
+        __device__ __forceinline__ static ListSink sink(const Loop& loop, u32) {
+            return ListSink{loop.c.a.aside, loop.counter(ASIDE)};
+        }
+    };
+    template <class List, class Which> __device__ __forceinline__ auto to_list(Which which) const {
+        return Appender<Loop, List, Which>(s, which);
+    }
     __device__ __forceinline__ auto to_queue(u32 side, u32 which = NEXT) const {
-        const auto make = [=] { return QueueSink{queue(side), counter(which), c.a.sp, c.a.shift}; };
-        return Appender<decltype(make)>(s.buffers.next, make);
+        return to_list<Queue>([=] { return side | which << 1; });
+    }
+    __device__ __forceinline__ auto to_aside() const {
+        return to_list<Aside>([] { return 0; });
     }
     // Newly active vertices of a push: in a search, bits for a pull that follows, as nobody would walk a list.
     __device__ __forceinline__ auto to_next() {
@@ -139,12 +158,6 @@ template <class P> struct Loop {
             return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
         else
             return to_queue(1 - parity());
-    }
-    template <class Where> __device__ __forceinline__ auto to_list(Where where) const {
-        return Appender<Where>(s.buffers.aside, where);
-    }
-    __device__ __forceinline__ auto to_aside() const {
-        return to_list([this] { return ListSink{c.a.aside, counter(ASIDE)}; });
     }
     __device__ __forceinline__ Far<Loop> far() { return Far<Loop>{*this}; }
 
@@ -336,7 +349,7 @@ template <class P> struct Loop {
             const bool is = i < count;
             next.add(is, is ? c.a.active_ids ? c.a.active_ids[i] : (vertex_t)(c.a.first_active + i) : 0);
         }
-        next.flush_block(s.buffers.sums);
+        next.flush_block();
     }
 
     // The next iteration's counters; the one after's are zeroed, which nobody reads any more.
@@ -430,7 +443,7 @@ template <class P> struct Loop {
                 listed.add(__shfl_sync(ALL, mine, k) >> lane() & 1, v);
             }
         }
-        listed.flush_block(s.buffers.sums);
+        listed.flush_block();
         barrier.wait();
     }
 
@@ -443,7 +456,10 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ void begin_iteration(long long iteration) {
         enter(iteration);
-        choose();
+        if constexpr (P::THIN)
+            apart<&Loop::choose>();
+        else
+            choose();
         if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) look_at_host();
     }
 
@@ -451,8 +467,10 @@ template <class P> struct Loop {
     __device__ __forceinline__ void enter(long long iteration) {
         c.u.self_iteration = iteration;
         const u32 side = iteration & 1;
-        c.u.old_at = side * c.a.self_n;
-        c.u.new_at = (1 - side) * c.a.self_n;
+        if constexpr (P::DOUBLED) {
+            c.u.old_at = side * c.a.self_n;
+            c.u.new_at = (1 - side) * c.a.self_n;
+        }
         if constexpr (P::KEEPS_ACTIVE) {
             c.u.active_at = side * c.a.words;
             c.u.next_at = (1 - side) * c.a.words;
@@ -488,10 +506,7 @@ template <class P> struct Loop {
             if constexpr (P::ONLY_PULLS) {
                 dense();
             } else if constexpr (P::PRIORITISED) {
-                if (now.size == 0)
-                    far().split();
-                else
-                    sparse();
+                near_first();
             } else if constexpr (P::SEARCHES) {
                 reach();
             } else if (s.reaches) {
@@ -504,7 +519,8 @@ template <class P> struct Loop {
         if constexpr (P::HAS_SCATTER) scatter();
         if constexpr (P::HAS_POST_APPLY)
             post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
-        if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE) || (ENDS_AT_ONCE && P::SHUTS)) return;
+        if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
+        if (ENDS_AT_ONCE && (P::SHUTS || P::PRIORITISED)) return;
         take_sums(parity());
         alone([&] {
             if constexpr (ENDS_AT_ONCE)
@@ -635,9 +651,7 @@ template <class P> struct Loop {
     // --- pushing -------------------------------------------------------------------------------------------------------
 
     __device__ __forceinline__ void sparse() {
-        if constexpr (P::PRIORITISED) {
-            push(far().appender(0));
-        } else if constexpr (P::ABSORBS) {
+        if constexpr (P::ABSORBS) {
             push(to_aside());
         } else if constexpr (P::PUSHES_AT_ONCE) {
             push(to_aside());
@@ -652,8 +666,19 @@ template <class P> struct Loop {
         }
     }
 
-    // Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed.
-    template <class Aside> __device__ __forceinline__ u64 push(Aside aside) {
+    // What is near; and when nothing is any more, what was put off and is near by then.
+    __device__ __forceinline__ void near_first() {
+        const bool is_thin = s.is_thin;
+        const double low = now.size == 0 ? far().split() : push(far().appender(0));
+        if (is_thin) return;
+        far().note(low);
+        end_pass();
+    }
+
+    // Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed; or,
+    // where there is a priority, the least that this thread has put off.
+    typedef typename Choose<P::PRIORITISED, double, u64>::type Pushed;
+    template <class Aside> __device__ __forceinline__ Pushed push(Aside aside) {
         constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
         const Context& context = c;
         const auto load = [&](vertex_t u) { return P::load_source(context, u); };
@@ -675,11 +700,12 @@ template <class P> struct Loop {
         advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
             entries, now.size, now.edges, c.a.sp, load, visit);
         if (__syncthreads_or(next.held || aside.held)) {
-            if constexpr (lists_next) next.flush_block(s.buffers.sums);
-            if constexpr (!P::SHUTS) aside.flush_block(s.buffers.sums);
+            if constexpr (lists_next) next.flush_block();
+            if constexpr (!P::SHUTS) aside.flush_block();
         }
-        if constexpr (P::PRIORITISED) far().note(0, visit.low);
-        if constexpr (P::SEARCHES) {
+        if constexpr (P::PRIORITISED) {
+            return visit.low;
+        } else if constexpr (P::SEARCHES) {
             if (s.reaches) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
             publish_sums(parity());
         } else {

@@ -77,7 +77,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         }
         if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
     }
-    if constexpr (P::KEEPS_RECEIVERS) listed.flush_block(s.buffers.sums);
+    if constexpr (P::KEEPS_RECEIVERS) listed.flush_block();
     conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
         s.receivers = read[ASIDE];
         now.form = P::TWO_PHASES ? LIST : BITS;
@@ -124,7 +124,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         }
         if constexpr (lists_next) next.add(active, v);
     }
-    if constexpr (lists_next) next.flush_block(s.buffers.sums);
+    if constexpr (lists_next) next.flush_block();
     conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
@@ -143,7 +143,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const ver
         }
         if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
     }
-    if constexpr (P::KEEPS_ACTIVE) next.flush_block(s.buffers.sums);
+    if constexpr (P::KEEPS_ACTIVE) next.flush_block();
     conclude<ENDS>(0, 0, [] {});
 }
 

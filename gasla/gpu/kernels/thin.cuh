@@ -130,8 +130,7 @@ template <class Loop> struct Thin {
             s.listed = s.edges = 0;
             s.all = Tally{Tally::of_block(false, 0, 0)};
         });
-        const auto make = [&] { return QueueSink{loop.queue(1 - side), loop.counter(NEXT), c.a.sp, c.a.shift}; };
-        Appender<decltype(make)> overflow(loop.s.buffers.next, make);
+        auto overflow = loop.template to_list<typename Loop::Queue>([&] { return 1 - side | NEXT << 1; });
         ThinAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
@@ -164,11 +163,11 @@ template <class Loop> struct Thin {
         if (P::PRIORITISED || settles) {
             side = 1 - side;
             if (__syncthreads_or(overflow.held || aside.held)) {
-                overflow.flush_block(loop.s.buffers.sums);
-                if constexpr (!P::SHUTS) aside.flush_block(loop.s.buffers.sums);
+                overflow.flush_block();
+                if constexpr (!P::SHUTS) aside.flush_block();
             }
             side = 1 - side;
-            if constexpr (P::PRIORITISED) loop.far().note(0, visit.low);
+            if constexpr (P::PRIORITISED) loop.far().note(visit.low);
             settle();
         }
     }
@@ -244,7 +243,7 @@ template <class Loop> struct Thin {
     // After a barrier at which somebody had more to tell: what found no room joins the rest in the queue, and vertices
     // that stay open are let go.
     __device__ __forceinline__ void settle() {
-        loop.wait_and_read();
+        loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
             list(NEXT);
             loop.wait_and_read([&] {
@@ -253,7 +252,6 @@ template <class Loop> struct Thin {
                 now.edges = loop.edges_of(loop.read[NEXT]);
             });
         }
-        loop.alone([&] { loop.s.receivers = loop.read[ASIDE]; });
         if constexpr (P::PUSHES_AT_ONCE) loop.let_go();
         if constexpr (Loop::ENDS_AT_ONCE)
             loop.alone([&] {
@@ -274,7 +272,7 @@ template <class Loop> struct Thin {
             if (!__any_sync(ALL, is)) break;
             listed.add(is, slot.vertex);
         }
-        listed.flush_block(loop.s.buffers.sums);
+        listed.flush_block();
     }
 
     // The whole frontier goes back to the queue. Now all its edges are counted.
