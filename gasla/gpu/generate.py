@@ -201,7 +201,8 @@ class Module(GpuPlan):
         }
         wide = self.traced.id_type.itemsize == 8
         lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
-        at_once = 2 if self.absorbs or wide else 4
+        # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
+        at_once = 1 if self.shape.local else 2 if self.absorbs or wide else 4
         lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
         lines.append(f"static constexpr gasla::u32 NEAR_BYTES = {sum(map(self.near_bytes, self.near_fields)) // 2};")
         return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {self.shape.row_lanes or 0};"])
