@@ -40,12 +40,12 @@ class Frontier:
             raise TypeError("a Frontier takes ids or a mask; expected exactly one of them")
         self.n = index(n)
         if ids is not None:
-            self.__dict__["ids"] = _checked_ids(self.n, ids)
+            self.ids = _checked_ids(self.n, ids)
         else:
             mask = array_module(mask).asarray(mask)
             if mask.shape != (self.n,) or mask.dtype != np.dtype(bool):
                 raise ValueError(f"the mask is {mask.dtype}{mask.shape}; expected bool({self.n},)")
-            self.__dict__["mask"] = mask
+            self.mask = mask
 
     @classmethod
     def all(cls, n: int, device: Device = "cpu") -> "Frontier":
@@ -67,7 +67,7 @@ class Frontier:
     @classmethod
     def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.__dict__.update(n=n, ids=ids)
+        frontier.n, frontier.ids = n, ids
         return frontier
 
     def to(self, device: Device) -> "Frontier":

@@ -84,6 +84,7 @@ class VertexProgram:
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -95,6 +96,7 @@ class VertexProgram:
         cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
+        cls._defaults = {k: v.default for k, v in cls.parameters.items()}
         for name in (k for k, v in members.items() if isinstance(v, kinds)):
             if name in _RESERVED or name.startswith("_"):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
@@ -104,8 +106,8 @@ class VertexProgram:
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
 
     def __init__(self, **parameters: Any) -> None:
-        self.values = {n: p.default for n, p in self.parameters.items()} | parameters
-        if len(self.values) > len(self.parameters):
+        self.values = self._defaults | parameters
+        if len(self.values) > len(self._defaults):
             unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
             raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
 

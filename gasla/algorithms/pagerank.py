@@ -11,6 +11,7 @@ The form without normalisation, in which only vertices that still change wake ot
 """
 
 import warnings
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,24 +200,18 @@ def pagerank(
     if not tol >= 0:
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
-    weighted = weighted and graph.values is not None and normalized
-    kind = _rank_type(graph, weighted, dtype)
+    weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
+    kind = _rank_type(weights, dtype)
     if graph.n == 0:
         return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    chosen = [("personalization", personalization), ("dangling", dangling), ("nstart", nstart)]
-    given = {name: x for name, x in chosen if x is not None}
-    if given and not normalized:
-        raise ValueError(f"{next(iter(given))} was given with normalized=False, which has none; leave one of them out")
-    shares = {name: _distribution(graph, x, name) for name, x in given.items()}
-    program = _program(weighted, normalized, bool(shares.keys() - {"nstart"}))
+    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
+    shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
+    fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
     if not normalized:
         shares = {"nstart": module_of(graph.device).full(graph.n, 1 - alpha)}
-    fields = _fields(graph, weighted, kind, shares)
-    types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
-    if weighted:
-        assert graph.values is not None
-        types["weight"] = graph.values.dtype
-    program = program.typed(**types)
+    if shares:
+        fields = fields | _other_fields(graph, fields["inverse"], shares)
+    program = _program(normalized, "home" in fields, kind, weights)
     result = run(program(alpha=alpha, tolerance=tol), graph, max_iterations=max_iter, **fields)
     if not result.converged:
         warnings.warn(
@@ -228,44 +223,46 @@ def pagerank(
     return PageRankResult(result.state["rank"], result.iterations, residual, result.converged)
 
 
-def _rank_type(graph: Graph, weighted: bool, dtype: Any) -> np.dtype:
-    if dtype is not None:
-        kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise ValueError(f"dtype is {kind}; expected float32 or float64")
-        return kind
-    if weighted and graph.values is not None and graph.values.dtype.kind == "f":
-        return graph.values.dtype
-    return np.dtype(np.float64)
+def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
+    if dtype is None:
+        return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype is {kind}; expected float32 or float64")
+    return kind
 
 
-def _program(weighted: bool, normalized: bool, personal: bool) -> type[VertexProgram]:
+@cache
+def _program(normalized: bool, personal: bool, kind: np.dtype, weights: np.dtype | None) -> type[VertexProgram]:
+    types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
     if not normalized:
-        return Unnormalised
-    return ((Uniform, Personal), (WeightedUniform, WeightedPersonal))[weighted][personal]
+        return Unnormalised.typed(**types)
+    if weights is None:
+        return (Uniform, Personal)[personal].typed(**types)
+    return (WeightedUniform, WeightedPersonal)[personal].typed(**types, weight=weights)
 
 
-def _fields(graph: Graph, weighted: bool, kind: np.dtype, shares: dict[str, Any]) -> dict[str, Any]:
-    """The arrays that a program starts with; `shares` are distributions by the names of pagerank's arguments."""
+def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> dict[str, Any]:
+    """What a program starts with where all ranks are equal: `inverse` is one over what leaves each vertex, or 0."""
+    if weights is not None:
+        check_weights(graph, shares=True)
+    total = graph.out_degrees if weights is None else mxv(graph, module_of(graph.device).ones(graph.n))
+    rank = kind.type(1 / graph.n)
+    inverse, share = _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
+    return {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+
+
+def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
+    """What it starts with instead, or besides; `shares` are distributions by the names of pagerank's arguments."""
     xp: Any = module_of(graph.device)
-    inverse, share = graph.kept(("shares", weighted, kind), lambda graph: _divided(graph, weighted, kind))
-    fields = {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+    fields: dict[str, Any] = {}
     if "nstart" in shares:
-        rank = shares["nstart"].astype(kind)
+        rank = shares["nstart"].astype(inverse.dtype)
         fields |= {"rank": rank, "share": rank * inverse}
     if shares.keys() - {"nstart"}:
         fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
     return fields
-
-
-def _divided(graph: Graph, weighted: bool, kind: np.dtype) -> tuple[Any, Any]:
-    """One over what leaves each vertex, or 0, and what that makes of equal ranks."""
-    if weighted:
-        check_weights(graph, shares=True)
-    total = mxv(graph, module_of(graph.device).ones(graph.n)) if weighted else graph.out_degrees
-    rank = kind.type(1 / graph.n)
-    return _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
 
 
 def _divide(total: Any, rank: Any) -> tuple[Any, Any]:
@@ -283,8 +280,10 @@ def _divide_on_gpu(total: Any, rank: Any) -> tuple[Any, Any]:
     return tuple(kernel(total, rank, *cupy.empty((2, len(total)), rank.dtype)))
 
 
-def _distribution(graph: Graph, given: Any, name: str) -> Any:
+def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
     """An array or a dict of numbers, scaled to sum to 1."""
+    if not normalized:
+        raise ValueError(f"{name} was given with normalized=False, which has none; leave one of them out")
     if isinstance(given, dict):
         array = np.zeros(graph.n)
         for v, x in given.items():
