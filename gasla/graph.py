@@ -260,6 +260,10 @@ class Graph:
             found = self._known.setdefault(kind, made)
         return found
 
+    def known(self, kind: Hashable) -> Any:
+        """What is kept under this name by now, or None."""
+        return self._known.get(kind)
+
     @property
     def id_dtype(self) -> np.dtype[Any]:
         """The type that vertex ids need: int32 where n fits, else int64.

@@ -92,7 +92,7 @@ def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     """Whether a reduction over all lists gains by it, and there is room."""
     import cupy
 
-    if ("numbering", side) in graph._known:
+    if graph.known(("numbering", side)):
         return True
     mean = facts.entries / max(1, facts.rows)
     if facts.entries < LEAST_EDGES or facts.longest < SKEW * mean:
