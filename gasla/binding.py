@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
-from gasla.fields import check_start, rounds
+from gasla.fields import check_start
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.tracing import Record
@@ -35,21 +35,18 @@ class Binding:
         return self.graph.id_dtype
 
     def check(self, fields: Mapping[str, Any]) -> None:
+        known = self.plan.starting
         for name, given in fields.items():
-            if name in self.traced.vertex_types:
-                kind = self.traced.vertex_types[name]
-            elif name in self.plan.edge_states:
-                kind = self.traced.edge_types[name]
-            else:
-                known = sorted({*self.traced.vertex_types, *self.plan.edge_states})
+            if name not in known:
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
-                    f"{', '.join(known) or 'none'}"
+                    f"{', '.join(sorted(known)) or 'none'}"
                 )
-            if rounds(kind):
-                continue
-            for value in given.values() if isinstance(given, FEW) else (given,):
-                check_start(self._where(name), value, kind)
+            kind, bounds = known[name]
+            if bounds is not None:
+                for value in given.values() if isinstance(given, FEW) else (given,):
+                    if type(value) is not int or not bounds[0] <= value <= bounds[1]:
+                        check_start(type(self.program), name, value, kind)
 
     def start(self, until: int) -> None:
         """As `advance`, but that a GPU may still be at it afterwards."""
@@ -57,15 +54,17 @@ class Binding:
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""
-        values = self.program.values
-        return {name: self._number(name, values[name], kind) for name, kind in self.traced.parameter_types.items()}
+        return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
 
-    def _number(self, name: str, value: Any, kind: np.dtype) -> Any:
-        if type(value) is not float or kind.kind != "f":  # which most are
-            array = np.asarray(value)
-            if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
-                raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
-        return kind.type(value)
+    def _number(self, name: str, kind: np.dtype) -> Any:
+        """A parameter as a number of Python's, which C takes for one of the parameter's type."""
+        value = self.program.values[name]
+        if type(value) is float and kind.kind == "f":  # which most are
+            return value
+        array = np.asarray(value)
+        if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
+            raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
+        return kind.type(value).item()
 
     def _sides(self) -> tuple["Lists", "Lists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
@@ -98,7 +97,7 @@ class Binding:
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
                 array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
-        elif self._is_ready(given, kind, n) and (
+        elif self._is_ready(given, layout(kind, n)) and (
             name in self.plan.doubled or name not in self.traced.writes("apply", "post_apply")
         ):
             return given
@@ -140,12 +139,12 @@ class Binding:
         given = fields.get(name, self.program.edge_fields[name].init)
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
-    def _is_ready(self, given: Any, kind: Any, count: int) -> bool:
-        """Whether an array can serve as a field as it is."""
-        if not isinstance(given, self.xp.ndarray):
+    def _is_ready(self, given: Any, wanted: tuple[tuple[int, ...], np.dtype]) -> bool:
+        """Whether an array can serve as a field of this layout as it is."""
+        if not isinstance(given, self.xp.ndarray) or (given.shape, given.dtype) != wanted:
             return False
-        ready = (given.shape, given.dtype) == layout(kind, count)
-        return ready and given.flags.c_contiguous and (self.xp is not np or given.flags.writeable)
+        flags = given.flags
+        return bool(flags.c_contiguous and (self.xp is not np or flags.writeable))
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
         """A new array of `count` values of a field's type, from a scalar or an array."""

@@ -143,21 +143,17 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
     return lambda function: Aggregate(monoid, dtype, function)
 
 
-def check_start(where: str, given: Any, kind: Any) -> None:
+def check_start(program: type, name: str, given: Any, kind: Any) -> None:
     """Refuse start values that a field's type would turn into others: fractions, and numbers out of its range."""
-    if rounds(kind):
+    bounds, base = bounds_of(kind), kind.scalar if isinstance(kind, VectorType) else kind
+    if bounds is None:
         return
-    base = kind.scalar if isinstance(kind, VectorType) else kind
-    low, high = _range(base)
+    low, high = bounds
     if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
         raise ValueError(
-            f"{where} starts with {reprlib.repr(given)}; expected what {base} holds, whole numbers from {low} to {high}"
+            f"{program.__name__}.{name} starts with {reprlib.repr(given)}; expected what {base} holds, whole numbers "
+            f"from {low} to {high}"
         )
-
-
-def rounds(kind: Any) -> bool:
-    """Whether a field's type takes any number for one near it."""
-    return bool((kind.scalar if isinstance(kind, VectorType) else kind).kind == "f")
 
 
 def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
@@ -169,9 +165,12 @@ def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
 
 
 @functools.cache
-def _range(kind: np.dtype) -> tuple[int, int]:
-    """The least and the largest number of a type that is no float."""
-    if kind.kind == "b":
+def bounds_of(kind: Any) -> tuple[int, int] | None:
+    """The least and the largest number of a field's type; None of one that takes any number for one near it."""
+    base = kind.scalar if isinstance(kind, VectorType) else kind
+    if base.kind == "f":
+        return None
+    if base.kind == "b":
         return 0, 1
-    limits = np.iinfo(kind)
+    limits = np.iinfo(base)
     return int(limits.min), int(limits.max)

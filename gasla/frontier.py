@@ -57,24 +57,22 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        return cls._of(n, _NO_IDS)
+        frontier = cls.__new__(cls)
+        frontier.n, frontier.ids = n, _NO_IDS
+        return frontier
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
         """One vertex, known to be inside the graph."""
-        return cls._of(n, np.array([vertex]))
-
-    @classmethod
-    def _of(cls, n: int, ids: np.ndarray) -> "Frontier":
         frontier = cls.__new__(cls)
-        frontier.n, frontier.ids = n, ids
+        frontier.n, frontier.only = n, vertex
         return frontier
 
     def to(self, device: Device) -> "Frontier":
         """Itself if its arrays are on that device, else a copy there."""
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
-        held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__}
+        held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
         if all(device_of(array) == device for array in held.values()):
             return self
         frontier = Frontier.__new__(Frontier)
@@ -86,7 +84,14 @@ class Frontier:
         """The vertices as a list of ids."""
         if self.is_all:
             return module_of(self._device).arange(self.n)
+        if "only" in self.__dict__:
+            return np.array([self.only])
         return array_module(self.mask).flatnonzero(self.mask)
+
+    @cached_property
+    def only(self) -> int | None:
+        """The vertex of a set of one; else None."""
+        return int(self.ids[0]) if len(self) == 1 else None
 
     @cached_property
     def mask(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import semirings
+from gasla.fields import bounds_of
 from gasla.tracing import Function, Traced
 from semirings import Symbol, TupleType
 
@@ -76,6 +77,12 @@ class Plan:
     @functools.cached_property
     def edge_states(self) -> list[str]:
         return [n for n, f in self.traced.program.edge_fields.items() if not f.is_value]
+
+    @functools.cached_property
+    def starting(self) -> dict[str, tuple[Any, Any]]:
+        """The fields that a run may be given start values of: each one's type, and the bounds of that."""
+        kinds = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
+        return {name: (kind, bounds_of(kind)) for name, kind in kinds.items()}
 
     def _edge_roles(self, *names: str) -> set[str]:
         return {f for n in names if n in self.functions for f in self.functions[n].reads("edge")}

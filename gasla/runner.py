@@ -234,15 +234,9 @@ def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) 
 
 
 def _result(bound: Any, rows: list[np.ndarray]) -> Result:
-    return Result(
-        state=bound.state(),
-        iterations=bound.iteration,
-        converged=bound.ended,
-        edges=bound.edges,
-        active=bound.frontier(),
-        aggregates=bound.aggregates() if bound.traced.aggregates else {},
-        trace=_trace(np.concatenate(rows)) if rows else None,
-    )
+    aggregates = bound.aggregates() if bound.traced.aggregates else {}
+    trace = _trace(np.concatenate(rows)) if rows else None
+    return Result(bound.state(), bound.iteration, bound.ended, bound.edges, bound.frontier(), aggregates, trace)
 
 
 def _trace(rows: np.ndarray) -> np.ndarray:

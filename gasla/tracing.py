@@ -140,7 +140,7 @@ class Tracer:
             *((n, f.init, self.edge_types[n]) for n, f in program.edge_fields.items() if not f.is_value),
         ]:
             if not callable(declared):
-                check_start(f"{program.__name__}.{name}", declared, kind)
+                check_start(program, name, declared, kind)
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 

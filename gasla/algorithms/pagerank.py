@@ -204,12 +204,12 @@ def pagerank(
     kind = _rank_type(weights, dtype)
     if graph.n == 0:
         return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
-    shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
     fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
-    if not normalized:
-        shares = {"nstart": module_of(graph.device).full(graph.n, 1 - alpha)}
-    if shares:
+    if not (normalized and personalization is nstart is dangling is None):
+        chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
+        shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
+        if not normalized:
+            shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     program = _program(normalized, "home" in fields, kind, weights)
     result = run(program(alpha=alpha, tolerance=tol), graph, max_iterations=max_iter, **fields)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.binding import AUTO, FEW, PULL, PUSH, Binding, Lists
+from gasla.binding import AUTO, PUSH, Binding, Lists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
-from gasla.gpu.plan import Shape, Start, as_held, plain_number
+from gasla.gpu.plan import Shape, Start, as_held
 from gasla.gpu.rows import PACKED
 from gasla.gpu.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
@@ -62,9 +62,8 @@ class Bound(Binding):
         try:
             self._space = self._kept.space(self, self.numbering)
             self._arguments = self._space.arguments
-            if self.traced.parameter_types:
-                for name, value in self.parameters().items():
-                    setattr(self._arguments, f"self_{name}", value.item())
+            for name, kind in self.traced.parameter_types.items():
+                setattr(self._arguments, f"self_{name}", self._number(name, kind))
             self._set_fields(fields)
             self._levels = 0 if schedule is None else self._set_schedule(schedule)
         except MemoryError:
@@ -86,48 +85,52 @@ class Bound(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
+        arguments, kept, alloc = self._arguments, self._kept, self.xp.cuda.alloc
         for name, start in self.plan.starts.items():
-            given, filled = fields.get(name), False
-            is_ready = self._is_ready(given, start.kind, self.graph.n)
-            is_few = not is_ready and (given is None or isinstance(given, FEW))
-            if is_ready and name not in self.plan.changed and self.numbering is None:
-                self._set(start.field, given)
+            given = fields.get(name)
+            if is_ready := given is not None and self._is_ready(given, kept.layouts[name]):
+                if not start.changes and self.numbering is None:
+                    self._set(start.field, given)
+                    setattr(arguments, start.fills, False)
+                    continue
+                self._set(start.source, given)
+            if is_ready or self._fill_alike(name, start, given):
+                memory = self._bare[name] = alloc(kept.sizes[name])
+                setattr(arguments, start.field, memory.ptr)
             else:
-                if is_ready:
-                    self._set(start.source, given)
-                if filled := is_ready or self._fill_alike(name, start, given, is_few):
-                    memory = self._bare[name] = self.xp.cuda.alloc(self._kept.sizes[name])
-                    setattr(self._arguments, start.field, memory.ptr)
-                else:
-                    self._set(start.field, self._vertex_array(name, fields))
-                    if name in self.plan.timed:
-                        self._set(start.source, self._arrays[start.field].copy())
-            setattr(self._arguments, start.fills, filled)
+                self._set(start.field, self._vertex_array(name, fields))
+                setattr(arguments, start.fills, False)
+                if name in self.plan.timed:
+                    self._set(start.source, self._arrays[start.field].copy())
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
 
-    def _fill_alike(self, name: str, start: Start, given: Any, is_few: bool) -> bool:
+    def _fill_alike(self, name: str, start: Start, given: Any) -> bool:
         """Have the kernel fill a field that starts alike everywhere but for one vertex; else False."""
-        arguments, kind = self._arguments, start.kind
-        value, seeds = (start.number, given or {}) if is_few else (plain_number(given, kind), {})
-        if value is None or len(seeds) > (self.numbering is None):
+        if given is not None and type(given) is not dict:
+            value = start.number_of(given)
+            if value is not None:
+                setattr(self._arguments, start.value, value)
+            return value is not None
+        if start.number is None or (given and len(given) > (self.numbering is None)):
             return False
-        setattr(arguments, start.value, value)
-        setattr(arguments, start.source, 0)
-        setattr(arguments, start.at, -1)
-        for v, x in seeds.items():
-            number = plain_number(x, kind)
-            setattr(arguments, start.at, self._vertex(name, v))
-            setattr(arguments, start.seed, as_held(x, kind) if number is None else number)
+        for v, x in (given or {}).items():
+            number = start.number_of(x)
+            setattr(self._arguments, start.at, self._vertex(name, v))
+            setattr(self._arguments, start.seed, as_held(x, start.kind) if number is None else number)
         return True
 
     def _put_arrays_around(self) -> None:
-        """What is bare memory becomes arrays."""
+        """What is bare memory becomes arrays: the fields after an even number of iterations, and after an odd one."""
         for name, memory in self._bare.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.rooms[name], memory)
         self._bare.clear()
-        self.fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
-        self.fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
+        fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
+        fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
+        self._fields = fields, fields
+        if self.plan.doubled:
+            even, odd = ({name: fields[name][side] for name in self.plan.doubled} for side in range(2))
+            self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
@@ -154,14 +157,17 @@ class Bound(Binding):
     def begin(self, frontier: Frontier, delta: float | None) -> None:
         """Set the loop at its start."""
         arguments, xp = self._arguments, self.xp
-        arguments.way = PULL if self.plan.only_pulls else self._way
-        count = arguments.active_count = self._levels if self.plan.scheduled else len(frontier)
-        arguments.active_ids = arguments.first_active = 0
-        if not frontier.is_all:
-            if count == 1:
-                arguments.first_active = int(frontier.ids[0])
-            elif count:
-                self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
+        if not self.plan.only_pulls:
+            arguments.way = self._way
+        if self.plan.scheduled:
+            arguments.active_count = self._levels
+        elif frontier.is_all:
+            arguments.active_count = frontier.n
+        elif frontier.only is not None:
+            arguments.active_count, arguments.first_active = 1, frontier.only
+        else:
+            arguments.active_count = len(frontier.ids)
+            self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
         if self.plan.prioritised:
             arguments.delta = self._default_delta() if delta is None else delta
 
@@ -192,10 +198,11 @@ class Bound(Binding):
     def start(self, until: int, trace: bool = False) -> None:
         """Launch the kernel, which then runs by itself; whoever wants to know how far it came must `finish` first."""
         arguments, page = self._arguments, self._space.page
-        arguments.limit, arguments.fresh, arguments.log_from = until, self._fresh, self.iteration
-        if trace and "log" not in self._arrays:
-            self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
-        arguments.log_rows = self.log_rows if trace else 0
+        arguments.limit, arguments.fresh = until, self._fresh
+        if trace:
+            if "log" not in self._arrays:
+                self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
+            arguments.log_from, arguments.log_rows = self.iteration, self.log_rows
         page.stop, page.progress = 0, self.iteration
         self._space.launch()
         if self._fresh:
@@ -211,7 +218,7 @@ class Bound(Binding):
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Until the kernel has ended, which it says sooner than CUDA does."""
-        page, launch = self._space.page, self._arguments.launch
+        page, launch = self._space.page, self._space.launched
         began = told = time.perf_counter()
         while page.ended != launch:
             now = time.perf_counter()
@@ -229,16 +236,17 @@ class Bound(Binding):
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
-        return self.fields if self.numbering is None and not self.plan.doubled else Fields(self)
+        now = self._fields[self.iteration & 1]
+        return now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states)
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return {n: self._space.shown[f"sum_{n}"][()] for n in self.traced.aggregates}
+        return {name: shown[()] for name, shown in self._space.shown.items()}
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        now = self._space.control
-        n, count = self.graph.n, now.size
+        n, now = self.graph.n, self._space.control
+        count = now.size
         if count == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:
@@ -251,18 +259,15 @@ class Bound(Binding):
 
 
 class Fields(Mapping[str, Any]):
-    """The fields of a run, each in the user's order, put together when one is first asked for."""
+    """The fields of a run on renumbered vertices, each put back in the user's order when it is first asked for."""
 
-    def __init__(self, run: Bound) -> None:
-        self._arrays, self._numbering = run.fields, run.numbering
-        self._doubled, self._side = run.plan.doubled, run.iteration & 1
-        self._known: dict[str, Any] = {n: self._arrays[n] for n in run.plan.edge_states}
+    def __init__(self, fields: Mapping[str, Any], numbering: relabel.Numbering, edge_states: list[str]) -> None:
+        self._arrays, self._numbering = fields, numbering
+        self._known = {name: fields[name] for name in edge_states}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            array = self._arrays[name]
-            array = array[self._side] if name in self._doubled else array
-            self._known[name] = array if self._numbering is None else self._numbering.back(array)
+            self._known[name] = self._numbering.back(self._arrays[name])
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
@@ -312,6 +317,13 @@ def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, schedul
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # one block pulls fast
     key = kind, deterministic, scheduled, small, compile.device()
+    found: Kept | None = graph.known(key)
+    return found or _keep(key, program, graph)
+
+
+def _keep(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Kept:
+    """The same, made now."""
+    kind, deterministic, scheduled, small, _ = key
     try:
         return graph.kept(key, lambda graph: Kept(kind, graph, _shape(program, graph, deterministic, scheduled, small)))
     except MemoryError:  # the run will say how much it lacks

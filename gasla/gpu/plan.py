@@ -63,13 +63,23 @@ class Shape:
 class Start:
     """How a kernel fills a field: with one number everywhere but for one vertex, or from an array that stays as it is.
 
-    `number` is what the program has the field start with; None if that is no number. The others are names of arguments.
+    `number` is what the program has the field start with; None if that is no number. `changes`: the run writes to it.
+    The others are names of arguments.
     """
 
-    def __init__(self, name: str, kind: Any, number: Any) -> None:
-        self.kind, self.number = kind, number
+    def __init__(self, name: str, kind: Any, init: Any, changes: bool) -> None:
+        self.kind, self.changes = kind, changes
+        plain = not isinstance(kind, VectorType)
+        self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
+        self.number = self.number_of(init)
         self.field, self.source, self.fills = f"v_{name}", f"from_{name}", f"fills_{name}"
         self.value, self.at, self.seed = f"start_{name}", f"at_{name}", f"seed_{name}"
+
+    def number_of(self, value: Any) -> Any:
+        """A number as the field holds it; None for an array or a function."""
+        if type(value) in self._alike:  # ctypes converts it so
+            return value
+        return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
 
 
 class GpuPlan(Plan):
@@ -101,7 +111,7 @@ class GpuPlan(Plan):
         plain = self.everyone and self.gathers and not self.active_only
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
 
-    @property
+    @functools.cached_property
     def only_pulls(self) -> bool:
         """Whether no iteration pushes."""
         return self.shape.small or self.shape.deterministic
@@ -159,7 +169,7 @@ class GpuPlan(Plan):
         sums = self.shape.deterministic and self.traced.aggregates  # whose order is then fixed
         return self.lists_rows and not (self.flat or self.any or self.shape.small or sums)
 
-    @property
+    @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
         return self.shape.relabelled and self.rows
@@ -274,7 +284,7 @@ class GpuPlan(Plan):
         """How the kernel fills the fields of vertices."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
-        return {n: Start(n, kind, plain_number(fields[n].init, kind)) for n, kind in types.items()}
+        return {n: Start(n, kind, fields[n].init, n in self.changed) for n, kind in types.items()}
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
@@ -294,15 +304,6 @@ def _at_least(value: Expr) -> float:
     if value.op == "cast" and value.type in (np.dtype(np.int32), np.dtype(np.int64)):
         return _at_least(*value.args)
     return -np.inf
-
-
-def plain_number(value: Any, kind: Any) -> Any:
-    """A number as a field of this type holds it; None for an array or a function."""
-    if not isinstance(kind, VectorType) and (
-        (type(value) is int and kind.kind in "iuf") or (type(value) is float and kind.kind == "f")
-    ):
-        return value  # ctypes converts it alike
-    return as_held(value, kind) if isinstance(value, _NUMBERS) else None
 
 
 def as_held(value: Any, kind: Any) -> Any:

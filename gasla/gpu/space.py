@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.binding import Binding, rooms
+from gasla.binding import PULL, Binding, layout, rooms
 from gasla.gpu import compile, generate, relabel, rows
 from gasla.gpu.inputs import graph_arrays
 from gasla.gpu.plan import Shape
@@ -57,6 +57,7 @@ class Kept:
 
     def __init__(self, program: Any, graph: Graph, shape: Shape) -> None:
         self.plan = generate.module(program, graph.id_dtype, shape)
+        self.layouts = {name: layout(kind, graph.n) for name, kind in self.plan.traced.vertex_types.items()}
         self.rooms = rooms(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.rooms.items()}
         self.spaces: deque[Space] = deque()
@@ -71,6 +72,7 @@ class Kept:
             except IndexError:  # another thread took it
                 break
             if not space.is_busy:
+                space.reset()
                 return space
             self.spaces.append(space)
         return Space(binding, numbering)
@@ -105,10 +107,10 @@ class Space:
         self._pinned = cupy.cuda.alloc_pinned_memory(4096)
         self.page = Page.from_address(self._pinned.ptr)
         self.control = self.page.control  # the same memory
-        self.page.ended = self._launched = 0  # it may have been some other run's
-        sums = np.dtype([(f"sum_{n}", k) for n, k in plan.traced.aggregate_types.items()], align=True)
-        if sums.itemsize:
-            self.shown = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(())
+        self.page.ended = self.launched = 0  # it may have been some other run's
+        sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
+        shown: Any = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
+        self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
         self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
         if plan.rows:
             self._share_rows(plan, numbering)
@@ -124,6 +126,19 @@ class Space:
             self.arguments.lanes = min(32, 2 * lanes) if plan.thin and lanes > 4 else lanes
         if plan.alone:
             self.arguments.lanes = _lanes_alone(graph.n, graph.m)
+        if plan.only_pulls:
+            self.arguments.way = PULL
+        for start in plan.starts.values():
+            setattr(self.arguments, start.fills, True)
+            setattr(self.arguments, start.at, -1)
+            if start.number is not None:
+                setattr(self.arguments, start.value, start.number)
+        self._bytes = memoryview(self.arguments).cast("B")
+        self._at_start = bytes(self._bytes)
+
+    def reset(self) -> None:
+        """Arguments as no run has changed them."""
+        self._bytes[:] = self._at_start
 
     def _share_rows(self, plan: Any, numbering: Any) -> None:
         """How all rows are shared out among threads."""
@@ -136,13 +151,13 @@ class Space:
     @property
     def is_busy(self) -> bool:
         """Whether its kernel has not said yet that it ended."""
-        return bool(self.page.ended < self._launched)
+        return bool(self.page.ended != self.launched)
 
     def launch(self) -> None:
         """Start the kernel with the arguments as they are."""
-        self.arguments.launch += 1
+        self.arguments.launch = number = (self.launched + 1) % 2**32
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
-        self._launched = self.arguments.launch
+        self.launched = number
 
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
