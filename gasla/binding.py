@@ -141,7 +141,8 @@ class Binding:
 
     def _is_ready(self, given: Any, wanted: tuple[tuple[int, ...], np.dtype]) -> bool:
         """Whether an array can serve as a field of this layout as it is."""
-        if not isinstance(given, self.xp.ndarray) or (given.shape, given.dtype) != wanted:
+        shape, kind = wanted
+        if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
             return False
         flags = given.flags
         return bool(flags.c_contiguous and (self.xp is not np or flags.writeable))

@@ -359,7 +359,7 @@ def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
 
 def _array(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array beside the matrix; it does not cross from one device to the other unasked."""
-    if xp is np and type(x) is np.ndarray:
+    if type(x) is xp.ndarray:
         return x
     found = "CuPy" if device_of(x) == "gpu" else "NumPy" if isinstance(x, np.ndarray) else None
     expected = "NumPy" if xp is np else "CuPy"

@@ -219,11 +219,11 @@ def _schedule(program: VertexProgram, n: int, active: Any, given: Any) -> Schedu
 
 def _advance(bound: Any, limit: int, trace: bool, callback: Any, progress: Any) -> list[np.ndarray]:
     """Let the loop run, in pieces where somebody wants to look in between; returns the pieces of the trace."""
-    piece = 1 if callback else bound.log_rows if trace else NO_LIMIT
+    piece = 1 if callback else bound.log_rows if trace else limit
     rows = []
     while True:
         began = bound.iteration
-        bound.advance(min(limit, began + piece), progress, trace)
+        bound.advance(limit if limit - began <= piece else began + piece, progress, trace)
         if trace:
             rows.append(bound.log(bound.iteration - began))
         enough = bound.ended or bound.iteration >= limit

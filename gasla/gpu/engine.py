@@ -62,8 +62,8 @@ class Bound(Binding):
         try:
             self._space = self._kept.space(self, self.numbering)
             self._arguments = self._space.arguments
-            for name, kind in self.traced.parameter_types.items():
-                setattr(self._arguments, f"self_{name}", self._number(name, kind))
+            for name, argument, kind in self.plan.parameters:
+                setattr(self._arguments, argument, self._number(name, kind))
             self._set_fields(fields)
             self._levels = 0 if schedule is None else self._set_schedule(schedule)
         except MemoryError:
@@ -85,10 +85,10 @@ class Bound(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
-        arguments, kept, alloc = self._arguments, self._kept, self.xp.cuda.alloc
+        arguments, kept, alloc, array = self._arguments, self._kept, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             given = fields.get(name)
-            if is_ready := given is not None and self._is_ready(given, kept.layouts[name]):
+            if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
                 if not start.changes and self.numbering is None:
                     self._set(start.field, given)
                     setattr(arguments, start.fills, False)

@@ -3,6 +3,7 @@
 import ctypes
 import functools
 from dataclasses import dataclass
+from sys import intern  # names that are set in every run are found sooner
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,8 @@ class Start:
         plain = not isinstance(kind, VectorType)
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
         self.number = self.number_of(init)
-        self.field, self.source, self.fills = f"v_{name}", f"from_{name}", f"fills_{name}"
-        self.value, self.at, self.seed = f"start_{name}", f"at_{name}", f"seed_{name}"
+        parts = ("v", "from", "fills", "start", "at", "seed")
+        self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
 
     def number_of(self, value: Any) -> Any:
         """A number as the field holds it; None for an array or a function."""
@@ -285,6 +286,11 @@ class GpuPlan(Plan):
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
         return {n: Start(n, kind, fields[n].init, n in self.changed) for n, kind in types.items()}
+
+    @functools.cached_property
+    def parameters(self) -> list[tuple[str, str, Any]]:
+        """The program's parameters: their names, those of their arguments, their types."""
+        return [(name, intern(f"self_{name}"), kind) for name, kind in self.traced.parameter_types.items()]
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
