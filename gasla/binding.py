@@ -66,17 +66,17 @@ class Binding:
             raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
         return kind.type(value).item()
 
-    def _sides(self) -> tuple["Lists", "Lists"]:
+    def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
         ordered = self.plan.gathers and not self.traced.monoid.commutative
         if self.program.direction == "all":
-            both = Lists(self.graph, "all", ordered)
+            both = NeighbourLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        return Lists(self.graph, names[0], ordered), Lists(self.graph, names[1], False)
+        return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
 
     @cached_property
-    def sends(self) -> "Lists":
+    def sends(self) -> "NeighbourLists":
         """The lists that activity spreads along."""
         return self._sides()[1]
 
@@ -169,7 +169,7 @@ class Binding:
         return fresh
 
 
-class Lists:
+class NeighbourLists:
     """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gasla import link as links
 from gasla.arrays import array_module, module_of, moved
-from gasla.binding import Lists, layout
+from gasla.binding import NeighbourLists, layout
 from gasla.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
@@ -138,7 +138,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
-    lists = on._bound.sends if isinstance(on, State) else Lists(graph, "out", False)
+    lists = on._bound.sends if isinstance(on, State) else NeighbourLists(graph, "out", False)
     xp: Any = module_of(graph.device)
     ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
     starts = indptr[ids]

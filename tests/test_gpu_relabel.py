@@ -16,7 +16,7 @@ import gasla
 import semirings
 from gasla import datasets
 from gasla.algorithms.pagerank import Uniform, WeightedPersonal
-from gasla.binding import Lists
+from gasla.binding import NeighbourLists
 from gasla.fields import aggregate, edge, parameter, vertex
 from gasla.gpu import relabel, space
 from gasla.gpu.compile import compile_source
@@ -61,7 +61,7 @@ class Everything(gasla.VertexProgram):
 @given(graph=graphs())
 def test_renumbered_lists(graph: Graph) -> None:
     for side in ("in", "out", "all"):
-        lists = Lists(graph, side, ordered=False)
+        lists = NeighbourLists(graph, side, ordered=False)
         numbering = Numbering(lists)
         positions = RenumberedLists(graph, side, numbering)._positions()
         np.testing.assert_array_equal(numbering.places[numbering.originals], np.arange(graph.n))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, Lists, layout, rooms
+from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, layout, rooms
 from gasla.cpu import generate, runtime, threads
 from gasla.cpu.arguments import Field
 from gasla.frontier import Frontier
@@ -223,7 +223,7 @@ class Bound(Binding):
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
 
     @cached_property
-    def _lists(self) -> tuple[Lists, Lists]:
+    def _lists(self) -> tuple[NeighbourLists, NeighbourLists]:
         return self._sides()
 
     # --- running ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.binding import AUTO, PUSH, Binding, Lists
+from gasla.binding import AUTO, PUSH, Binding, NeighbourLists
 from gasla.frontier import Frontier
 from gasla.gpu import compile, generate, levels, relabel, rows
 from gasla.gpu.inputs import offset_type
@@ -146,7 +146,7 @@ class Bound(Binding):
         array = super()._start_array(name, fields)
         return array if self.numbering is None else self.numbering.there(array)
 
-    def _sides(self) -> tuple[Lists, Lists]:
+    def _sides(self) -> tuple[NeighbourLists, NeighbourLists]:
         gather, send = super()._sides()
         if self.numbering is not None:
             gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)
@@ -337,7 +337,7 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
         return Shape(offsets, deterministic, small=True, near=graph.n <= NEAR)
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
-    lists = Lists(graph, walked, ordered=False)
+    lists = NeighbourLists(graph, walked, ordered=False)
     if program.everyone and not scheduled:
         shares = rows.plan(lists.indptr(), lists.indices())
         commutes = program.reduce is None or program.reduce.commutative

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import module_of
-from gasla.binding import Lists
+from gasla.binding import NeighbourLists
 from gasla.gpu import lists, rows
 from gasla.graph import Graph
 
@@ -35,7 +35,7 @@ class Numbering:
         The number here of each of the user's vertices.
     """
 
-    def __init__(self, base: Lists) -> None:
+    def __init__(self, base: NeighbourLists) -> None:
         xp: Any = module_of(base.graph.device)
         indptr, indices = base.indptr(), base.indices()
         order = xp.argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
@@ -53,14 +53,14 @@ class Numbering:
         return array[self.places]
 
 
-class RenumberedLists(Lists):
+class RenumberedLists(NeighbourLists):
     """The lists under a numbering."""
 
     has_ids = True
 
     def __init__(self, graph: Graph, side: str, numbering: Numbering) -> None:
         super().__init__(graph, side, ordered=False)
-        self._base, self._numbering = Lists(graph, side, ordered=False), numbering
+        self._base, self._numbering = NeighbourLists(graph, side, ordered=False), numbering
 
     def indptr(self) -> Any:
         return self._numbering.indptr
@@ -85,7 +85,7 @@ class RenumberedLists(Lists):
 def numbering(graph: Graph, side: str) -> Numbering:
     """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
     with _lock:
-        return graph.kept(("numbering", side), lambda graph: Numbering(Lists(graph, side, ordered=False)))
+        return graph.kept(("numbering", side), lambda graph: Numbering(NeighbourLists(graph, side, ordered=False)))
 
 
 def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
