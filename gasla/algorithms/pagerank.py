@@ -11,7 +11,7 @@ The form without normalisation, in which only vertices that still change wake ot
 """
 
 import warnings
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,8 +211,8 @@ def pagerank(
         if not normalized:
             shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
         fields = fields | _other_fields(graph, fields["inverse"], shares)
-    program = _program(normalized, "home" in fields, kind, weights)
-    result = run(program(alpha=alpha, tolerance=tol), graph, max_iterations=max_iter, **fields)
+    program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol))
+    result = run(program, graph, max_iterations=max_iter, **fields)
     if not result.converged:
         warnings.warn(
             f"the ranks still changed by {result.residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
@@ -232,14 +232,16 @@ def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
     return kind
 
 
-@cache
-def _program(normalized: bool, personal: bool, kind: np.dtype, weights: np.dtype | None) -> type[VertexProgram]:
+@lru_cache
+def _program(
+    normalized: bool, personal: bool, kind: np.dtype, weights: np.dtype | None, alpha: float, tolerance: float
+) -> VertexProgram:
     types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
-    if not normalized:
-        return Unnormalised.typed(**types)
     if weights is None:
-        return (Uniform, Personal)[personal].typed(**types)
-    return (WeightedUniform, WeightedPersonal)[personal].typed(**types, weight=weights)
+        program = ((Uniform, Personal)[personal] if normalized else Unnormalised).typed(**types)
+    else:
+        program = (WeightedUniform, WeightedPersonal)[personal].typed(**types, weight=weights)
+    return program(alpha=alpha, tolerance=tolerance)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> dict[str, Any]:
