@@ -216,6 +216,7 @@ class Module(GpuPlan):
         place = "gasla::u32" if self.shape.small else "gasla::u64"
         uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
         uniform += [("gasla::u32", "near_at")] if self.near_fields else []
+        uniform += [("gasla::u32", f"{side}_near_{n}") for n in self.near_fields for side in ("old", "new")]
         uniform += [("gasla::u32", "arrival")] if self.clustered else []
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
@@ -252,22 +253,25 @@ class Module(GpuPlan):
         if name in ("in_degree", "out_degree"):
             p = f"c.a.{name[:-7]}_p"
             return f"(long long)({p}[{own} + 1] - {p}[{own}])"
-        if name in self.doubled and self.shape.small:
-            return f"{self._memory(name)}[c.u.{side}_at + {at}]"  # an addition of 32 bits
-        return f"{self._array(name, side)}[{at}]"
+        return self._place(name, side, at)
 
     def _store(self, name: str, side: str, value: str) -> str:
         """Store a field of the vertex `v`."""
+        place = self._place(name, side)
         if name in self.near_fields and self.clustered:
-            return f"gasla::send_to_all({self._array(name, side)} + v, {value}, c.u.arrival);"
-        return f"{self._array(name, side)}[v] = {value};"
+            return f"gasla::send_to_all(&{place}, {value}, c.u.arrival);"
+        return f"{place} = {value};"
 
-    def _array(self, name: str, side: str) -> str:
-        memory = self._memory(name)
-        return f"({memory} + c.u.{side}_at)" if name in self.doubled else memory
-
-    def _memory(self, name: str) -> str:
-        return f"near_{name}(c)" if name in self.near_fields else f"c.a.v_{name}"
+    def _place(self, name: str, side: str, at: str = "v") -> str:
+        """Where a field of the vertex in variable `at` is, to read or to write it."""
+        if name in self.near_fields:
+            kind = self._kind(name)
+            return f"*gasla::near<{cuda.ctype(kind)}>(c.u.{side}_near_{name} + {kind.itemsize}u * (gasla::u32){at})"
+        if name not in self.doubled:
+            return f"c.a.v_{name}[{at}]"
+        if self.shape.small:
+            return f"c.a.v_{name}[c.u.{side}_at + {at}]"  # an addition of 32 bits
+        return f"(c.a.v_{name} + c.u.{side}_at)[{at}]"
 
     def _record(self, struct: str, loader: str, role: str, functions: tuple[str, ...], side: str = "old") -> str:
         """A struct of the fields of one end of an edge, and how it is loaded."""
@@ -381,11 +385,11 @@ class Module(GpuPlan):
         if "mask" in self.functions:
             mask = [*self._locals("vertex", "v", "mask"), f"return {self._call('mask')};"]
         parts.append(_function("bool admits(const Context& c, vertex_t v)", mask))
-        lines = [self._store(n, "new", f"{self._array(n, 'old')}[v]") for n in sorted(self.doubled)]
+        lines = [self._store(n, "new", self._place(n, "old")) for n in sorted(self.doubled)]
         parts.append(_function("void carry_over(const Context& c, vertex_t v)", lines))
         if "post_apply" in self.functions:
             lines = [*self._locals("vertex", "v", "post_apply", side="new"), *self._results("post_apply")]
-            lines += [f"{self._array(f, 'new')}[v] = after_{f};" for f in self.functions["post_apply"].result]
+            lines += [f"{self._place(f, 'new')} = after_{f};" for f in self.functions["post_apply"].result]
             parts.append(_function("void post_apply(const Context& c, vertex_t v)", lines))
         if "stop" in self.functions:
             parts.append(_function("bool stop(const Context& c)", [f"return {self._call('stop')};"]))
@@ -425,7 +429,7 @@ class Module(GpuPlan):
         arguments = "Context& c, vertex_t v, const Gathered& gathered"
         loads = [f"r.f_{f} = {self._load(f, 'v')};" for f in had]
         asked = sorted({*had, *self._fields("dst", "gather", "edge_mask")} & set(self.traced.vertex_types))
-        asks = [f"gasla::prefetch({self._array(f, 'old')} + v);" for f in asked]
+        asks = [f"gasla::prefetch(&{self._place(f, 'old')});" for f in asked]
         return "\n".join(
             [
                 _struct("Had", [(kinds[f], f"f_{f}") for f in had]),
@@ -594,17 +598,19 @@ class Module(GpuPlan):
 
     def _near(self) -> list[str]:
         """Fields that live in shared memory: where they are, and how they come there and back."""
-        parts, bring, put_back, before = [], [], [], 0
+        enter, bring, put_back, before = [], [], [], 0
         for n in self.near_fields:
-            kind = cuda.ctype(self.traced.vertex_types[n])
-            at = f"c.u.near_at + {before} * (gasla::u32)c.a.self_n"
-            parts.append(_function(f"{kind}* near_{n}(const Context& c)", [f"return gasla::near<{kind}>({at});"]))
+            at = f"c.u.near_at + {before}u * (gasla::u32)c.a.self_n + {self.near_bytes(n) // 2}u * c.u"
+            enter += [f"c.u.{side}_near_{n} = gasla::hide({at}.{side}_at);" for side in ("old", "new")]
             before += self.near_bytes(n)
-            here, there = f"near_{n}(c)[c.u.old_at + v]", f"c.a.v_{n}[c.u.old_at + v]"
+            there = f"c.a.v_{n}[c.u.old_at + v]"
             bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {self._store(n, 'old', there)}")
-            put_back.append(f"{there} = {here};")
-        parts.append(_function("void bring_near(const Context& c, vertex_t v)", bring))
-        return [*parts, _function("void put_back(const Context& c, vertex_t v)", put_back)]
+            put_back.append(f"{there} = {self._place(n, 'old')};")
+        return [
+            _function("void enter_near(const Context& c)", enter),
+            _function("void bring_near(const Context& c, vertex_t v)", bring),
+            _function("void put_back(const Context& c, vertex_t v)", put_back),
+        ]
 
     def _admits_at_start(self) -> str:
         """What the mask says of a vertex that has just been filled, without reading what was written."""

@@ -16,20 +16,20 @@ constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
 #ifndef GASLA_EMULATED
-// The memory that a launch adds to that of a block's variables: by its address there, which is one word, and hidden from the
-// compiler, lest that be worked out at every access.
-__device__ __forceinline__ u32 start_of_near() {
-    extern __shared__ double start[];
-    u32 at = (u32)__cvta_generic_to_shared(start);
+// Where something is in shared memory: hidden from the compiler, lest it be worked out at every access.
+__device__ __forceinline__ u32 hide(u32 at) {
     asm volatile("" : "+r"(at));
     return at;
 }
 template <class T> __device__ __forceinline__ T* near(u32 at) { return (T*)__cvta_shared_to_generic(at); }
-// A variable in shared memory, likewise: where a block of a cluster has it takes long to ask.
+// The memory that a launch adds to that of a block's variables.
+__device__ __forceinline__ u32 start_of_near() {
+    extern __shared__ double start[];
+    return hide((u32)__cvta_generic_to_shared(start));
+}
+// A variable: where a block of a cluster has it takes long to ask.
 template <class T> __device__ __forceinline__ T& hidden(T& shared) {
-    u32 at = (u32)__cvta_generic_to_shared(&shared);
-    asm volatile("" : "+r"(at));
-    return *near<T>(at);
+    return *near<T>(hide((u32)__cvta_generic_to_shared(&shared)));
 }
 #endif
 
@@ -111,6 +111,7 @@ template <class P> struct Alone {
         uniform.old_at = side() * a.self_n;
         uniform.new_at = (1 - side()) * a.self_n;
         uniform.active_at = side() * a.words;
+        if constexpr (P::HAS_NEAR) P::enter_near(c);
     }
     __device__ __forceinline__ u32 side() const { return iteration & 1; }
 
