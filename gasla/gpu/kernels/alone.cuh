@@ -249,7 +249,7 @@ template <class P> struct Alone {
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
         if constexpr (CLUSTERED)
-            if (holds && hold_all) return gather_held(v, last - first, counts);
+            if (holds && hold_all) return gather_held(open ? v : 0, last - first, counts);
         u32 width = a.lanes, owner = 0;
         const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
         u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
