@@ -155,6 +155,7 @@ class Module(GpuPlan):
 
     def _constants(self) -> str:
         has = self.functions.__contains__
+        gathered = {f for role in ("src", "dst") for f in self._fields(role, "gather", "edge_mask")}
         flags = {
             "GATHERS": self.gathers,
             "ANY": self.any,
@@ -196,6 +197,7 @@ class Module(GpuPlan):
             "IS_FLAT": self.flat,
             "HAS_NEAR": bool(self.near_fields),
             "CLUSTERED": self.clustered,
+            "GATHERS_FILLED": bool(gathered & self.traced.vertex_types.keys() - set(self.near_fields)),
             "PAIRED": self._paired,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }

@@ -53,7 +53,8 @@ template <class P> struct Alone {
     typename P::Uniform& uniform;  // a thread's own; not a member, lest all of this object stay in memory
     typename P::Context c;
     long long iteration;
-    u32 size;  // active vertices
+    u32 size;           // active vertices
+    const u32 at_once;  // vertices that all threads take at a time
     bool stopped = false;
 
     // Of the first vertex of a lane: where its row is, and the first of the lane's edges. To read them again in every
@@ -68,7 +69,7 @@ template <class P> struct Alone {
     Sums total;
 
     __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
-        : a(a), s(s), uniform(uniform), c(a, uniform), rounds(s.told, s.arrivals) {
+        : a(a), s(s), uniform(uniform), c(a, uniform), at_once(threads() >> (__ffs(a.lanes) - 1)), rounds(s.told, s.arrivals) {
         if constexpr (P::HAS_NEAR) uniform.near_at = start_of_near();
     }
 
@@ -83,6 +84,7 @@ template <class P> struct Alone {
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
+        if constexpr (CLUSTERED) rounds.begin((u32)a.self_n);
         hold();
         begin();
         if constexpr (CLUSTERED) {
@@ -171,9 +173,8 @@ template <class P> struct Alone {
     // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
         if constexpr (CLUSTERED) {
-            rounds.begin((u32)a.self_n);
             uniform.arrival = rounds.fields();
-            wait_for_all_blocks();
+            wait_until_all_began();
         }
 #pragma unroll 1
         for (u32 v = thread(); v < a.self_n; v += threads()) {
@@ -183,10 +184,10 @@ template <class P> struct Alone {
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
         }
-        if constexpr (CLUSTERED)
-            wait_for_all_blocks();
-        else
+        if constexpr (!CLUSTERED)
             __syncthreads();
+        else if (P::GATHERS_FILLED || a.lanes > 1)  // else threads read what is sent, and what they fill themselves
+            wait_for_all_blocks();
         if constexpr (P::KEEPS_ACTIVE)
             if (a.fresh && a.active_ids) {
                 for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;
@@ -238,11 +239,10 @@ template <class P> struct Alone {
 #pragma unroll 1
         do {  // all warps alike: they shuffle in there
             counts += finish(look(base, counts));
-            base += vertices_at_once();
+            base += at_once;
         } while (base < (u32)a.self_n);
         return counts;
     }
-    __device__ __forceinline__ u32 vertices_at_once() const { return threads() >> (__ffs(a.lanes) - 1); }
 
     // Reduce the rows of a warp's vertices, by `lanes` each: then what is left of long rows one after the other, by the
     // whole warp. The first lane of each vertex has the result.
@@ -363,7 +363,7 @@ template <class P> struct Alone {
     // The same by several blocks: what neighbours came to is known sooner than what all warps added up.
     __device__ __forceinline__ void iterate_in_cluster() {
         const long long before = iteration;
-        u32 counts = 0, active = 0, touched = 0;  // the latter two of the last iteration
+        u32 active = 0, touched = 0;  // of the last iteration
         bool stops = false;
         rounds.wait_for_fields();
         if (a.fresh)
@@ -372,7 +372,7 @@ template <class P> struct Alone {
         rounds.tell(c.sums, thread() == 0 ? size : 0);
         while (true) {
             c.sums = P::no_sums();
-            counts = 0;
+            u32 counts = 0;
             rounds.wait_for_fields();
             bool goes = true;
             u32 base = 0;
@@ -389,13 +389,14 @@ template <class P> struct Alone {
                     if (!goes) break;
                 }
                 counts += finish(turn);
-                base += vertices_at_once();
+                base += at_once;
             } while (base < (u32)a.self_n);
             if (!goes) break;
             rounds.tell(c.sums, stops ? counts | STOP : counts);
-            if (thread() == 0) {  // while what others tell is under way
+            rounds.expect_all();  // while what others tell is under way
+            if (thread() == 0) {
                 if (iteration != before) note(iteration - 1, active, touched);
-                stops = looks_and_stops();
+                stops = iteration % 16 == 0 && looks_and_stops();
             }
             enter(iteration + 1);
         }

@@ -53,6 +53,11 @@ __device__ __forceinline__ void wait_for(u32 arrival, u32 odd) {
                  "bra again;\n"
                  "done: }" ::"r"(arrival), "r"(odd) : "memory");
 }
+// All blocks' places for arrivals are made before any sends: less than all that the other barrier makes sure of.
+__device__ __forceinline__ void say_begun() {
+    asm volatile("fence.mbarrier_init.release.cluster; barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_until_all_began() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ __forceinline__ void wait_for_all_blocks() {
     asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -65,6 +70,8 @@ __device__ u32 shared_address(const void* place);
 __device__ void make_arrival(u32 arrival);
 __device__ void expect(u32 arrival, u32 bytes);
 __device__ void wait_for(u32 arrival, u32 odd);
+__device__ void say_begun();
+__device__ void wait_until_all_began();
 __device__ void wait_for_all_blocks();
 #endif
 

@@ -50,16 +50,21 @@ template <class P> struct Rounds {
 
     __device__ __forceinline__ Rounds(Told<P> (*told)[MOST_WARPS], u64* arrivals) : told(told), arrivals(arrivals) {}
 
-    // Before all blocks wait for each other.
+    // Before all blocks wait until all began.
     __device__ __forceinline__ void begin(u32 vertices) {
         field_bytes = vertices * P::NEAR_BYTES;
         if (threadIdx.x == 0)
             for (u32 i = 0; i < 4; ++i) make_arrival(shared_address(arrivals + i));
         enter(0);
+        expect_all();
+        say_begun();
     }
     __device__ __forceinline__ void enter(u32 next) {
         number = next;
         arrival = shared_address(arrivals + 2 * (number & 1));
+    }
+    // May come later than what is expected.
+    __device__ __forceinline__ void expect_all() const {
         if (threadIdx.x != 0) return;
         expect(fields(), field_bytes);
         expect(sums(), BYTES);
