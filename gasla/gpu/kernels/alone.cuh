@@ -374,24 +374,16 @@ template <class P> struct Alone {
             c.sums = P::no_sums();
             u32 counts = 0;
             rounds.wait_for_fields();
-            bool goes = true;
-            u32 base = 0;
+            const Turn turn = look(0, counts);
+            active = size;
+            touched = receive(rounds.hear(total));
+            rounds.enter(rounds.number + 1);
+            uniform.arrival = rounds.fields();
+            if constexpr (P::AGGREGATES) P::take_sums(c, total);
+            if (!goes_on()) break;
+            counts += finish(turn);
 #pragma unroll 1
-            do {
-                const Turn turn = look(base, counts);
-                if (base == 0) {
-                    active = size;
-                    touched = receive(rounds.hear(total));
-                    rounds.enter(rounds.number + 1);
-                    uniform.arrival = rounds.fields();
-                    if constexpr (P::AGGREGATES) P::take_sums(c, total);
-                    goes = goes_on();
-                    if (!goes) break;
-                }
-                counts += finish(turn);
-                base += at_once;
-            } while (base < (u32)a.self_n);
-            if (!goes) break;
+            for (u32 base = at_once; base < (u32)a.self_n; base += at_once) counts += finish(look(base, counts));
             rounds.tell(c.sums, stops ? counts | STOP : counts);
             rounds.expect_all();  // while what others tell is under way
             if (thread() == 0) {
