@@ -204,20 +204,20 @@ template <class P> struct Alone {
         typename P::Had had;
         Row<P> row;
     };
-    __device__ __forceinline__ Turn look(u32 base, u32& counts) {
+    __device__ __forceinline__ Turn look(u32 base, bool is_first, u32& counts) {
         Turn turn;
         const u32 n = (u32)a.self_n, v = turn.v = base + own, me = lane() & (a.lanes - 1);
         turn.open = v < n && P::admits(c, (vertex_t)v);
         turn.applies = v < n && me == 0;
         offset_t first = this->first, last = this->last;
         if (turn.open) {
-            if (base) {
+            if (!is_first) {
                 first = a.gp[v];
                 last = a.gp[v + 1];
             }
             turn.had = P::load_had(c, (vertex_t)v);
         }
-        turn.row = gather(turn.open, (vertex_t)v, first, turn.open ? last : first, base == 0, counts);
+        turn.row = gather(turn.open, (vertex_t)v, first, turn.open ? last : first, is_first, counts);
         return turn;
     }
     // It applies, if it may; whether it is active then.
@@ -238,7 +238,7 @@ template <class P> struct Alone {
         u32 counts = 0, base = 0;
 #pragma unroll 1
         do {  // all warps alike: they shuffle in there
-            counts += finish(look(base, counts));
+            counts += finish(look(base, base == 0, counts));
             base += at_once;
         } while (base < (u32)a.self_n);
         return counts;
@@ -374,7 +374,7 @@ template <class P> struct Alone {
             c.sums = P::no_sums();
             u32 counts = 0;
             rounds.wait_for_fields();
-            const Turn turn = look(0, counts);
+            const Turn turn = look(0, true, counts);
             active = size;
             touched = receive(rounds.hear(total));
             rounds.enter(rounds.number + 1);
@@ -383,7 +383,7 @@ template <class P> struct Alone {
             if (!goes_on()) break;
             counts += finish(turn);
 #pragma unroll 1
-            for (u32 base = at_once; base < (u32)a.self_n; base += at_once) counts += finish(look(base, counts));
+            for (u32 base = at_once; base < (u32)a.self_n; base += at_once) counts += finish(look(base, false, counts));
             rounds.tell(c.sums, stops ? counts | STOP : counts);
             rounds.expect_all();  // while what others tell is under way
             if (thread() == 0) {
