@@ -14,6 +14,7 @@ from test_programs import CASES, NAMES, graphs
 import gasla
 import semirings
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+from gasla.arrays import moved
 from gasla.gpu import generate
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
@@ -159,12 +160,37 @@ class Echo(VertexProgram):
         return after.value
 
 
-@pytest.mark.parametrize(("program", "clustered"), [(pagerank.Uniform, True), (programs.Settling, True), (Echo, False)])
-def test_blocks_of_a_cluster_share_what_is_gathered_before_sums_are_known(program: Any, clustered: bool) -> None:
+class Trade(VertexProgram):
+    """Its gather asks, of both ends, for what the kernel fills at the start."""
+
+    value = gasla.vertex(np.float64)
+    price = gasla.vertex(np.float64)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.value * src.price - dst.price
+
+    def apply(self, vertex, gathered):
+        return {"value": vertex.value * 0.5 + gathered * 0.125}
+
+    @gasla.aggregate(semirings.plus)
+    def moved(self, before, after):
+        return abs(after.value - before.value)
+
+
+@pytest.mark.parametrize(
+    ("program", "clustered", "fills"),
+    [(pagerank.Uniform, True, False), (programs.Settling, True, False), (Trade, True, True), (Echo, False, False)],
+)
+def test_blocks_of_a_cluster_share_what_is_gathered_before_sums_are_known(
+    program: Any, clustered: bool, fills: bool
+) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     kind = np.dtype(np.int32)
     module = Module(program.traced(kind), Shape(kind, small=True, near=True))
     assert module.clustered == clustered
+    assert f"GATHERS_FILLED = {str(fills).lower()};" in module.source
     for architecture in ("sm_80", "sm_90"):
         assert compile_source(module.source, architecture)
 
@@ -181,6 +207,8 @@ def test_a_cluster_comes_to_the_bits_of_one_block(n: int, m: int, monkeypatch: p
         generate.module.cache_clear()
         graph = Graph.from_edges(*ends, values, n=n).to("gpu")
         found.append([gasla.pagerank(graph, weighted=w).ranks.get().tolist() for w in (True, False)])
+        start = {"value": moved(np.arange(n) % 5 / 4, "gpu"), "price": moved(np.arange(n) % 7 / 8, "gpu")}
+        found[-1].append(gasla.run(Trade, graph, max_iterations=9, **start).state["value"].get().tolist())
     generate.module.cache_clear()
     assert found[0] == found[1]
 
