@@ -430,8 +430,8 @@ WORKSPACES = [(p, d) for p, *_ in CASES for d in (False, True) if not d or p not
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    ((_, arrays),) = graph._known["cpu"].spare
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in arrays.values())
+    (kept,) = graph._known["cpu"].spare
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in kept.arrays.values())
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])

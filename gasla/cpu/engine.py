@@ -20,9 +20,9 @@ from gasla.schedule import Schedule
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
-ZEROS = {
-    **dict.fromkeys(("threshold", "last_threshold"), np.float64(0)),
-    **dict.fromkeys(("receiver_count", "self_iteration"), np.int64(0)),
+ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
+    **dict.fromkeys(("threshold", "last_threshold"), 0.0),
+    **dict.fromkeys(("receiver_count", "self_iteration"), 0),
     "log": np.zeros((0, 3), np.int64),
 }
 NOTHING = np.zeros(0, np.int64)
@@ -40,12 +40,33 @@ class _Facts(NamedTuple):
     starts: dict[str, np.ndarray | None]  # what the program has its vertex fields start with, if one value everywhere
 
 
+class _Workspace:
+    """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._ready: dict[Any, dict[str, Any]] = {}
+
+    def of_kind(self, key: Any, facts: _Facts) -> dict[str, Any]:
+        """What all runs of a kind are passed, as the last one left it: with what the graph keeps, and counters."""
+        ready = self._ready.get(key)
+        if ready is None:
+            arrays = {name: _fitting(self.arrays.get(name), *room) for name, room in facts.shapes.items()}
+            if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
+                self._ready.clear()  # nobody keeps the one before
+            self.arrays |= arrays
+            counts = np.empty((3, runtime.FIRST + facts.threads * runtime.BLOCK), np.int64)
+            ready = facts.common | arrays | {"control": threads.new_control(), "counts": counts}
+            self._ready[key] = ready
+        return ready
+
+
 class _Kept:
-    """What is kept with a graph between runs: facts, and scratch arrays, as fresh pages cost as much as a search."""
+    """What is kept with a graph between runs: facts, and the last run's workspace."""
 
     def __init__(self, _: Graph) -> None:
         self.facts: dict[Any, _Facts] = {}
-        self.spare: list[tuple[_Facts, dict[str, np.ndarray]]] = []  # the last run's, and what it was a run of
+        self.spare: list[_Workspace] = []
 
 
 class Bound(Binding):
@@ -53,6 +74,7 @@ class Bound(Binding):
 
     log_rows = 1024
     iteration, edges, ended = 0, 0, False
+    _work = 0  # edges looked at, and those that lead on
 
     def __init__(
         self,
@@ -74,9 +96,14 @@ class Bound(Binding):
         self.threads = known.threads if known else _team(graph, once=self.plan.scheduled)
         self._way = way
         self.check(fields)
-        self.control = threads.new_control()
-        self._schedule = None if schedule is None else self._sorted(schedule)
         self._facts = known or self._kept.facts.setdefault(key, self._find_facts())
+        try:
+            self._workspace = self._kept.spare.pop()
+        except IndexError:
+            self._workspace = _Workspace()
+        self._ready = self._workspace.of_kind(key, self._facts)
+        self.control: np.ndarray = self._ready["control"]
+        self._schedule = None if schedule is None else self._sorted(schedule)
         self.arrays = self._make_arrays(fields)  # and scalars
         if self.traced.parameter_types:
             for name, value in self.parameters().items():
@@ -84,33 +111,20 @@ class Bound(Binding):
 
     def close(self) -> None:
         threads.release(self)
-        self._kept.spare[:] = [(self._facts, self._scratch)]  # for the next run
+        if self.control[threads.STOP] == 0:
+            self._kept.spare[:] = [self._workspace]  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        self._scratch = self._workspace()
-        found = {**self._facts.common, **self._scratch}
+        found = self._ready.copy()
         if self._schedule:
             found["receivers"], found["starts"] = self._schedule
-        found["counts"] = np.zeros((3, runtime.FIRST + self.threads * runtime.BLOCK), np.int64)
         for name in self._facts.others:
             found[name] = self._make(name, fields)
         for field in self.plan.fields:
             self._make_field(field, fields, found)
         return found
-
-    def _workspace(self) -> dict[str, np.ndarray]:
-        """Arrays of any content, one run's at a time: as they are, if the last one was of the same kind."""
-        try:
-            facts, spare = self._kept.spare.pop()
-        except IndexError:
-            facts, spare = None, {}
-        if facts is not self._facts:
-            spare |= {name: _fitting(spare.get(name), *room) for name, room in self._facts.shapes.items()}
-            for field in self.plan.fields:
-                spare.pop(field.places, None)
-        return spare
 
     def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> None:
         """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
@@ -133,13 +147,12 @@ class Bound(Binding):
 
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
-        scratch, count = self._scratch, len(given)
-        at = scratch.get(field.places)
-        if at is None or len(at) != count:  # else both are the last run's, which was of the same kind
-            at = scratch[field.places] = np.empty(count, NOTHING.dtype)
-            scratch[field.values] = np.empty((1 + count, *start.shape[1:]), start.dtype)
-        value, i = scratch[field.values], 0
-        value[0] = start[0]
+        ready, count, i = self._ready, len(given), 0
+        at, value = ready.get(field.places), ready.get(field.values)
+        if at is None or value is None or len(at) != count:  # else both are an earlier run's
+            at, value = np.empty(count, NOTHING.dtype), np.empty((1 + count, *start.shape[1:]), start.dtype)
+            value[0] = start[0]
+            ready[field.places], ready[field.values] = at, value
         for v, x in given.items():
             at[i], i = self._vertex(field.name, index(v)), i + 1
             value[i] = x
@@ -155,13 +168,14 @@ class Bound(Binding):
     def _find_facts(self) -> _Facts:
         plan, graph = self.plan, self.graph
         shapes = workspace_shapes(plan, graph, self.threads)
-        if self._schedule:
+        is_scheduled = plan.scheduled and not plan.staged
+        if is_scheduled:
             del shapes["receivers"]
         lists = {name: self._graph_array(name) for name in plan.arrays if self._is_kept(name)}
         of_fields = {name for field in plan.fields for name in field[1:]}
-        elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if self._schedule else ())}
+        elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if is_scheduled else ())}
         others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
-        common = ZEROS | {"self_n": np.int64(graph.n), "skewed": self._skewed(), "narrow": self._narrow()}
+        common = ZEROS | {"self_n": graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         common |= lists | {"delta": self._default_delta()}
         return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {})
@@ -238,65 +252,73 @@ class Bound(Binding):
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
         if self.threads > 1 and not threads.hold(self):
             self.threads = 1
-        control, count = self.control, len(frontier) if self.plan.keeps_active else self.graph.n
-        control[runtime.WAY], control[runtime.FORM] = self._way, runtime.LIST
+        control, plan, edges = self.control, self.plan, self.graph.m
+        count = len(frontier) if plan.keeps_active else self.graph.n
+        control[runtime.FILLED] = control[threads.STOP] = 0  # the run itself zeroes the rest
+        control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
-        control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
-        # Others can join later where nothing but lists is each thread's own.
-        can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        can_wait = can_wait and self._way != PULL and count <= ALONE and self.graph.n <= FILLED_ALONE
-        self._alone = can_wait and self.threads > 1 and not threads.are_awake(self.threads)
-        if self.plan.keeps_active:
-            self._queue(frontier.ids)
-            if self.plan.starts_active:
+        control[runtime.REMAINING] = edges
+        if plan.sends and count < self.graph.n:
+            edges = self._edges_from(frontier.ids)
+        control[runtime.EDGE_SUM] = edges
+        self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count, edges)
+        if plan.keeps_active:
+            self._queue(frontier.ids, 1 if self._alone else self.threads)
+            if plan.starts_active:
                 self.arrays["bits"][:] = 0
                 self.set_active(frontier)
-        if self.plan.prioritised and delta is not None:
-            self.arrays["delta"] = np.float64(delta)
+        if plan.prioritised and delta is not None:
+            self.arrays["delta"] = float(delta)
         if self.traced.aggregates:
             self._first_aggregates()
 
-    def _queue(self, ids: Any) -> None:
-        """Share out the active vertices among threads, and count the edges that lead on from them."""
-        queues, counts, count = self.arrays["queues"], self.arrays["counts"], len(ids)
-        crew = 1 if self._alone else self.threads
+    def _can_wait(self, count: int, edges: int) -> bool:
+        """Whether others can join later: where nothing but lists is each thread's own."""
+        can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
+        return can_wait and self._way != PULL and max(count, edges) <= ALONE and self.graph.n <= FILLED_ALONE
+
+    def _edges_from(self, ids: np.ndarray) -> int:
+        """How many edges lead on from some vertices."""
+        indptr = self.arrays["sp"]
+        if len(ids) == 1:
+            v = int(ids[0])  # much quicker to deal with than an array of one
+            return int(indptr[v + 1]) - int(indptr[v])
+        return int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
+
+    def _queue(self, ids: np.ndarray, crew: int) -> None:
+        """Share out the active vertices among threads, as `runtime.begin` counts them."""
+        queues, count = self.arrays["queues"], len(ids)
         if count == 1:
-            ids = int(ids[0])  # much quicker to deal with than an array of one
-            queues[0, 0, 0], counts[2, runtime.FIRST + runtime.NEXT] = ids, 1
-        else:
-            for t in range(crew):
-                part = ids[count * t // crew : count * (t + 1) // crew]
-                queues[0, t, : len(part)] = part
-                counts[2, runtime.FIRST + t * runtime.BLOCK + runtime.NEXT] = len(part)
-        if self.plan.sends and count < self.graph.n:
-            indptr = self.arrays["sp"]
-            degrees = indptr[ids + 1] - indptr[ids]
-            self.control[runtime.EDGE_SUM] = degrees if count == 1 else degrees.sum(dtype=np.int64)
+            queues[0, 0, 0] = ids[0]
+            return
+        for t in range(crew):
+            part = ids[(count * t + crew - 1) // crew : (count * (t + 1) + crew - 1) // crew]
+            queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
         """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self.arrays["bits"][parity].view(np.uint8)[: len(packed)] = packed
 
-    def _default_delta(self) -> np.float64:
+    def _default_delta(self) -> float:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
 
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
         if not self.plan.prioritised:
-            return np.float64(1)
+            return 1.0
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
         delta = max(1.0, 24.0 / degree) * mean / degree
-        return np.float64(delta if np.isfinite(delta) and delta > 0 else 1)
+        return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
-        self.arrays["self_iteration"] = np.int64(-1)
-        self.call("aggregate")
-        self.arrays["self_iteration"] = np.int64(0)
         self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
+        self.arrays["self_iteration"] = -1
+        self.call("aggregate")
+        self.arrays["self_iteration"] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until others should help."""
@@ -306,10 +328,8 @@ class Bound(Binding):
             return
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
-        work = control.item(runtime.WORK) + control.item(runtime.EDGE_SUM)
-        self._alone = self._alone and work <= ALONE
         crew = 1 if self._alone else self.threads
-        short = self._alone or (progress is None and max(work, self.graph.n + self.graph.m) <= threads.SHORT)
+        short = self._alone or (progress is None and max(self._work, self.graph.n + self.graph.m) <= threads.SHORT)
         control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
@@ -317,14 +337,19 @@ class Bound(Binding):
         threads.run_parallel(kernel, control, arguments, crew, watch, threads.are_held(self), short)
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
         waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
-        self.ended = bool(control[runtime.DONE]) or waiting == 0
+        self.ended = waiting == 0 or control.item(runtime.DONE) != 0
+        if not self.ended:
+            self._work = control.item(runtime.WORK) + control.item(runtime.EDGE_SUM)
+            self._alone = self._alone and self._work <= ALONE
 
     def log(self, rows: int) -> np.ndarray:
         return self.arrays["log"][:rows].copy()
 
     def state(self) -> dict[str, np.ndarray]:
         """The fields as they are now."""
-        now = {field.name: self.arrays[field.array] for field in self.plan.fields}
+        now, arrays = {}, self.arrays
+        for name, array, *_ in self.plan.fields:
+            now[name] = arrays[array]
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:

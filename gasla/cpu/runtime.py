@@ -51,6 +51,7 @@ __all__ = [
     "WAY",
     "WORK",
     "barrier",
+    "begin",
     "beyond",
     "block",
     "claim",
@@ -132,6 +133,18 @@ def renew(thread, threads, counters):
     if thread == 0:
         counters[DENSE_TICKET] = 0
     counters[block(thread) : block(thread) + BLOCK] = 0
+
+
+@jit
+def begin(control, counts, threads):
+    """Zero what an earlier run left, and note how many vertices each thread has listed, as if an iteration had."""
+    for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK):
+        control[slot] = 0
+    counts[:] = 0
+    active = control[ACTIVE]
+    for t in range(threads):
+        first, last = (active * t + threads - 1) // threads, (active * (t + 1) + threads - 1) // threads
+        counts[2, block(t) + NEXT] = last - first
 
 
 @jit

@@ -24,8 +24,9 @@ class Stages(Pieces):
         clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear"}
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
+        body += ["if thread == 0:", "    begin(control, counts, threads)"]
         if self.prioritised:  # all that are active at first are near
-            body += ["if thread == 0:", "    lows[:] = np.inf", "    bounds[:] = -np.inf"]
+            body += ["    lows[:] = np.inf", "    bounds[:] = -np.inf"]
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
