@@ -111,7 +111,7 @@ class Bound(Binding):
 
     def close(self) -> None:
         threads.release(self)
-        if self.control[threads.STOP] == 0:
+        if self.control.item(threads.STOP) == 0:
             self._kept.spare[:] = [self._workspace]  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -252,16 +252,13 @@ class Bound(Binding):
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
         if self.threads > 1 and not threads.hold(self):
             self.threads = 1
-        control, plan, edges = self.control, self.plan, self.graph.m
+        control, plan = self.control, self.plan
         count = len(frontier) if plan.keeps_active else self.graph.n
         control[runtime.FILLED] = control[threads.STOP] = 0  # the run itself zeroes the rest
         control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
-        control[runtime.REMAINING] = edges
-        if plan.sends and count < self.graph.n:
-            edges = self._edges_from(frontier.ids)
-        control[runtime.EDGE_SUM] = edges
-        self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count, edges)
+        control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
+        self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count)
         if plan.keeps_active:
             self._queue(frontier.ids, 1 if self._alone else self.threads)
             if plan.starts_active:
@@ -272,18 +269,10 @@ class Bound(Binding):
         if self.traced.aggregates:
             self._first_aggregates()
 
-    def _can_wait(self, count: int, edges: int) -> bool:
+    def _can_wait(self, count: int) -> bool:
         """Whether others can join later: where nothing but lists is each thread's own."""
         can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        return can_wait and self._way != PULL and max(count, edges) <= ALONE and self.graph.n <= FILLED_ALONE
-
-    def _edges_from(self, ids: np.ndarray) -> int:
-        """How many edges lead on from some vertices."""
-        indptr = self.arrays["sp"]
-        if len(ids) == 1:
-            v = int(ids[0])  # much quicker to deal with than an array of one
-            return int(indptr[v + 1]) - int(indptr[v])
-        return int((indptr[ids + 1] - indptr[ids]).sum(dtype=np.int64))
+        return can_wait and self._way != PULL and count <= ALONE and self.graph.n <= FILLED_ALONE
 
     def _queue(self, ids: np.ndarray, crew: int) -> None:
         """Share out the active vertices among threads, as `runtime.begin` counts them."""
@@ -334,7 +323,7 @@ class Bound(Binding):
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
-        threads.run_parallel(kernel, control, arguments, crew, watch, threads.are_held(self), short)
+        threads.run_parallel(kernel, control, arguments, crew, watch, self.threads > 1, short)
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
         waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
         self.ended = waiting == 0 or control.item(runtime.DONE) != 0

@@ -59,6 +59,7 @@ __all__ = [
     "clear_both",
     "compare_and_swap",
     "dense_is_cheaper",
+    "edges_from",
     "enter",
     "fetch_add",
     "fetch_and",
@@ -145,6 +146,17 @@ def begin(control, counts, threads):
     for t in range(threads):
         first, last = (active * t + threads - 1) // threads, (active * (t + 1) + threads - 1) // threads
         counts[2, block(t) + NEXT] = last - first
+
+
+@jit
+def edges_from(queue, counters, threads, indptr):
+    """How many edges lead on from the vertices in all threads' queues."""
+    edges = np.int64(0)
+    for t in range(threads):
+        for i in range(counters[block(t) + NEXT]):
+            v = np.uint64(queue[t, i])
+            edges += np.int64(indptr[v + np.uint64(1)]) - np.int64(indptr[v])
+    return edges
 
 
 @jit

@@ -25,6 +25,9 @@ class Stages(Pieces):
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
         body += ["if thread == 0:", "    begin(control, counts, threads)"]
+        if self.sends:
+            body += ["    if control[ACTIVE] < self_n:"]
+            body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], threads, sp)"]
         if self.prioritised:  # all that are active at first are near
             body += ["    lows[:] = np.inf", "    bounds[:] = -np.inf"]
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")

@@ -302,7 +302,10 @@ def release(owner: object) -> None:
 
 def are_awake(wanted: int) -> bool:
     """Whether so many threads, with this one, need not be woken."""
-    return len(_workers) >= wanted and all(worker.is_awake for worker in _workers[: wanted - 1])
+    awake = 1
+    for worker in _workers[: wanted - 1]:
+        awake += worker.is_awake
+    return awake == wanted
 
 
 def run_parallel(
@@ -325,17 +328,22 @@ def run_parallel(
     In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
+    if threads <= 1 and (watch is None or short):
+        kernel(0, 1, control, *args)
+        return
     owner = object()
     try:
-        if (threads <= 1 and (watch is None or short)) or not (held or hold(owner)):
+        if not (held or hold(owner)):
             kernel(0, 1, control, *args)
             return
         control[ENDED] = 0 if short else threads  # then there is nobody to see off
-        _gate[0], awake = not short, AWAKE if short and threads <= _cores() else 0
-        jobs = [_Job(kernel, i, threads, control, args, awake) for i in range(1 if short else 0, threads)]
-        generation, crew = control[GENERATION], _crew(threads)
+        _gate[0] = 0 if short else 1
+        awake, generation, jobs = AWAKE if short and threads <= _cores() else 0, control.item(GENERATION), []
+        for i in range(1 if short else 0, threads):
+            jobs.append(_Job(kernel, i, threads, control, args, awake))
+        _gather(threads)
         try:
-            _start(jobs, crew)
+            _start(jobs)
             if short:
                 kernel(0, threads, control, *args)
             else:
@@ -343,7 +351,7 @@ def run_parallel(
         except BaseException:  # Ctrl-C, likely
             control[STOP] = 1
             if not loose:  # who has begun may wait at a barrier for who has not: all begin, to find that they may leave
-                _start(jobs, crew)
+                _start(jobs)
                 if short and control[GENERATION] == generation:
                     with suppress(Exception):
                         kernel(0, threads, control, *args)
@@ -359,25 +367,21 @@ def run_parallel(
             if job.error is not None:
                 raise job.error
     finally:
-        release(owner)
+        if not held:
+            release(owner)
 
 
-def _crew(threads: int) -> list[_Worker]:
-    """The workers, those first that are the soonest there."""
+def _gather(threads: int) -> None:
+    """Have so many workers, those first that are the soonest there."""
     while len(_workers) < threads:
         _workers.append(_Worker(len(_workers)))
-    crew = _workers[:threads]
-    for worker in crew[:-1]:
-        if not worker.is_awake:
-            core = _this_core()
-            crew.sort(key=lambda worker: worker.rank(core))
-            _workers[:threads] = crew
-            break
-    return crew
+    if not are_awake(threads):
+        core = _this_core()
+        _workers[:threads] = sorted(_workers[:threads], key=lambda worker: worker.rank(core))
 
 
-def _start(jobs: list[_Job], crew: list[_Worker]) -> None:
-    for job, worker in zip(jobs, crew):
+def _start(jobs: list[_Job]) -> None:
+    for job, worker in zip(jobs, _workers):
         worker.give(job)
 
 
