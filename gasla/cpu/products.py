@@ -86,7 +86,7 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
     if height:
         args += lanes.scratch(terms, height, crew)
     threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
-    return not control[threads.STOP]
+    return control.item(threads.STOP) == 0
 
 
 @functools.lru_cache(maxsize=1024)

@@ -35,6 +35,7 @@ COMING = 1000  # and for which it waits until the caller has left Python, whose 
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
+_get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
 # Python's own locks, which need not hold its global one.
 _acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
 _release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
@@ -47,18 +48,20 @@ _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
 def num_threads() -> int:
     """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
-    return int(_teller()())
+    _launch()
+    return int(_set_number())
 
 
 @cache
-def _teller() -> Callable[[], int]:
-    """What tells that number.
-
-    Numba's own function, once its threads have started, only takes two locks beside: that costs as much again after a
-    kernel that has used all caches, and Ctrl-C may leave one taken for good, for which other threads would then wait.
-    """
+def _launch() -> None:
+    """Have Numba start its threads, who know that number."""
     parallel.get_num_threads()
-    return getattr(parallel, "_get_num_threads", parallel.get_num_threads)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
+def _set_number() -> int:  # pragma: no cover - compiled
+    """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
+    return _get_num_threads()
 
 
 def new_control() -> np.ndarray:
