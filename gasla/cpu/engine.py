@@ -122,16 +122,16 @@ class Bound(Binding):
             found["receivers"], found["starts"] = self._schedule
         for name in self._facts.others:
             found[name] = self._make(name, fields)
+        self._fields: dict[str, np.ndarray] = {}
         for field in self.plan.fields:
-            self._make_field(field, fields, found)
+            self._fields[field.name] = found[field.array] = self._make_field(field, fields, found)
         return found
 
-    def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> None:
+    def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> np.ndarray:
         """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
         name = field.name
         if name not in self.plan.filled:
-            found[field.array] = self._vertex_array(name, fields)
-            return
+            return self._vertex_array(name, fields)
         given, at = fields.get(name), NOTHING
         if given is None or isinstance(given, FEW):
             value = self._start(name)
@@ -143,7 +143,8 @@ class Bound(Binding):
             array, value = self._vertex_array(name, fields), np.empty(*layout(self.traced.vertex_types[name], 0))
         else:
             array = np.empty(*self._facts.rooms[name])
-        found[field.array], found[field.values], found[field.places] = array, value, at
+        found[field.values], found[field.places] = value, at
+        return array
 
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
@@ -336,9 +337,7 @@ class Bound(Binding):
 
     def state(self) -> dict[str, np.ndarray]:
         """The fields as they are now."""
-        now, arrays = {}, self.arrays
-        for name, array, *_ in self.plan.fields:
-            now[name] = arrays[array]
+        now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:

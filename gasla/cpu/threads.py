@@ -216,7 +216,6 @@ class _Job:
             self._kernel(*self._args)
         except BaseException as error:  # handed to the thread that waits
             self.error = error
-        del self._kernel, self._args  # a parked thread keeps nobody's arrays alive
         self.ended = True
         if self._bell is not None:
             self._bell.release()
@@ -271,7 +270,7 @@ class _Worker:
                 if not (job.begun or job.taken_back):
                     job.run()
                     control, awake = job.control, job.awake
-                del job
+                del job  # a parked thread keeps nobody's arrays alive
 
 
 @contextmanager
