@@ -70,6 +70,11 @@ class Arguments(Plan):
         return [] if self.staged or self.traced.aggregates else list(self.traced.vertex_types)
 
     @functools.cached_property
+    def copied(self) -> set[str]:
+        """Those that start in an array of their own, whatever array is given."""
+        return set(self.filled) & (self.doubled | self.traced.writes("apply", "post_apply"))
+
+    @functools.cached_property
     def scalars(self) -> list[str]:
         """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
         t = self.traced

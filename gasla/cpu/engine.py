@@ -137,6 +137,8 @@ class Bound(Binding):
             value = self._start(name)
             if value is not None and given:
                 value, at = self._seeded(field, value, given)
+        elif name in self.plan.copied and self._is_whole(name, given):
+            value = given
         else:
             value = self._alike(name, given)
         if value is None:
@@ -145,6 +147,12 @@ class Bound(Binding):
             array = np.empty(*self._facts.rooms[name])
         found[field.values], found[field.places] = value, at
         return array
+
+    def _is_whole(self, name: str, given: Any) -> bool:
+        """Whether a field can be copied from this, value by value."""
+        if type(given) is not np.ndarray or not given.flags.carray:
+            return False
+        return (given.shape, given.dtype) == layout(self.traced.vertex_types[name], self.graph.n)
 
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
@@ -215,10 +223,13 @@ class Bound(Binding):
     def _by_level(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
         """The same of a schedule that isn't reversed."""
         levels, order = schedule.levels, np.empty(self.graph.n, self._ids)
-        with threads.team(self.threads) as crew:
+        try:
+            crew = self.threads if self.threads > 1 and threads.hold(self) else 1
             starts, places = np.empty(schedule.depth + 1, np.int64), np.zeros((crew, schedule.depth), np.int64)
             arguments, short = (levels, schedule.first, places, starts, order), len(levels) <= threads.SHORT
             threads.run_parallel(runtime.sort_by_level, self.control, arguments, crew, held=crew > 1, short=short)
+        finally:
+            threads.release(self)
         return order[: starts[-1]], starts
 
     def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:

@@ -17,7 +17,7 @@ class Stages(Pieces):
     """The source of every stage. All take the same arguments; `run_loop` strings them together."""
 
     def fill(self) -> str:
-        """Fields that start alike everywhere, but for some vertices, are filled from one value and the values of those.
+        """Fields are filled: from one value, and the values of some vertices; or from those of all.
 
         By all threads: to get fresh pages from the system takes longer than anything else before a run.
         """
@@ -40,7 +40,7 @@ class Stages(Pieces):
         return f'@jit\ndef fill({self.arguments}):\n{INDENT}"""{doc}"""\n' + block(body, 1) + "\n"
 
     def _fill(self, field: Field) -> list[str]:
-        """The thread's part of one field."""
+        """The thread's part of one field. Values are none, if it is full already; all; or one, and those of places."""
         name, array, values, places = field
         kind, copies, lines = self.traced.vertex_types[name], [array], []
         if name in self.doubled:
@@ -48,7 +48,11 @@ class Stages(Pieces):
         stores = [line for copy in copies for line in store_text(copy, kind, "np.uint64(v)", "value")]
         return [
             *lines,
-            f"if len({values}) > 0:",
+            f"if len({values}) > len({places}) + 1:",
+            "    for v in range(low, high):",
+            f"        value = {load_text(values, kind, 'np.uint64(v)')}",
+            *(INDENT * 2 + line for line in stores),
+            f"elif len({values}) > 0:",
             f"    value = {load_text(values, kind, '0')}",
             "    for v in range(low, high):",
             *(INDENT * 2 + line for line in stores),

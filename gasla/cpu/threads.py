@@ -9,8 +9,8 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -273,16 +273,6 @@ class _Worker:
                 del job  # a parked thread keeps nobody's arrays alive
 
 
-@contextmanager
-def team(wanted: int) -> Iterator[int]:
-    """Hold the threads, so that several kernels run on the same number of them: as many as wanted, or 1 if not free."""
-    owner = object()
-    try:
-        yield wanted if wanted > 1 and hold(owner) else 1
-    finally:
-        release(owner)
-
-
 def hold(owner: object) -> bool:
     """Take the threads, if nobody has them.
 
@@ -323,7 +313,7 @@ def run_parallel(
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
     `kernel` is a Numba function compiled with `nogil=True`. With one thread and nobody watching, or while another
-    run holds the threads, it is called here with `threads=1`; `held` says that the caller does (`team`).
+    run holds the threads, it is called here with `threads=1`; `held` says that the caller does (`hold`).
     `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is
     then raised.
 
