@@ -66,8 +66,8 @@ class Arguments(Plan):
 
     @functools.cached_property
     def filled(self) -> list[str]:
-        """The vertex fields that a run can fill itself: not where aggregates of them are wanted before it."""
-        return [] if self.staged or self.traced.aggregates else list(self.traced.vertex_types)
+        """The vertex fields that a run can fill itself."""
+        return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
     def copied(self) -> set[str]:

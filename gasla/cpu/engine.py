@@ -316,10 +316,10 @@ class Bound(Binding):
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
-        self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
         self.arrays["self_iteration"] = -1
-        self.call("aggregate")
+        self.call("start")
         self.arrays["self_iteration"] = 0
+        self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until others should help."""

@@ -71,6 +71,7 @@ class Module(Stages):
             parts.append(self.aggregate())
         if not self.staged:
             parts.append(self.fill())
+            parts += [loop.start(self)] if self.traced.aggregates else []
             parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"
 

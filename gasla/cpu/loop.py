@@ -26,9 +26,22 @@ def text(module: "Stages") -> str:
     return f'@jit\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
 
 
+def start(m: "Stages") -> str:
+    """The source of `start`, which comes before the loop where it needs aggregates of the initial state."""
+    body = [
+        *_fill(m),
+        "if thread == 0:",
+        "    control[FILLED] = 1",
+        f"aggregate({m.arguments})",
+        "see_off(control, thread, threads)",
+    ]
+    doc = "Fill the fields, and reduce over them."
+    return f'@jit\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+
+
 def _begin(m: "Stages") -> list[str]:
     return [
-        *_fill(m),
+        *(["enter(control)"] if m.traced.aggregates else _fill(m)),
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
@@ -177,7 +190,7 @@ def _scheduled(m: "Stages") -> str:
         "self_iteration += 1",
     ]
     lines = [
-        *_fill(m),
+        *(["enter(control)"] if m.traced.aggregates else _fill(m)),
         "limit, done, stopped, traversed = min(control[LAST], len(starts) - 1), False, False, np.int64(0)",
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
