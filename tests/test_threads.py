@@ -7,12 +7,14 @@ import time
 from typing import Any
 
 import numpy as np
+import programs
 import pytest
 
 import gasla
-from gasla import datasets
-from gasla.cpu import threads
-from gasla.cpu.threads import STOP, barrier, new_control, run_parallel
+import semirings
+from gasla import datasets, stages
+from gasla.cpu import intersect, link, threads
+from gasla.cpu.threads import STOP, _gate, barrier, new_control, run_parallel
 
 
 @pytest.mark.parametrize("short", [True, False])
@@ -93,6 +95,42 @@ def test_ctrl_c_before_the_kernel_leaves_nobody_at_a_barrier() -> None:
     with pytest.raises(KeyboardInterrupt):
         run_parallel(kernel, new_control(), (), 2, short=True)
     assert sorted(left) == [0, 1]
+
+
+def test_every_kernel_says_that_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `enter`: else the other threads wait a while, and may have to sleep for Python's lock."""
+    silent: set[str] = set()
+    seen: set[str] = set()
+
+    def run_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
+        _gate[0] = 0
+        run_parallel(kernel, control, args, threads, *rest, **options)
+        seen.add(kernel.__name__)
+        if threads > 1 and not _gate[0]:
+            silent.add(kernel.__name__)
+
+    for module in ("engine", "blocks"):
+        monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.engine.ALONE", -1)
+    monkeypatch.setattr("gasla.cpu.symmetry._PARALLEL_FROM", 0)
+    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: 2)
+    for module in ("threads", "blocks", "symmetry"):
+        monkeypatch.setattr(f"gasla.cpu.{module}.run_parallel", run_and_look)
+    graph = gasla.Graph(datasets.rmat(10))
+    assert graph.is_symmetric
+    gasla.pagerank(graph)
+    gasla.betweenness_centrality(graph, sources=[1])
+    gasla.connected_components(graph)
+    gasla.mxv(graph, np.ones(graph.n, np.float32))
+    gasla.mxv(graph, np.ones(graph.n, np.float32), semirings.logaddexp_plus)
+    link.number(link.hook(graph))
+    link.compress(link.hook(graph))
+    intersect.intersect_sorted(graph)
+    intersect.intersect_oriented(intersect.orient(graph))
+    stages.gather(stages.start(programs.Hops, graph), [1])
+    assert {"run_loop", "sort_by_level", "multiply", "_components", "_probe", "_imbalance", "gather_list"} <= seen
+    assert not silent
 
 
 def test_who_has_no_work_sleeps() -> None:

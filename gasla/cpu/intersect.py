@@ -15,7 +15,7 @@ import numpy as np
 
 from gasla.cpu.atomics import prefetch
 from gasla.cpu.blocks import block_size, blocks, go_on, jit, run, threads_for
-from gasla.cpu.threads import STOP, barrier
+from gasla.cpu.threads import STOP, barrier, enter
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
 
@@ -229,6 +229,7 @@ def _orient(
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
     """Fills an Oriented, of which `starts` is indptr and `heads` indices."""
+    enter(control)
     parts = places.shape[0]
     if thread == 0:
         _rank(indptr, by_degree, ranks, vertices)

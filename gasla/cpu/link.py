@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
 from gasla.cpu.blocks import block_size, blocks, go_on, inlined, jit, run, threads_for
-from gasla.cpu.threads import barrier, see_off
+from gasla.cpu.threads import barrier, enter, see_off
 from gasla.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -228,6 +228,7 @@ def _compress(thread, threads, control, parents, block):
 @jit
 def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
+    enter(control)
     n, crew = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // crew, n * np.uint64(thread + 1) // crew
     roots = np.uint64(0)

@@ -133,6 +133,7 @@ class Pieces(Arguments):
     def prologue(self) -> list[str]:
         """Local names that every stage may use."""
         lines = [
+            *(["enter(control)"] if self.staged else []),
             "one, zero = np.uint64(1), np.uint64(0)",
             "parity = self_iteration & 1",
             "counters = counts[self_iteration % 3]",
