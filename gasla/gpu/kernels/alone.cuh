@@ -175,6 +175,7 @@ template <class P> struct Alone {
         if constexpr (CLUSTERED) {
             uniform.arrival = rounds.fields();
             wait_until_all_began();
+            rounds.expect_all();
         }
 #pragma unroll 1
         for (u32 v = thread(); v < a.self_n; v += threads()) {
