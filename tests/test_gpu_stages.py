@@ -137,6 +137,7 @@ def test_what_stages_hand_back_is_cupys_and_either_kind_is_taken() -> None:
     state.level[5] = 77
     assert int(state.level.max()) == 77
     assert len(gasla.Frontier.all(7).to("gpu").ids) == 7
+    assert isinstance(gasla.Frontier.one(7, 3).to("gpu").mask, cupy.ndarray)
     assert frontier.to("gpu") is frontier
     assert isinstance(frontier.to("cpu").ids, np.ndarray)
 

@@ -254,12 +254,14 @@ def test_copies_and_pickles():
 def test_what_is_kept_is_made_once_and_goes_with_the_graph():
     g, held = Graph(datasets.grid(6)), threading.Event()
     before = g.nbytes
+    assert g.known("held") is None
     assert g.kept("held", lambda _, made=held: made) is held
     assert Graph(g).kept("held", lambda _: None) is held and g.nbytes == before
     for other in (copy.copy(g), copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
         assert other.kept("held", lambda graph: graph.n) == g.n
     with pytest.raises(MemoryError):
         g.kept("other", lambda _: bytes(2**62))
+    assert g.known("held") is held and g.known("other") is None
     assert g.kept("other", lambda _: 1) == 1
     gone = weakref.ref(held)
     del held, g

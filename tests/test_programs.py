@@ -246,6 +246,16 @@ def test_the_start_of_a_run_may_be_given_as_a_frontier_a_mask_or_ids() -> None:
     for active in (mask, [0, 2], gasla.Frontier(4, mask=mask)):
         assert gasla.run(programs.Counter, graph, active=active, max_iterations=1).woken.tolist() == [0, 1, 0, 1]
     assert gasla.run(programs.Counter, graph, active=[]).iterations == 0
+    for one in ([1], gasla.Frontier(4, mask=np.arange(4) == 1), gasla.Frontier.one(4, 1)):
+        assert gasla.run(programs.Counter, graph, active=one, max_iterations=1).woken.tolist() == [0, 0, 1, 0]
+
+
+def test_a_frontier_knows_its_only_vertex() -> None:
+    one, some = gasla.Frontier.one(5, 3), gasla.Frontier(5, [3, 1])
+    assert one.only == 3 and one.ids.tolist() == [3] and one.mask.tolist() == [False, False, False, True, False]
+    assert len(one) == 1 and 3 in one and 1 not in one and one.to("cpu") is one
+    assert gasla.Frontier(5, [3]).only == gasla.Frontier(5, mask=one.mask).only == 3
+    assert gasla.Frontier.all(1).only == 0 and some.only is gasla.Frontier.none(5).only is None
 
 
 class Kinds(gasla.VertexProgram):

@@ -165,8 +165,8 @@ class Bound(Binding):
             arguments.active_count = frontier.n
         elif frontier.only is not None:
             arguments.active_count, arguments.first_active = 1, frontier.only
-        else:
-            arguments.active_count = len(frontier.ids)
+        elif count := len(frontier.ids):
+            arguments.active_count = count
             self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
         if self.plan.prioritised:
             arguments.delta = self._default_delta() if delta is None else delta
