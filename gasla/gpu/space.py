@@ -107,7 +107,7 @@ class Space:
         self._pinned = cupy.cuda.alloc_pinned_memory(4096)
         self.page = Page.from_address(self._pinned.ptr)
         self.control = self.page.control  # the same memory
-        self.page.ended = self.launched = 0  # it may have been some other run's
+        self.page.ended = self.launched = self._number = 0  # it may have been some other run's
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
@@ -151,13 +151,13 @@ class Space:
     @property
     def is_busy(self) -> bool:
         """Whether its kernel has not said yet that it ended."""
-        return bool(self.page.ended != self.launched)
+        return bool(self.page.ended < self.launched)
 
     def launch(self) -> None:
         """Start the kernel with the arguments as they are."""
-        self.arguments.launch = number = (self.launched + 1) % 2**32
+        self.arguments.launch = self._number = (self._number + 1) % 2**32
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
-        self.launched = number
+        self.launched = self._number
 
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
