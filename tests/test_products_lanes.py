@@ -90,6 +90,16 @@ def test_log_sum_exp(dtype: Any) -> None:
     run()
 
 
+def test_rows_without_entries_among_long_ones() -> None:
+    """More in a row than a block has slots, and one that fills several blocks right behind them."""
+    rng = np.random.default_rng(10)
+    lengths = np.array([0] * 1200 + [5000, 0, 2049, 17] + [0] * 200 + [9000])
+    values = vector_of(rng, np.float32, 5, awkward=False)
+    A, x = matrix(rng, lengths, 50, values), values(50)
+    expected = np.array([log_sum(row) for row in rows_of(A, A.data + x[A.indices])])
+    assert (units(gasla.mxv(A, x, semirings.logaddexp_plus), expected) <= 4 + np.sqrt(lengths)).all()
+
+
 softplus = Semiring(
     semirings.plus, lambda a, x: np.log1p(np.exp(-abs(a * x))) + semirings.maximum(a * x, 0), name="softplus"
 )

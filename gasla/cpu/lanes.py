@@ -28,7 +28,8 @@ BLOCK = 2048  # entries that are laid out at once, in the nearest cache
 LOW, HIGH = 4, 16  # the height of slots where rows are short, as in a mesh, and where they are long
 LONG = 6  # entries a row from which they are
 GAP = 16  # values between one line of entries and the next, lest all lines want the same places in the cache
-AHEAD = 32  # how many entries ahead long rows ask for the elements of x
+AHEAD = 64  # how many entries ahead long rows ask for the elements of x
+GRAIN = 16384  # entries that a thread takes at once: its last block is seldom full
 QUICK = ("exp", "exp2", "log", "log2")
 INDENT = "    "
 
@@ -76,14 +77,14 @@ def sweep_again({scratch}, slots, height):
 def reduce({scratch}, rows, slots):
     """Reduce each slot, then the slots of each row until there is one."""
     sweep({scratch}, whole(slots))
-    if slots == rows:
+    if {fewest} and slots == rows:
         for i in range(whole(rows)):
             {result[i]} = {total[i]}
         return
     left = np.uint64(0)
     for i in range(rows):
         first, last = np.uint64({begin[i]}), np.uint64({begin[i + np.uint64(1)]})
-        {result[i]} = {total[first]}
+        {result[i]} = choose(first < last, {total[first]}, {identity})
         {row[left]}, {first[left]}, {last[left]} = i, first, last
         left += np.uint64(last - first > 1)
     while left > 0:
@@ -125,7 +126,7 @@ def multiply({arguments}):
     {own}
     one, four, bound, rows = np.uint64(1), np.uint64(4), np.uint64(width), np.uint64(len(indptr) - 1)
     entries, most = min(np.uint64(len(indices)), np.uint64(indptr[rows])), np.uint64({most})
-    edge = entries - min(entries, one)
+    edge, fewest = entries - min(entries, one), np.uint64({fewest})
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
@@ -145,9 +146,9 @@ def multiply({arguments}):
                     return
 {skip}
 {short}
-                needed, stop = max(one, (last - first + np.uint64({height} - 1)) // np.uint64({height})), last
-                if slots + needed > most:
-                    if slots > 0:
+                needed, stop = max(fewest, (last - first + np.uint64({height} - 1)) // np.uint64({height})), last
+                if slots + needed > most or i - begin == most:
+                    if i > begin:
                         break
                     needed, stop, is_whole = most, first + np.uint64({block}), False
                 {begin[(i - begin)]} = slots
@@ -272,6 +273,7 @@ def source(terms: Terms, height: int, name: str, arrays: list[str], outs: list[s
         lanes=vector_math.LANES,
         block=BLOCK,
         height=height,
+        fewest=int(height == LOW),  # slots of a row: many have no entries where others are long
         low=LOW,
         most=layout.most,
         stride=layout.stride,

@@ -77,8 +77,9 @@ def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, ou
         values = values.view(f"u{values.itemsize}")
         terms = truth_of_bits(terms, values.dtype)
     crew = threads_for(rows + stored)
-    chunk = max(1, min(rows * GRAIN // max(stored, 1), rows // (8 * crew)))
     height = lanes.height(terms, stored > lanes.LONG * rows)
+    grain = lanes.GRAIN if height else GRAIN
+    chunk = max(1, min(rows * grain // max(stored, 1), rows // (8 * crew)))
     kernel, optional = _kernel(terms, mask is not None, height)
     given = {"values": values, "x": x, "mask": mask}
     control = threads.new_control()
