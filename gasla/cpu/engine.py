@@ -265,14 +265,18 @@ class Bound(Binding):
         if self.threads > 1 and not threads.hold(self):
             self.threads = 1
         control, plan = self.control, self.plan
-        count = len(frontier) if plan.keeps_active else self.graph.n
+        only = frontier.only if plan.keeps_active else None
+        count = self.graph.n if not plan.keeps_active else 1 if only is not None else len(frontier)
         control[runtime.FILLED] = control[threads.STOP] = 0  # the run itself zeroes the rest
         control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
         self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count)
         if plan.keeps_active:
-            self._queue(frontier.ids, 1 if self._alone else self.threads)
+            if only is not None:
+                self.arrays["queues"][0, 0, 0] = only
+            else:
+                self._queue(frontier.ids, 1 if self._alone else self.threads)
             if plan.starts_active:
                 self.arrays["bits"][:] = 0
                 self.set_active(frontier)
@@ -289,9 +293,6 @@ class Bound(Binding):
     def _queue(self, ids: np.ndarray, crew: int) -> None:
         """Share out the active vertices among threads, as `runtime.begin` counts them."""
         queues, count = self.arrays["queues"], len(ids)
-        if count == 1:
-            queues[0, 0, 0] = ids[0]
-            return
         for t in range(crew):
             part = ids[(count * t + crew - 1) // crew : (count * (t + 1) + crew - 1) // crew]
             queues[0, t, : len(part)] = part
