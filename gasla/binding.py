@@ -145,7 +145,7 @@ class Binding:
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
             return False
         flags = given.flags
-        return bool(flags.c_contiguous and (self.xp is not np or flags.writeable))
+        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # aligned, and to be written to
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
         """A new array of `count` values of a field's type, from a scalar or an array."""

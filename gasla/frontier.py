@@ -103,7 +103,9 @@ class Frontier:
         return mask
 
     def __len__(self) -> int:
-        return self.n if self.is_all else len(self.ids)
+        if self.is_all:
+            return self.n
+        return 1 if self.__dict__.get("only") is not None else len(self.ids)
 
     def __contains__(self, vertex: int) -> bool:
         return 0 <= vertex < self.n and bool(self.mask[vertex])

@@ -129,7 +129,7 @@ class Bound(Binding):
 
     def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> np.ndarray:
         """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
-        name = field.name
+        name, kind, n = field.name, self.traced.vertex_types[field.name], self.graph.n
         if name not in self.plan.filled:
             return self._vertex_array(name, fields)
         given, at = fields.get(name), NOTHING
@@ -137,22 +137,16 @@ class Bound(Binding):
             value = self._start(name)
             if value is not None and given:
                 value, at = self._seeded(field, value, given)
-        elif name in self.plan.copied and self._is_whole(name, given):
+        elif name in self.plan.copied and type(given) is np.ndarray and self._is_ready(given, layout(kind, n)):
             value = given
         else:
             value = self._alike(name, given)
         if value is None:
-            array, value = self._vertex_array(name, fields), np.empty(*layout(self.traced.vertex_types[name], 0))
+            array, value = self._vertex_array(name, fields), np.empty(*layout(kind, 0))
         else:
             array = np.empty(*self._facts.rooms[name])
         found[field.values], found[field.places] = value, at
         return array
-
-    def _is_whole(self, name: str, given: Any) -> bool:
-        """Whether a field can be copied from this, value by value."""
-        if type(given) is not np.ndarray or not given.flags.carray:
-            return False
-        return (given.shape, given.dtype) == layout(self.traced.vertex_types[name], self.graph.n)
 
     def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """What a field starts with, followed by what it does at some vertices; and which these are."""
@@ -265,16 +259,15 @@ class Bound(Binding):
         if self.threads > 1 and not threads.hold(self):
             self.threads = 1
         control, plan = self.control, self.plan
-        only = frontier.only if plan.keeps_active else None
-        count = self.graph.n if not plan.keeps_active else 1 if only is not None else len(frontier)
+        count = len(frontier) if plan.keeps_active else self.graph.n
         control[runtime.FILLED] = control[threads.STOP] = 0  # the run itself zeroes the rest
         control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
         self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count)
         if plan.keeps_active:
-            if only is not None:
-                self.arrays["queues"][0, 0, 0] = only
+            if frontier.only is not None:
+                self.arrays["queues"][0, 0, 0] = frontier.only
             else:
                 self._queue(frontier.ids, 1 if self._alone else self.threads)
             if plan.starts_active:
