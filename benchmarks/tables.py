@@ -140,12 +140,16 @@ def memory(files: Files) -> str:
 
 
 def outside(files: Files) -> str:
-    """Microseconds of calls, and what share of each lies outside the kernels; bold where more than it should be."""
+    """Microseconds of calls, and what share of each lies outside the kernels; bold where more than it should be.
+
+    In brackets those of a call that is waited for, where that is another thing.
+    """
     found: dict[str, dict[str, str]] = {}
     for f in files.listed("overhead"):
         share = f"{f['outside']:.1%}"
         text = f"**{share}**" if f["outside"] > overhead.MOST_OUTSIDE and f["edges"] > overhead.LARGE else share
-        found.setdefault(f["algorithm"], {})[f["graph"]] = f"{1e6 * f['call']:,.0f}, {text}"
+        alone = f" ({1e6 * f['alone']:,.0f})" if "alone" in f else ""
+        found.setdefault(f["algorithm"], {})[f["graph"]] = f"{1e6 * f['call']:,.0f}{alone}, {text}"
     graphs = list(dict.fromkeys(f["graph"] for f in files.listed("overhead")))
     return markdown(["", *graphs], [[a, *(shown.get(g, "") for g in graphs)] for a, shown in found.items()])
 
@@ -154,7 +158,7 @@ def parts(files: Files) -> str:
     """Where the microseconds of calls go, on the smallest of the graphs."""
     least = min(f["edges"] for f in files.listed("overhead"))
     found = [f for f in files.listed("overhead") if f["edges"] == least]
-    names = [name for name in ("call", *overhead.PARTS) if any(f[name] for f in found)]
+    names = [name for name in overhead.columns("gpu") if any(f.get(name) for f in found)]
     rows = [[f["algorithm"], *(f"{1e6 * f[name]:.1f}" for name in names)] for f in found]
     return markdown([found[0]["graph"], *names], rows)
 
