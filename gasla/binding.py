@@ -23,6 +23,7 @@ class Binding:
     """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
 
     plan: Any  # a Plan, of the engine's own kind
+    may_be_left = False  # whether a run may go on while Python does
     advance: Callable[..., None]
 
     def __init__(self, program: VertexProgram, graph: Graph) -> None:
@@ -47,10 +48,6 @@ class Binding:
                 for value in given.values() if isinstance(given, FEW) else (given,):
                     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
                         check_start(type(self.program), name, value, kind)
-
-    def start(self, until: int) -> None:
-        """As `advance`, but that a GPU may still be at it afterwards."""
-        self.advance(until)
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""

@@ -103,6 +103,12 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
         shown.count, shown.unit = count, unit
 
 
+def is_watched() -> bool:
+    """Whether an open bar shows what `follow` has it count."""
+    shown = _open.get()
+    return shown is not None and not shown.is_held
+
+
 def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
     """Go through items; an open bar shows how many are done, and nothing of what is counted inside the loop.
 

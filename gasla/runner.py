@@ -161,13 +161,13 @@ def run(
 def begun(program: VertexProgram, graph: Graph, active: Frontier, **fields: Any) -> Callable[[], Result]:
     """What waits for the end of a run, which a GPU begins at once, and goes on with while Python does other things.
 
-    Who calls this, or `left_running`, lets the stream finish before leaving, whatever happens.
+    Who calls this lets the stream finish before leaving, whatever happens.
     """
     if graph.device == "cpu":
         return partial(run, program, graph, active=active, **fields)
     bound = _engine(graph.device)(program, graph, fields)
     bound.begin(active, None)
-    bound.start(NO_LIMIT)
+    bound.launch(NO_LIMIT)
     return partial(_end, bound)
 
 
@@ -187,12 +187,27 @@ def _end(bound: Any) -> Result:
         bound.close()
 
 
-def left_running(program: VertexProgram, graph: Graph, schedule: Schedule, **fields: Any) -> Mapping[str, Any]:
-    """The fields of a scheduled run that a GPU may still be at: whatever its stream does next finds them finished."""
+def left_running(
+    program: VertexProgram,
+    graph: Graph,
+    *,
+    active: Frontier | None = None,
+    schedule: Schedule | None = None,
+    limit: int = NO_LIMIT,
+    delta: float | None = None,
+    **fields: Any,
+) -> Mapping[str, Any]:
+    """The fields of a run that a GPU may still be at: whatever its stream does next finds them finished.
+
+    Where many iterations are likely, or a progress bar is open, they are finished already.
+    """
     bound = _engine(graph.device)(program, graph, fields, schedule=schedule)
     try:
-        bound.begin(Frontier.all(graph.n), None)
-        bound.start(NO_LIMIT)
+        bound.begin(Frontier.all(graph.n) if active is None else active, delta)
+        if bound.may_be_left:
+            bound.launch(limit)
+        else:
+            _advance(bound, limit, trace=False, callback=None, progress=None)
         return bound.state()
     finally:
         bound.close()

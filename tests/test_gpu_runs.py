@@ -20,7 +20,9 @@ from test_programs import CASES, NAMES
 
 import gasla
 import semirings
+from gasla import verify
 from gasla.algorithms.bfs import begun_search
+from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.runner import left_running
 from gasla.schedule import Schedule
@@ -263,9 +265,108 @@ def test_runs_left_running_follow_each_other() -> None:
     schedule = Schedule((gasla.bfs(graph, 0) - 1).astype(np.int32))
     paths, expected = {0: 1}, {0: 1}
     for _ in range(12):
-        paths = left_running(Doubled(), graph, schedule, x=paths)["x"]
+        paths = left_running(Doubled(), graph, schedule=schedule, x=paths)["x"]
         expected = gasla.run(Doubled, graph, schedule=schedule, x=expected).x
     np.testing.assert_array_equal(paths.get(), expected.get())
+
+
+def all_levels(graph: Graph, sources: range) -> list[np.ndarray]:
+    return [gasla.bfs(graph.to("cpu"), source) for source in sources]
+
+
+def spaces_of(graph: Graph) -> list[Any]:
+    """The workspaces that are kept."""
+    from gasla.gpu.space import Kept
+
+    return [space for known in graph._known.values() if isinstance(known, Kept) for space in known.spaces]
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["bfs", "sssp"])
+@pytest.mark.parametrize("n", [500, 50_000], ids=["small", "large"])
+def test_searches_in_a_row_are_not_waited_for(n: int, weighted: bool) -> None:
+    """Each finds what it should, in the one workspace, though none has waited for those before."""
+    graph, search = random_graph(n, 5 * n), gasla.sssp if weighted else gasla.bfs
+    found = [search(graph, source) for source in range(60)]
+    assert len(spaces_of(graph)) == 1
+    on_host = graph.to("cpu")
+    for source, field in enumerate(found):
+        np.testing.assert_array_equal(field.get(), search(on_host, source))
+
+
+def test_parents_and_depths_of_searches_in_a_row() -> None:
+    graph = random_graph(50_000, 400_000)
+    on_host = graph.to("cpu")
+    found = [gasla.bfs(graph, source, parents=True, max_depth=source % 5) for source in range(30)]
+    for source, (levels, parents) in enumerate(found):
+        depth = source % 5
+        np.testing.assert_array_equal(levels.get(), gasla.bfs(on_host, source, max_depth=depth))
+        verify.bfs(on_host, source, levels.get(), parents.get(), max_depth=depth)
+
+
+def test_searches_on_two_streams_by_turns() -> None:
+    """None is given the workspace of one that may still run on the other."""
+    cupy = pytest.importorskip("cupy")
+    graph, sources = random_graph(50_000, 400_000), range(40)
+    expected = all_levels(graph, sources)
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    found = []
+    for source in sources:
+        with streams[source % 2]:
+            found.append(gasla.bfs(graph, source))
+    cupy.cuda.runtime.deviceSynchronize()
+    assert len(spaces_of(graph)) < 10
+    for field, levels in zip(found, expected):
+        np.testing.assert_array_equal(field.get(), levels)
+
+
+def test_graphs_that_go_while_they_are_searched() -> None:
+    """The page that a kernel is still to write to isn't given to the next one."""
+    graphs = [random_graph(20_000, 100_000, seed) for seed in range(8)]
+    expected = [all_levels(graph, range(3)) for graph in graphs]
+    found = []
+    while graphs:
+        graph = graphs.pop(0)
+        found.append([gasla.bfs(graph, source) for source in range(3)])
+        del graph
+    for fields, levels in zip(found, expected):
+        np.testing.assert_array_equal([field.get() for field in fields], levels)
+
+
+def test_a_run_that_is_stopped_stops_none_before_it() -> None:
+    """Both are of one workspace, and the first still runs when the second is told to end."""
+
+    class EnoughError(Exception):
+        pass
+
+    def enough(_: int) -> None:
+        raise EnoughError
+
+    graph, limit = wheel(), 100_000
+    expected = gasla.run(Falling, graph, active=[0], max_iterations=limit).cost
+    left = left_running(Falling(), graph, active=Frontier.one(graph.n, 0), limit=limit)["cost"]
+    with pytest.raises(EnoughError):
+        gasla.run(Falling, graph, active=[0], progress=enough)
+    np.testing.assert_array_equal(left.get(), expected.get())
+
+
+def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of many levels; and any, where a bar shows how far they are."""
+    cupy = pytest.importorskip("cupy")
+
+    def always_ends(graph: Graph) -> bool:
+        """Whether each of some searches has ended when it returns."""
+        ended = []
+        for source in range(10):
+            gasla.bfs(graph, source)
+            ended.append(not any(space.is_busy for space in spaces_of(graph)))
+            cupy.cuda.runtime.deviceSynchronize()
+        return all(ended)
+
+    graph = random_graph(1_000_000, 20_000_000)
+    assert always_ends(ring(100_000))
+    assert not always_ends(graph)
+    monkeypatch.setattr("gasla.gpu.engine.is_watched", lambda: True)
+    assert always_ends(graph)
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -66,6 +66,18 @@ def test_a_bar_is_drawn_after_a_second_and_removed(monkeypatch: pytest.MonkeyPat
     assert terminal.getvalue().rpartition("thinking")[2].split("\r", 1)[1].strip() == ""
 
 
+def test_whether_anybody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where a loop has taken the bar for itself."""
+    assert not progress.is_watched()
+    with progress.bar("thinking"):
+        assert not progress.is_watched()  # no terminal
+    watch(monkeypatch)
+    with progress.bar("thinking"):
+        assert progress.is_watched()
+        assert [progress.is_watched() for _ in progress.track([1, 2], "numbers")] == [False, False]
+        assert progress.is_watched()
+
+
 def test_a_bar_is_silent_in_its_first_second(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watch(monkeypatch)
     with progress.bar("thinking"):

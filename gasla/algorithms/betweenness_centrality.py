@@ -276,10 +276,10 @@ def _accumulate(
     A GPU may still be working on them.
     """
     count, depend = _programs(graph, weighted, wide)
-    paths = left_running(count, graph, schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
+    paths = left_running(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    return left_running(depend, graph, schedule.reversed(), paths=paths, score=scores, **fields)["score"]
+    return left_running(depend, graph, schedule=schedule.reversed(), paths=paths, score=scores, **fields)["score"]
 
 
 def _programs(graph: Graph, weighted: bool, wide: bool) -> list[VertexProgram]:

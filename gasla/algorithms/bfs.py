@@ -16,11 +16,12 @@ import numpy as np
 
 import semirings
 from gasla.arguments import source_vertex, whole_number
+from gasla.binding import NO_LIMIT
 from gasla.fields import ID, vertex
 from gasla.frontier import Frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
-from gasla.runner import begun, run
+from gasla.runner import begun, left_running
 
 
 class Levels(VertexProgram):
@@ -95,6 +96,11 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     ValueError
         If the source is not a vertex, the matrix is not square, or `max_depth` is negative.
 
+    Notes
+    -----
+    On a GPU it may return while its kernel still runs, as CuPy's functions do: what the stream does next finds the
+    result finished, and `cupy.cuda.get_current_stream().synchronize()` waits for it.
+
     References
     ----------
     S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
@@ -111,13 +117,13 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    max_depth = None if max_depth is None else whole_number("max_depth", max_depth)
+    limit = NO_LIMIT if max_depth is None else whole_number("max_depth", max_depth)
     active = Frontier.one(graph.n, source)
     if not parents:
-        return run(LEVELS, graph, active=active, max_iterations=max_depth, level={source: 0}).state["level"]
+        return left_running(LEVELS, graph, active=active, limit=limit, level={source: 0})["level"]
     start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
-    state = run(PARENTS, graph, active=active, max_iterations=max_depth, **start).state
-    return BFSResult(state["level"], state["parent"])
+    found = left_running(PARENTS, graph, active=active, limit=limit, **start)
+    return BFSResult(found["level"], found["parent"])
 
 
 def begun_search(graph: Graph, source: int) -> Callable[[], tuple[Any, int]]:

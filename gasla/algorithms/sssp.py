@@ -20,7 +20,7 @@ from gasla.fields import ID, edge, vertex
 from gasla.frontier import Frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
-from gasla.runner import run
+from gasla.runner import left_running, run
 
 
 class AnyOrder(VertexProgram):
@@ -114,6 +114,11 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     ValueError
         If the source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative.
 
+    Notes
+    -----
+    On a GPU it may return while its kernel still runs, as CuPy's functions do: what the stream does next finds the
+    result finished, and `cupy.cuda.get_current_stream().synchronize()` waits for it.
+
     References
     ----------
     U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
@@ -133,13 +138,15 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     program = graph.kept("sssp", _program)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    limit = None if isinstance(program, NearFirst) else graph.n
-    active = Frontier.one(graph.n, source)
-    result = run(program, graph, active=active, distance={source: 0}, delta=delta, max_iterations=limit)
-    distances = result.state["distance"]
-    if not result.converged:
-        vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))
-        raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
+    start: dict[str, Any] = {"active": Frontier.one(graph.n, source), "distance": {source: 0}}
+    if isinstance(program, NearFirst):
+        distances = left_running(program, graph, delta=delta, **start)["distance"]
+    else:
+        result = run(program, graph, max_iterations=graph.n, **start)
+        distances = result.state["distance"]
+        if not result.converged:
+            vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))
+            raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
     return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
 
 

@@ -16,7 +16,7 @@ from gasla.gpu.rows import PACKED
 from gasla.gpu.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.graph import Graph
 from gasla.program import VertexProgram
-from gasla.progress import follow
+from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
 
 PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
@@ -188,22 +188,27 @@ class Bound(Binding):
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
         try:
-            self.start(until, trace)
+            self.launch(until, trace)
             self.finish(progress)
         except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
-            self._space.page.stop = 1
+            self._space.stop()
             self.xp.cuda.get_current_stream().synchronize()
             raise
 
-    def start(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel, which then runs by itself; whoever wants to know how far it came must `finish` first."""
+    @property
+    def may_be_left(self) -> bool:  # type: ignore[override]
+        """Whether the kernel soon ends, nobody watches it, and where its fields will be is known before."""
+        return not (self.plan.doubled or self.plan.shape.local or is_watched())
+
+    def launch(self, until: int, trace: bool = False) -> None:
+        """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
         arguments, page = self._arguments, self._space.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
             if "log" not in self._arrays:
                 self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
             arguments.log_from, arguments.log_rows = self.iteration, self.log_rows
-        page.stop, page.progress = 0, self.iteration
+        page.progress = self.iteration
         self._space.launch()
         if self._fresh:
             self._put_arrays_around()  # in time that passes anyway

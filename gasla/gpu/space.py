@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import threading
 import weakref
 from collections import deque
 from typing import Any
@@ -50,6 +51,7 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the s
 
 
 _kept: "weakref.WeakSet[Kept]" = weakref.WeakSet()  # with any graph
+_pages: deque[tuple[Any, int]] = deque()  # memory for pages that nobody has, and the last launch that writes to each
 
 
 class Kept:
@@ -65,21 +67,30 @@ class Kept:
         _kept.add(self)
 
     def space(self, binding: Binding, numbering: Any) -> "Space":
-        """A workspace that no other run has now; the run puts it back among `spaces`, its kernel ended or not."""
+        """A workspace that no other run has now; the run puts it back among `spaces`, its kernel ended or not.
+
+        If not, the next kernel on the same stream waits for it, and on another none would.
+        """
+        stream = _current_stream()
         for _ in range(len(self.spaces)):
             try:
                 space = self.spaces.popleft()
             except IndexError:  # another thread took it
                 break
-            if not space.is_busy:
+            if space.stream == stream or not space.is_busy:
                 space.reset()
+                space.stream = stream
                 return space
             self.spaces.append(space)
-        return Space(binding, numbering)
+        space = Space(binding, numbering)
+        space.stream = stream
+        return space
 
 
 class Space:
-    """One run's at a time."""
+    """One run's at a time; `stream` is that of the last."""
+
+    stream: tuple[int, int]
 
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
@@ -104,10 +115,10 @@ class Space:
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, zeroed.data.ptr + place)
-        self._pinned = cupy.cuda.alloc_pinned_memory(4096)
+        self._pinned = _memory_for_page() or cupy.cuda.alloc_pinned_memory(4096)
         self.page = Page.from_address(self._pinned.ptr)
         self.control = self.page.control  # the same memory
-        self.page.ended = self.launched = self._number = 0  # it may have been some other run's
+        self.page.stop = self.page.ended = self.launched = self._number = 0  # it may have been some other run's
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
@@ -136,6 +147,10 @@ class Space:
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytes(self._bytes)
 
+    def __del__(self) -> None:
+        if "_pinned" in self.__dict__:  # unlike memory of the GPU, CuPy would not mind a kernel that is to write there
+            _pages.append((self._pinned, self.launched))
+
     def reset(self) -> None:
         """Arguments as no run has changed them."""
         self._bytes[:] = self._at_start
@@ -159,12 +174,34 @@ class Space:
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
         self.launched = self._number
 
+    def stop(self) -> None:
+        """Have the kernel end after the iteration at hand, if it was launched; not one before it."""
+        self.page.stop = self.arguments.launch
+
     def queued(self, side: int) -> Any:
         """The vertices of one of the two queues."""
         prefix, whole = self._entry
         width = int(self.arrays["gi"].dtype.itemsize)
         words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
         return words[side, :, prefix // width]
+
+
+def _current_stream() -> tuple[int, int]:
+    """Where kernels follow each other: CUDA has one name for all threads' own streams."""
+    return require_gpu().cuda.get_current_stream().ptr, threading.get_ident()
+
+
+def _memory_for_page() -> Any:
+    """Some that no kernel will write to any more, or None."""
+    for _ in range(len(_pages)):
+        try:
+            memory, launched = _pages.popleft()
+        except IndexError:  # another thread took it
+            break
+        if Page.from_address(memory.ptr).ended >= launched:
+            return memory
+        _pages.append((memory, launched))
+    return None
 
 
 def forget() -> None:

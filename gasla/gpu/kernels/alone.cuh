@@ -403,7 +403,7 @@ template <class P> struct Alone {
         s.next_look = clock64() + LOOK_EVERY;
         volatile Page* page = a.page;
         page->progress = iteration;
-        return page->stop;
+        return page->stop == a.launch;
     }
 
     __device__ __forceinline__ void note(long long iteration, u32 size, u32 touched) {

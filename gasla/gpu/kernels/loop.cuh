@@ -620,8 +620,9 @@ template <class P> struct Loop {
         s.next_look = time + LOOK_EVERY;
         volatile Page* page = c.a.page;
         page->progress = c.u.self_iteration;
-        if (page->stop) *counter(STOPPED) = 1;
-        return page->stop;
+        const bool stops = page->stop == c.a.launch;
+        if (stops) *counter(STOPPED) = 1;
+        return stops;
     }
 
     // --- pulling (pull.cuh) --------------------------------------------------------------------------------------------

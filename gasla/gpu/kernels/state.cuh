@@ -21,7 +21,7 @@ struct Control {
 struct Page {
     Control control;
     long long progress;
-    u32 stop;
+    u32 stop;   // the number of the launch that is to end after the iteration at hand
     u32 ended;  // the number of the launch that ended last: all is written, and nobody reads the workspace any more
 };
 
