@@ -20,6 +20,7 @@ import numpy as np
 from gasla.arrays import array_module
 from gasla.gpu import compile as gpu
 from gasla.gpu import lists as gpu_lists
+from gasla.gpu.counters import counters
 
 if TYPE_CHECKING:
     from gasla.frontier import EdgeFrontier
@@ -34,6 +35,7 @@ LONG = 96  # entries of a forward list; longer ones are a block's work,
 BUSY = 512  # as are vertices with more neighbours than so many,
 PIECE = 2048  # of which so many are one piece of work
 BLOCK_THREADS = 512
+MOST_BLOCKS = 1 << 20  # that merge
 
 
 class Oriented(NamedTuple):
@@ -106,13 +108,14 @@ def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) ->
     """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists."""
     import cupy
 
-    n, total = len(indptr) - 1, cupy.zeros(1, np.uint64)
+    n, total = len(indptr) - 1, counters(1)
     counts = cupy.zeros(n, np.int64) if per_vertex else None
     lanes = _lanes(len(indices) / n)
     kernel = _kernel("count_merging", 256, indptr, indices, per_vertex)
-    blocks = min(-(-n * lanes // 256), 1 << 20)
-    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), total, _address(counts))
-    return int(total.item()), counts
+    blocks = min(-(-n * lanes // 256), MOST_BLOCKS)
+    places = total.words, total.result_address, _address(counts)
+    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), *places)
+    return total.result(), counts
 
 
 def _lanes(mean_degree: float) -> int:

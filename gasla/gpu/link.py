@@ -1,18 +1,14 @@
-"""The stages of ``gasla.cpu.link`` on the GPU, with the same signatures, and all of connected components in one launch.
-
-What is launched together shares a few counters, which every kernel leaves at zero. They are kept for each thread and
-stream, so that launches that may run at the same time never share them.
-"""
+"""The stages of ``gasla.cpu.link`` on the GPU, with the same signatures, and connected components in one launch."""
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gasla.gpu.compile import Kernel, device
+from gasla.gpu.counters import Counters, counters
 from gasla.gpu.lists import C_TYPES
 from gasla.graph import Graph
 
@@ -56,7 +52,7 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
     limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
-        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _shared(kernel).control),
+        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _counters(kernel).words),
         blocks=_blocks(graph.n),
     )
 
@@ -74,15 +70,15 @@ def number(parents: Array) -> int:
     if n == 0:
         return 0
     kernel = _kernel("forest_number", parents)
-    shared = _shared(kernel)
-    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.control, shared.result_address, blocks=_blocks(n))
+    shared = _counters(kernel)
+    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.words, shared.result_address, blocks=_blocks(n))
     return shared.result()
 
 
 def likely_largest(parents: Array) -> int:
     """The root that most of a sample of vertices have: the largest tree's, if one holds most vertices."""
     kernel = _kernel("forest_largest", parents)
-    shared = _shared(kernel)
+    shared = _counters(kernel)
     kernel.plain(1, parents, len(parents), shared.result_address)
     return shared.result()
 
@@ -100,12 +96,12 @@ def connected_components(graph: Graph) -> tuple[int, Array]:
     if not graph.n:
         return 0, labels
     kernel = _kernel("connected_components", labels, lists.indptr)
-    shared = _shared(kernel)
+    shared = _counters(kernel)
     slices = 8 * _room_of_slices(graph.m)
     scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
-        *(labels, scratch.ptr + slices, scratch.ptr, shared.control, shared.result_address),
+        *(labels, scratch.ptr + slices, scratch.ptr, shared.words, shared.result_address),
         blocks=_blocks(graph.n),
     )
     return shared.result(), labels
@@ -140,41 +136,6 @@ def _room_of_slices(m: int) -> int:
     return 3 * (2 * m // _SLICE)
 
 
-# --- what launches share ---------------------------------------------------------------------------------------------
-
-
-class _Shared:
-    """Counters on the device, and a number that a kernel leaves in the host's memory."""
-
-    def __init__(self, blocks: int) -> None:
-        import cupy
-
-        self.control = cupy.zeros(4 + blocks, np.uint64)  # `Control` in link.cuh
-        self._memory = cupy.cuda.alloc_pinned_memory(8)
-        self._number = np.frombuffer(self._memory, np.int64, 1)
-        self.result_address = self._memory.ptr
-
-    def result(self) -> int:
-        """The number, once the stream is done."""
-        import cupy
-
-        cupy.cuda.get_current_stream().synchronize()
-        return int(self._number[0])
-
-
-class _Kept(threading.local):
-    def __init__(self) -> None:
-        self.shared: dict[tuple[int, int, int], _Shared] = {}
-
-
-_kept = _Kept()
-
-
-def _shared(kernel: Kernel) -> _Shared:
-    import cupy
-
-    key = device(), cupy.cuda.get_current_stream().ptr, kernel.blocks
-    shared = _kept.shared.get(key)
-    if shared is None:
-        shared = _kept.shared[key] = _Shared(kernel.blocks)
-    return shared
+def _counters(kernel: Kernel) -> Counters:
+    """`Control` in link.cuh."""
+    return counters(4 + kernel.blocks)

@@ -18,7 +18,7 @@
 
 namespace gasla {
 
-constexpr u32 WARP_THREADS = 256;   // of a block of count_by_warps
+constexpr u32 WARP_THREADS = 256;   // of a block of count_by_warps, and of count_merging
 constexpr u32 WARP_SLOTS = 256;     // of a warp's table
 constexpr u32 LONG = 96;            // entries of a forward list; longer ones are a block's work,
 constexpr u32 BUSY = 512;           // as are vertices with more neighbours than so many,
@@ -173,12 +173,29 @@ __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
+// What all blocks found, for the host: by every thread of a block. A word counts, and how many blocks have left: of at
+// most 2^20, which leaves 43 bits for the triangles of vertices with up to 128 neighbours. The last leaves it at zero.
+__device__ __forceinline__ void tell_total(u64* word, u64* result, u64 found) {
+    constexpr u32 LEFT_BITS = 21;
+    __shared__ u64 sums[WARP_THREADS / WARP];
+    found = warp_sum(found);
+    if (lane() == 0) sums[threadIdx.x / WARP] = found;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    found = 0;
+    for (u32 i = 0; i < WARP_THREADS / WARP; ++i) found += sums[i];
+    const u64 before = atomicAdd(word, (found << LEFT_BITS) + 1);
+    if ((before & ((1ull << LEFT_BITS) - 1)) != gridDim.x - 1) return;
+    *result = (before >> LEFT_BITS) + found;
+    *word = 0;
+}
+
 // For v, its smaller neighbours u, and its neighbours w smaller than those: is w in u's list? It holds v, which is
 // larger than any w, so no search in it runs over its end. So many threads share a vertex, a power of two up to 32.
 // A grid's rows are read about once: 0.1 ms for 16 M vertices. Where neighbours are scattered, each of half the edges
 // reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
-extern "C" __global__ void __launch_bounds__(256) count_merging(
-    u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* total, u64* counts
+extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
+    u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts
 ) {
     u64 found = 0;
     for (u64 v = thread_of_grid() / lanes; v < n; v += threads_of_grid() / lanes) {
@@ -201,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(256) count_merging(
             }
         }
     }
-    add_to_total(total, found);
+    tell_total(word, result, found);
 }
 
 // A neighbour whose forward list is to be looked up.
