@@ -35,7 +35,7 @@ LONG = 96  # entries of a forward list; longer ones are a block's work,
 BUSY = 512  # as are vertices with more neighbours than so many,
 PIECE = 2048  # of which so many are one piece of work
 BLOCK_THREADS = 512
-MOST_BLOCKS = 1 << 20  # that merge
+MOST_BLOCKS = 1 << 14  # that merge: all add to one word at their end
 
 
 class Oriented(NamedTuple):
