@@ -10,6 +10,8 @@ U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Socio
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -215,18 +217,19 @@ def betweenness_centrality(
     chosen = _sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
-    get_ready(_programs(graph, weighted, wide=False), graph)
+    weight = graph.values.dtype if weighted else None
+    get_ready(_programs(weight, wide=False), graph)
     scores: Any = 0
     wide = False
-    branching = np.log2(max(graph.m / max(graph.n, 1), 1))
+    branching = log2(max(graph.m / max(graph.n, 1), 1))
     try:
         orders = (_weighted_orders if weighted else _orders)(graph, chosen)
         for source, (schedule, fields) in zip(track(chosen, "sources"), orders, strict=True):
             # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
             wide = wide or schedule.depth * branching > 2000
-            added = None if wide else _accumulate(graph, source, schedule, weighted, False, fields, scores)
+            added = None if wide else _accumulate(graph, source, schedule, weight, False, fields, scores)
             if added is None:
-                wide, added = True, _accumulate(graph, source, schedule, weighted, True, fields, scores)
+                wide, added = True, _accumulate(graph, source, schedule, weight, True, fields, scores)
                 assert added is not None
             scores = added
             if endpoints:
@@ -269,26 +272,25 @@ def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedul
 
 
 def _accumulate(
-    graph: Graph, source: int, schedule: Schedule, weighted: bool, wide: bool, fields: dict[str, Any], scores: Any
+    graph: Graph, source: int, schedule: Schedule, weight: Any, wide: bool, fields: dict[str, Any], scores: Any
 ) -> Any:
     """The scores, and what every vertex takes part in of the paths from one source; None if these exceed plain numbers.
 
     A GPU may still be working on them.
     """
-    count, depend = _programs(graph, weighted, wide)
+    count, depend = _programs(weight, wide)
     paths = left_running(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     return left_running(depend, graph, schedule=schedule.reversed(), paths=paths, score=scores, **fields)["score"]
 
 
-def _programs(graph: Graph, weighted: bool, wide: bool) -> list[VertexProgram]:
-    """What counts paths, and what adds up dependencies."""
-    programs: tuple[type[VertexProgram], ...] = PROGRAMS[weighted, wide]
-    if weighted:
-        assert graph.values is not None
-        programs = tuple(program.typed(weight=graph.values.dtype) for program in programs)
-    return [program() for program in programs]
+@cache
+def _programs(weight: np.dtype | None, wide: bool) -> tuple[VertexProgram, VertexProgram]:
+    """What counts paths, and what adds up dependencies; `weight` is the type of the lengths, if edges have any."""
+    types = {} if weight is None else {"weight": weight}
+    count, depend = PROGRAMS[weight is not None, wide]
+    return count.typed(**types)(), depend.typed(**types)()
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
@@ -297,7 +299,7 @@ def _may_overflow(graph: Graph, depth: int) -> bool:
     A level has at most so many times the paths of those before it as a vertex has edges. There are no more than the
     graph has; that is asked first, since the largest degree may have to be found, on a GPU by a kernel more to compile.
     """
-    return bool(depth * np.log2(graph.m + 1) > 1000 and depth * np.log2(max(graph.max_in_degree, 1)) > 1000)
+    return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000
 
 
 def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:

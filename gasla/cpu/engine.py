@@ -38,6 +38,7 @@ class _Facts(NamedTuple):
     others: list[str]  # arrays that each run makes, but for vertex fields
     rooms: dict[str, tuple[tuple[int, ...], np.dtype]]  # for vertex fields: shapes and types
     starts: dict[str, np.ndarray | None]  # what the program has its vertex fields start with, if one value everywhere
+    nothing: dict[str, np.ndarray]  # no value, of each vertex field's type: that there is nothing to fill
 
 
 class _Workspace:
@@ -137,12 +138,15 @@ class Bound(Binding):
             value = self._start(name)
             if value is not None and given:
                 value, at = self._seeded(field, value, given)
-        elif name in self.plan.copied and type(given) is np.ndarray and self._is_ready(given, layout(kind, n)):
+        elif type(given) is np.ndarray and self._is_ready(given, layout(kind, n)):
+            if name not in self.plan.copied:
+                found[field.values], found[field.places] = self._facts.nothing[name], at
+                return given
             value = given
         else:
             value = self._alike(name, given)
         if value is None:
-            array, value = self._vertex_array(name, fields), np.empty(*layout(kind, 0))
+            array, value = self._vertex_array(name, fields), self._facts.nothing[name]
         else:
             array = np.empty(*self._facts.rooms[name])
         found[field.values], found[field.places] = value, at
@@ -181,7 +185,8 @@ class Bound(Binding):
         common = ZEROS | {"self_n": graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         common |= lists | {"delta": self._default_delta()}
-        return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {})
+        nothing = {name: np.empty(*layout(kind, 0)) for name, kind in self.traced.vertex_types.items()}
+        return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {}, nothing)
 
     def _is_kept(self, name: str) -> bool:
         """Whether an array is one that the graph keeps."""
