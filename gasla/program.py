@@ -36,7 +36,7 @@ class VertexProgram:
     3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
        where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
        an iteration, to the same end in fewer of them (not with `deterministic=True`).
-    4. `activate(before, after)` says which receivers are active next (all of them, unless it is given).
+    4. `activate(before, after)` says which receivers are active next (unless it is given, those that `apply` changed).
     5. `scatter(src, dst, edge)` returns edge fields to change, on the out-edges of the newly active vertices.
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
     7. The run ends when nothing is active, when `stop()` holds, or after `max_iterations`.

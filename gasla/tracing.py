@@ -74,8 +74,7 @@ class Traced:
 
     @property
     def gathered_type(self) -> Any:
-        result = self.functions["gather"].result
-        return TupleType(tuple(e.type for e in result)) if isinstance(result, tuple) else result.type
+        return _type(self.functions["gather"].result)
 
     def writes(self, *names: str) -> set[str]:
         """The fields that the named functions return."""
@@ -205,9 +204,7 @@ class Tracer:
                 f"{self.program.__name__} gathers, but its `reduce` is {self.program.reduce!r}; "
                 "expected a semirings.Monoid, such as semirings.min"
             )
-        result = self.functions["gather"].result
-        kind = TupleType(tuple(e.type for e in result)) if isinstance(result, tuple) else result.type
-        return (self._symbol("", "gathered", kind),)
+        return (self._symbol("", "gathered", _type(self.functions["gather"].result)),)
 
     def _self(self) -> VertexProgram:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
@@ -249,6 +246,13 @@ class Tracer:
                     f"{self.program.__name__}.scatter writes {name!r}, which is the matrix's own values; "
                     f"declare it with a start value: gasla.edge(dtype, init=0)"
                 )
+
+
+def _type(result: Expr | tuple[Expr, ...]) -> Any:
+    """The type of one value, or of several together; a NamedTuple's items are known by their names."""
+    if isinstance(result, tuple):
+        return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
+    return result.type
 
 
 def _symbols(results: Any) -> tuple[Symbol, ...]:

@@ -22,7 +22,7 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     Returns
     -------
     Expr, tuple of Expr, or dict of str to Expr
-        What the function returned, with numbers turned into constants.
+        What the function returned, with numbers turned into constants; a NamedTuple keeps its names.
 
     Examples
     --------
@@ -40,7 +40,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
                 raise TypeError(f"{name} returned a dict with the key {key!r}: keys must be field names")
         return {key: _value(value, f"{name}, field {key!r},") for key, value in result.items()}
     if isinstance(result, tuple):
-        return tuple(_value(value, f"{name}, item {index},") for index, value in enumerate(result))
+        items = [_value(value, f"{name}, item {index},") for index, value in enumerate(result)]
+        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
     return _value(result, name)
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -394,6 +394,23 @@ def test_bad_programs() -> None:
             body.traced()
     with pytest.raises(AttributeError, match=r"return \{'x': value\}"):
         applies(lambda self, vertex, gathered: setattr(vertex, "x", 1)).traced()
+
+
+def test_what_is_gathered_is_read_by_name() -> None:
+    class Offer(NamedTuple):
+        cost: Any
+        parent: Any
+
+    class ByName(programs.Nearest):
+        def gather(self, src, dst, edge):
+            return Offer(*super().gather(src, dst, edge))
+
+        def apply(self, vertex, gathered):
+            return super().apply(vertex, (gathered.cost, gathered.parent))
+
+    assert ByName.source("cuda") == programs.Nearest.source("cuda")
+    graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [1.0, 2.0, 5.0, 3.0])
+    np.testing.assert_array_equal(gasla.run(ByName, graph, active=[0], cost={0: 0}).parent, [-1, 0, 0, 2])
 
 
 def test_source_can_be_read() -> None:

@@ -196,6 +196,7 @@ class TestTrace:
         assert trace(lambda x: (x, 1), X)[1] is constant(1)
         assert trace(lambda x: {"a": (x, x)}, X)["a"].type == as_type(("f4", "f4"))
         assert semirings.as_expr(Pair(X, N)).parent is N
+        assert trace(lambda: Pair(X, 1)).parent is constant(1)
 
     def test_objects_with_symbolic_attributes(self) -> None:
         class Vertex:
