@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from benchmarks import suite
-from benchmarks.suite import bench_algorithms
+from benchmarks.suite import bench_algorithms, bench_stages
+from gasla import stages
 
 ROOT = Path(__file__).resolve().parents[1]
 # Of the cold starts, which take longest, one algorithm's.
@@ -63,7 +64,7 @@ def test_quick_profile(clone: Path) -> None:
     assert "No problems found" in asv(clone, "check")
     asv(clone, "run", "--quick", "--set-commit-hash", "HEAD", "--bench", BENCHMARKS)
     found = values(clone)
-    assert len(found) == 10
+    assert len(found) == 12
     for name, numbers in found.items():
         assert None not in numbers, f"{name} failed: {numbers}"
         assert "Device" in name or any(isinstance(x, float | int) and x > 0 for x in numbers), f"{name} was skipped"
@@ -74,13 +75,14 @@ def test_quick_profile(clone: Path) -> None:
 
 
 def test_table_is_whole() -> None:
-    """All families and the real graphs; every algorithm beside both engines."""
+    """All families and the real graphs; every algorithm beside both engines; every stage."""
     assert {name.rstrip("0123456789") for name in suite.GRAPHS} == {
         *("rmat", "kron", "urand", "rgg", "grid"),
         *("openflights", "ny"),
     }
     assert {"bfs", "sssp", "pagerank", "components", "triangles", "betweenness"} <= set(suite.ALGORITHMS)
     assert bench_algorithms.Algorithms.params == (suite.ALGORITHMS, suite.GRAPHS, ["cpu", "gpu"])
+    assert {*bench_stages.Stages.params[0], "start", "State"} == set(stages.__all__)
 
 
 def test_without_a_gpu_a_case_says_why_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ for a large GPU. A case that can't run on this machine is skipped, and says why.
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from gasla.arrays import finish, require_gpu
@@ -73,3 +75,12 @@ class Calls(ABC):
         result = self._call()
         finish(self._engine)  # type: ignore[arg-type]
         return result
+
+    def gteps(self, edges: float) -> float:
+        """Billions of these edges a second: the median of three calls."""
+        return edges / median(self._seconds() for _ in range(3)) / 1e9
+
+    def _seconds(self) -> float:
+        start = time.perf_counter()
+        self.call()
+        return time.perf_counter() - start

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import gasla
@@ -38,19 +36,13 @@ class Algorithms(_OnGraphs):
         In billions a second; the median of three calls. PageRank, components and triangles start nowhere in particular,
         and reach all. The 20 iterations of PageRank count once, the searches of betweenness from four sources each.
         """
-        edges = cells.edges(self.graph, algorithm, self.graph.sources[: cells.BETWEENNESS_SOURCES])[0]
-        return edges / median(self._seconds() for _ in range(3)) / 1e9
+        return self.gteps(cells.edges(self.graph, algorithm, self.graph.sources[: cells.BETWEENNESS_SOURCES])[0])
 
     def peakmem_call(self, algorithm: str, graph: str, engine: str) -> None:
         """The highest memory of the whole process, building the graph included; on the GPU only the host's part."""
         self.call()
 
     track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]
-
-    def _seconds(self) -> float:
-        start = time.perf_counter()
-        self.call()
-        return time.perf_counter() - start
 
 
 class DeviceMemory(_OnGraphs):

@@ -15,6 +15,7 @@ from gasla.algorithms.sssp import AnyOrder
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
+FEW = 1 << 18  # edges with hubs at their ends have long lists to intersect
 ITERATIONS = 10  # of programs that don't end by themselves
 Paths = AnyOrder.typed(distance=np.float32, weight=np.float32)
 
@@ -36,6 +37,13 @@ class Spread(gasla.VertexProgram):
         return True
 
 
+class Settled(Spread):
+    """The same, and what a vertex came to is changed once more after all have applied."""
+
+    def post_apply(self, vertex):
+        return {"load": vertex.load + 1}
+
+
 class Flow(Spread):
     """The same through state on edges: a vertex scatters what it has, and the next iteration gathers that."""
 
@@ -51,15 +59,16 @@ class Flow(Spread):
 def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
     """Return each stage as a call over the whole graph."""
     everyone = gasla.Frontier.all(graph.n, graph.device)
-    spread, flow = stages.start(Spread, graph), stages.start(Flow, graph)
+    spread, flow, settled = (stages.start(program, graph) for program in (Spread, Flow, Settled))
     edges, gathered, forest = stages.expand(graph, everyone), stages.gather(spread, everyone), stages.hook(graph)
-    few = edges[slice(0, 1 << 18)]  # edges with hubs at their ends have long lists to intersect
+    few = edges[slice(0, FEW)]
     return {
         "expand": lambda: stages.expand(graph, everyone),
         "contract": lambda: stages.contract(graph, edges),
         "gather": lambda: stages.gather(spread, everyone),
         "apply": lambda: stages.apply(spread, everyone, gathered),
         "scatter": lambda: stages.scatter(flow, everyone),
+        "post_apply": lambda: stages.post_apply(settled, everyone),
         "intersect": lambda: stages.intersect(graph, few),
         "hook": lambda: stages.hook(graph),
         "link": lambda: stages.link(graph, forest.copy()),
@@ -72,18 +81,32 @@ class Stages(Calls):
     """One stage over all vertices or edges (`intersect`: over 262,144 edges at most)."""
 
     params = (
-        ["expand", "contract", "gather", "apply", "scatter", "intersect", "hook", "link", "compress", "number"],
+        [
+            *("expand", "contract", "gather", "apply", "scatter", "post_apply"),
+            *("intersect", "hook", "link", "compress", "number"),
+        ],
         SKEWED_AND_FLAT,
         ENGINES,
     )
     param_names = ("stage", "graph", "engine")
 
     def prepare(self, stage: str, graph: str, engine: str) -> Callable[[], Any]:
-        return on_all(load(graph, engine).graph)[stage]
+        on = load(graph, engine).graph
+        self.edges = min(on.m, FEW) if stage == "intersect" else on.m
+        return on_all(on)[stage]
 
     def time_stage(self, stage: str, graph: str, engine: str) -> None:
         """The time of one stage."""
         self.call()
+
+    def track_gteps(self, stage: str, graph: str, engine: str) -> float:
+        """Stored directed edges (`intersect`: those that it is given) over the time of the stage, in billions a second.
+
+        Stages that look at vertices alone (apply, post_apply, compress, number) count the edges of the graph as well.
+        """
+        return self.gteps(self.edges)
+
+    track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]
 
 
 def by_stages(program: Any, graph: gasla.Graph, active: Any, iterations: int, **fields: Any) -> stages.State:
