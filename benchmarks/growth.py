@@ -73,6 +73,9 @@ def _faster(cell: Cell, other: str) -> bool:
     return own is not None and rival is not None and own < rival
 
 
+Lines = dict[str, list[tuple[int, float]]]  # sizes and seconds, by what a line is called
+COLOURS = [plot.OURS, "#e08e45", "#c2575b", "#7fa650", "#9a86b8", "#8aa29e"]
+MEASURES = {"m": "edges", "n": "vertices", "depth": "levels"}
 GAP = 0.085  # of a panel's height, from one label to the next
 
 
@@ -81,31 +84,15 @@ def draw_growth(files: Files, path: Path) -> None:
 
     Of the CPU beside a GPU there is a dashed line.
     """
-    from matplotlib.figure import Figure
-
     algorithms, some = files.present(ALGORITHMS), families(files)
-    colours = dict(zip(some, [plot.OURS, "#e08e45", "#c2575b", "#7fa650", "#9a86b8"]))
-    columns = plot.columns(len(algorithms))
-    rows = -(-len(algorithms) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), facecolor=plot.PAPER, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
-    for place, algorithm in enumerate(algorithms, 1):
-        axes = figure.add_subplot(rows, columns, place, facecolor=plot.PAPER)
+    colours = dict(zip(some, COLOURS))
+    figure, panels = _figure(len(algorithms))
+    for axes, algorithm in zip(panels, algorithms):
         found = {family: p for family, graphs in some.items() if (p := points(files, graphs, algorithm))}
-        for family, family_points in found.items():
-            edges, seconds = zip(*family_points)
-            milli = [1e3 * s for s in seconds]
-            axes.loglog(edges, milli, "o-", color=colours[family], markersize=4, linewidth=1.6)
-            if beside := points(files, some[family], algorithm, who=CPU):
-                edges, seconds = zip(*beside)
-                axes.loglog(edges, [1e3 * s for s in seconds], "--", color=colours[family], linewidth=1.2)
-        _label_ends(axes, found, colours)
-        _proportional(axes)
-        plot.plain(axes, plot.TITLES.get(algorithm, algorithm))
-        axes.xaxis.set_major_formatter(_edges)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        axes.set_xlabel("edges", fontsize=9, color=plot.FAINT)
-        axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
+        _lines(axes, found, colours)
+        beside = {f: p for f in found if (p := points(files, some[f], algorithm, who=CPU))}
+        _lines(axes, beside, colours, "--", linewidth=1.2)
+        _finish(axes, found, colours, plot.TITLES.get(algorithm, algorithm), "edges")
     if any(CPU in cell.entries for cell in files.cells.values()):
         found = files.reports[0].provenance
         text = f"solid: {found['gpu']}; dashed: {found['cpu']}, {found['threads']} threads"
@@ -113,31 +100,76 @@ def draw_growth(files: Files, path: Path) -> None:
     figure.savefig(path, dpi=150, facecolor=plot.PAPER)
 
 
-def _edges(value: float, _: int = 0) -> str:
+def draw_shapes(files: Files, path: Path) -> None:
+    """A panel a family, by what varies most in it: edges, vertices or levels; a line an algorithm."""
+    algorithms, some = files.present(ALGORITHMS), families(files)
+    colours = dict(zip(algorithms, COLOURS))
+    figure, panels = _figure(len(some))
+    for axes, graphs in zip(panels, some.values()):
+        measure = max(MEASURES, key=lambda kind: _spread([sizes(files, kind)[graph] for graph in graphs]))
+        found = {a: sorted(p) for a in algorithms if (p := points(files, graphs, a, measure))}
+        _lines(axes, found, colours)
+        _finish(axes, found, colours, f"{graphs[0]} to {graphs[-1]}", MEASURES[measure])
+    figure.savefig(path, dpi=150, facecolor=plot.PAPER)
+
+
+def _spread(found: list[int]) -> float:
+    return max(found) / min(found)
+
+
+def _figure(count: int) -> tuple[Any, list[Any]]:
+    """An empty picture of so many panels."""
+    from matplotlib.figure import Figure
+
+    columns = plot.columns(count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), facecolor=plot.PAPER, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+    return figure, [figure.add_subplot(rows, columns, place, facecolor=plot.PAPER) for place in range(1, count + 1)]
+
+
+def _lines(axes: Any, found: Lines, colours: dict[str, str], form: str = "o-", linewidth: float = 1.6) -> None:
+    for name, some in found.items():
+        across, seconds = zip(*some)
+        axes.loglog(across, [1e3 * s for s in seconds], form, color=colours[name], markersize=4, linewidth=linewidth)
+
+
+def _finish(axes: Any, found: Lines, colours: dict[str, str], title: str, measure: str) -> None:
+    """What stands around the lines of a panel."""
+    _label_ends(axes, found, colours)
+    _proportional(axes)
+    plot.plain(axes, title)
+    axes.xaxis.set_major_formatter(_count)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.set_xlabel(measure, fontsize=9, color=plot.FAINT)
+    axes.set_ylabel("ms", fontsize=9, color=plot.FAINT)
+
+
+def _count(value: float, _: int = 0) -> str:
     return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
 
 
-def _label_ends(axes: Any, found: dict[str, list[tuple[int, float]]], colours: dict[str, str]) -> None:
+def _label_ends(axes: Any, found: Lines, colours: dict[str, str]) -> None:
     """The name of each line and its slope, at the right edge beside its end, moved apart where they would touch."""
     low, high = (math.log(y) for y in axes.get_ylim())
-    ends = sorted((math.log(1e3 * some[-1][1]), family) for family, some in found.items())
+    ends = sorted((math.log(1e3 * some[-1][1]), name) for name, some in found.items())
     places = [(end - low) / (high - low) for end, _ in ends]
     for i in range(1, len(places)):
         places[i] = max(places[i], places[i - 1] + GAP)
     for i in range(len(places) - 1, -1, -1):
         places[i] = min(places[i], 1 - GAP * (len(places) - 1 - i))
-    for place, (_, family) in zip(places, ends):
-        edges, seconds = found[family][-1]
-        text = f"{family}  {slope(found[family]):.2f}" if len(found[family]) > 1 else family
-        leader = {"arrowstyle": "-", "color": colours[family], "linewidth": 0.6, "alpha": 0.6}
+    for place, (_, name) in zip(places, ends):
+        across, seconds = found[name][-1]
+        text = f"{name}  {slope(found[name]):.2f}" if len(found[name]) > 1 else name
+        leader = {"arrowstyle": "-", "color": colours[name], "linewidth": 0.6, "alpha": 0.6}
         axes.annotate(
-            text, (edges, 1e3 * seconds), (1.03, place), textcoords="axes fraction", va="center", fontsize=9,
-            color=colours[family], weight="bold", arrowprops={**leader, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 3},
+            text, (across, 1e3 * seconds), (1.03, place), textcoords="axes fraction", va="center", fontsize=9,
+            color=colours[name], weight="bold", arrowprops={**leader, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
 
 
 def _proportional(axes: Any) -> None:
-    """Faint lines along which time is proportional to edges."""
+    """Faint lines along which time is proportional to the size."""
     limits = axes.get_xlim(), axes.get_ylim()
     (left, right), (low, high) = limits
     rate = 100 ** math.floor(math.log(low / right, 100))

@@ -193,6 +193,7 @@ TABLES: dict[str, Callable[[Files], str]] = {
 PICTURES: dict[str, Callable[[Files, Path], None]] = {
     "plot": lambda files, path: plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path),
     "growth-plot": growth.draw_growth,
+    "shapes-plot": growth.draw_shapes,
 }
 
 
