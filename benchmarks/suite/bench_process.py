@@ -20,6 +20,11 @@ ON_GPU = """
 import cupy
 cupy.ones(8).sum().item()  # the driver has started
 """
+CACHES = ("GASLA_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+NEW_TO_NVRTC = """
+import time, gasla.gpu.compile
+gasla.gpu.compile.OPTIONS += (f"-DMEASURED_BY={time.time_ns()}",)  # it has a cache of its own
+"""
 PREPARATION = """
 import os, tempfile
 for name in {unset}:
@@ -50,8 +55,9 @@ class FirstCall:
 
     def timeraw_call(self, algorithm: str, cache: str, engine: str) -> tuple[str, str]:
         """The time of the call, import and graph left out."""
-        unset = ("GASLA_CACHE_DIR", "NUMBA_CACHE_DIR") if cache == "empty" else ()
-        preparation = PREPARATION.format(unset=unset, engine=ON_GPU if engine == "gpu" else "", device=engine)
+        is_empty = cache == "empty"
+        on_gpu = ON_GPU + NEW_TO_NVRTC * is_empty if engine == "gpu" else ""
+        preparation = PREPARATION.format(unset=CACHES * is_empty, engine=on_gpu, device=engine)
         return f"gasla.{CALLS[algorithm]}", preparation
 
 
