@@ -366,7 +366,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--algorithms", "dijkstra"], "--algorithms dijkstra: expected some of bfs"),
         (["--peers", "networkx"], "--peers networkx: expected some of graphblas"),
-        (["--peers", "cusparse"], "--peers cusparse: "),
         (["--peers", "gasla-cpu"], "add --device gpu"),
         (["--graphs", "star3"], "no benchmark graph is called 'star3'"),
         (["--plot", "figures.doc"], "figures.doc: the name of a picture must end in"),
@@ -375,6 +374,21 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_what_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("quick_ceilings")
+def test_peers_that_are_not_installed_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peers, "is_there", lambda name: name == "scipy")
+    what = ["--graphs", "grid4", "--algorithms", "components", "--peers", "cugraph,scipy", "--rounds", "1"]
+    assert main(["bench", *what]) == 0
+    printed = capsys.readouterr().out
+    assert "cugraph is left out: cugraph is not installed" in printed
+    assert any(line.startswith("grid4") and "scipy" in line for line in printed.splitlines())
+    monkeypatch.setattr(peers, "is_there", lambda name: True)
+    assert main(["bench", *what]) == 2
+    assert "--peers cugraph: it is there to be compared with on the GPU; add --device gpu" in capsys.readouterr().err
 
 
 def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
