@@ -50,7 +50,7 @@ def test_bfs(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(gasla.bfs(A, source), levels)
     assert begun_search(Graph(A), source)()[1] == levels.max()
     depth = data.draw(st.integers(0, 4))
-    np.testing.assert_array_equal(gasla.bfs(A, source, max_depth=depth), np.where(levels > depth, -1, levels))
+    np.testing.assert_array_equal(gasla.bfs(A, source, depth_limit=depth), np.where(levels > depth, -1, levels))
 
 
 @settings(max_examples=60)
@@ -295,8 +295,8 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
         (lambda: gasla.pagerank(A3 * np.nan), ValueError, "the weight of edge 0 is nan; expected a finite number"),
         (lambda: gasla.pagerank(A3, max_iter=-1), ValueError, "max_iter is -1; expected 0 or more"),
         (lambda: gasla.pagerank(A3, max_iter=2.5), TypeError, r"max_iter is 2\.5; expected a whole number"),
-        (lambda: gasla.bfs(A3, 0, max_depth=2.5), TypeError, r"max_depth is 2\.5; expected a whole number"),
-        (lambda: gasla.bfs(A3, 0, max_depth=-1), ValueError, "max_depth is -1; expected 0 or more"),
+        (lambda: gasla.bfs(A3, 0, depth_limit=2.5), TypeError, r"depth_limit is 2\.5; expected a whole number"),
+        (lambda: gasla.bfs(A3, 0, depth_limit=-1), ValueError, "depth_limit is -1; expected 0 or more"),
         (lambda: gasla.betweenness_centrality(A3, k=2.5), TypeError, r"k is 2\.5; expected a whole number"),
         (lambda: gasla.pagerank(A3, alpha=2), ValueError, "alpha is 2"),
         (lambda: gasla.pagerank(A3, tol=-1), ValueError, "tol is -1"),

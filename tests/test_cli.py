@@ -212,7 +212,7 @@ BAD = {
     "two arrays in npy": ["bfs", "SMALL", "--parents", "-o", "FOLDER/x.npy"],
     "bad alpha": ["pagerank", "SMALL", "--alpha", "1.5"],
     "negative number of iterations": ["pagerank", "SMALL", "--max-iter", "-1"],
-    "negative depth": ["bfs", "SMALL", "--max-depth", "-1"],
+    "negative depth": ["bfs", "SMALL", "--depth-limit", "-1"],
     "negative top": ["pagerank", "SMALL", "--top", "-3"],
     "negative seed": ["betweenness", "SMALL", "-k", "1", "--seed", "-1"],
     "bench of no graph": ["bench", "--graphs", ","],

@@ -296,11 +296,11 @@ def test_searches_in_a_row_are_not_waited_for(n: int, weighted: bool) -> None:
 def test_parents_and_depths_of_searches_in_a_row() -> None:
     graph = random_graph(50_000, 400_000)
     on_host = graph.to("cpu")
-    found = [gasla.bfs(graph, source, parents=True, max_depth=source % 5) for source in range(30)]
+    found = [gasla.bfs(graph, source, parents=True, depth_limit=source % 5) for source in range(30)]
     for source, (levels, parents) in enumerate(found):
         depth = source % 5
-        np.testing.assert_array_equal(levels.get(), gasla.bfs(on_host, source, max_depth=depth))
-        verify.bfs(on_host, source, levels.get(), parents.get(), max_depth=depth)
+        np.testing.assert_array_equal(levels.get(), gasla.bfs(on_host, source, depth_limit=depth))
+        verify.bfs(on_host, source, levels.get(), parents.get(), depth_limit=depth)
 
 
 def test_searches_on_two_streams_by_turns() -> None:

@@ -153,11 +153,11 @@ def test_bfs_with_a_limit(name: str) -> None:
     matrix = graph_named(name)
     levels, parents = right_bfs(matrix)
     cut = levels > 2
-    verify.bfs(matrix, SOURCE, np.where(cut, -1, levels), np.where(cut, -1, parents), max_depth=2)
+    verify.bfs(matrix, SOURCE, np.where(cut, -1, levels), np.where(cut, -1, parents), depth_limit=2)
     with pytest.raises(VerificationError, match="limit"):
-        verify.bfs(matrix, SOURCE, levels, max_depth=2)
+        verify.bfs(matrix, SOURCE, levels, depth_limit=2)
     with pytest.raises(VerificationError, match="unreached"):
-        verify.bfs(matrix, SOURCE, np.where(cut, -1, levels), max_depth=3)
+        verify.bfs(matrix, SOURCE, np.where(cut, -1, levels), depth_limit=3)
 
 
 def test_bfs_invented_reach_is_rejected() -> None:
@@ -540,7 +540,7 @@ def test_gaslas_own_answers_are_accepted(name: str) -> None:
     matrix = graph_named(name)
     graph = gasla.Graph(matrix)
     verify.bfs(matrix, SOURCE, *gasla.bfs(graph, SOURCE, parents=True))
-    verify.bfs(matrix, SOURCE, *gasla.bfs(graph, SOURCE, parents=True, max_depth=2), max_depth=2)
+    verify.bfs(matrix, SOURCE, *gasla.bfs(graph, SOURCE, parents=True, depth_limit=2), depth_limit=2)
     verify.sssp(matrix, SOURCE, *gasla.sssp(graph, SOURCE, parents=True))
     components = gasla.connected_components(graph)
     verify.components(matrix, components.labels, components.count)

@@ -64,12 +64,12 @@ class BFSResult(NamedTuple):
 
 
 @overload
-def bfs(graph: Any, source: int, *, parents: Literal[False] = ..., max_depth: int | None = ...) -> np.ndarray: ...
+def bfs(graph: Any, source: int, *, parents: Literal[False] = ..., depth_limit: int | None = ...) -> np.ndarray: ...
 @overload
-def bfs(graph: Any, source: int, *, parents: Literal[True], max_depth: int | None = ...) -> BFSResult: ...
+def bfs(graph: Any, source: int, *, parents: Literal[True], depth_limit: int | None = ...) -> BFSResult: ...
 
 
-def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None = None) -> np.ndarray | BFSResult:
+def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | None = None) -> np.ndarray | BFSResult:
     """Number of edges on a shortest path from `source` to every vertex.
 
     Parameters
@@ -80,7 +80,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
         Where to start.
     parents : bool
         Also return a vertex before each one on a shortest path.
-    max_depth : int, optional
+    depth_limit : int, optional
         Go no further than this many edges.
 
     Returns
@@ -94,7 +94,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     Raises
     ------
     ValueError
-        If the source is not a vertex, the matrix is not square, or `max_depth` is negative.
+        If the source is not a vertex, the matrix is not square, or `depth_limit` is negative.
 
     Notes
     -----
@@ -117,7 +117,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, max_depth: int | None
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    limit = NO_LIMIT if max_depth is None else whole_number("max_depth", max_depth)
+    limit = NO_LIMIT if depth_limit is None else whole_number("depth_limit", depth_limit)
     active = Frontier.one(graph.n, source)
     if not parents:
         return left_running(LEVELS, graph, active=active, limit=limit, level={source: 0})["level"]

@@ -83,15 +83,15 @@ class Bfs(Search):
 
     name = function = "bfs"
     help = "how many edges each vertex is away from a source"
-    parameters = ("parents", "max_depth")
+    parameters = ("parents", "depth_limit")
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--max-depth", type=text.count, metavar="N", help="go no further than this")
+        parser.add_argument("--depth-limit", type=text.count, metavar="N", help="go no further than this")
 
     def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
         levels, parents = _pair(answer)
-        verify.bfs(graph, arguments["source"], levels, parents, max_depth=arguments["max_depth"])
+        verify.bfs(graph, arguments["source"], levels, parents, depth_limit=arguments["depth_limit"])
 
     def columns(self, answer: Any) -> dict[str, Array]:
         return _named(answer, "level", "parent")

@@ -9,7 +9,7 @@ from gasla.verify._common import Array, Edges, VerificationError, answer, check_
 
 
 def bfs(
-    graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, max_depth: int | None = None
+    graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
 ) -> None:
     """Verify the levels of a breadth-first search, and the parents if they are given.
 
@@ -23,7 +23,7 @@ def bfs(
         For each vertex its distance from the source in edges, or -1.
     parents : array of int, optional
         For each vertex the one before it on a shortest path: itself for the source, -1 where there is none.
-    max_depth : int, optional
+    depth_limit : int, optional
         The level at which the search was told to stop.
 
     Raises
@@ -43,13 +43,13 @@ def bfs(
     edges = edges_of(graph)
     source = check_source(source, edges.n)
     level = answer("levels", levels, edges.n, "iu").astype(np.int64)
-    deepest = np.iinfo(np.int64).max if max_depth is None else max_depth
+    deepest = np.iinfo(np.int64).max if depth_limit is None else depth_limit
 
     if level[source] != 0:
         raise VerificationError(f"the source {source} is at level {level[source]}, not 0")
     require((level != 0) | (np.arange(edges.n) == source), lambda v: f"vertex {v} is at level 0, but is not the source")
     require(level >= -1, lambda v: f"vertex {v} is at level {level[v]}, below -1")
-    require(level <= deepest, lambda v: f"vertex {v} is at level {level[v]}, past the limit of {max_depth}")
+    require(level <= deepest, lambda v: f"vertex {v} is at level {level[v]}, past the limit of {depth_limit}")
 
     above, below = level[edges.src], level[edges.dst]
     follows = (above >= 0) & (above < deepest)
