@@ -442,8 +442,8 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
 
-        Graphs that are made of this one and kept count too; what runs keep for the next ones doesn't
-        (`VertexProgram.workspace`).
+        Graphs that are made of this one and kept count too, as do images of the values (`semirings.Image`); what runs
+        keep for the next ones doesn't (`VertexProgram.workspace`).
         """
         held: list[Array] = [] if self._ends is None else [*self._ends]
         for part in self.__dict__.values():
@@ -453,7 +453,7 @@ class Graph:
                 held.append(part)
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        return own + sum(made.nbytes for made in self._known.values() if isinstance(made, Graph))
+        return own + sum(getattr(made, "nbytes", 0) for made in self._known.values())
 
     def __repr__(self) -> str:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"

@@ -8,7 +8,7 @@ The matrix may be rectangular.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,6 +48,8 @@ def mxv(
         Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
         of a Graph without values are True. Where it is, the product is computed, and all other arrays must be; the
         offsets and indices of a matrix on the GPU are checked when they are first seen, and should stay as they are.
+        With a Graph on the CPU stay images of its values, where the semiring has one (`semirings.Image`; log-sum-exp
+        does): as many bytes as the values, and 2 a row. They don't follow what is later written into the values.
     x : (n,) array
     semiring : semirings.Semiring
         One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
@@ -141,12 +143,16 @@ def vxm(
 
 
 class Lists(NamedTuple):
-    """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True."""
+    """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True.
+
+    `kept(kind, make)` gives what is made of the values of a graph, and stays with it.
+    """
 
     indptr: Array
     indices: Array
     values: Array | None
     width: int
+    kept: Callable[[Hashable, Callable[[], Any]], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +167,7 @@ class Terms:
     product: Expr
     merged: Expr | None  # what is stored: accum(old, new), or where the total is held in another form, what it means
     out_type: Any
+    image: Image | None = None  # the same by way of plus_times
 
     @property
     def type(self) -> Any:
@@ -178,6 +185,20 @@ class Terms:
     def reads(self, name: str) -> bool:
         """Whether the product depends on the symbol of this name."""
         return any(s.name == name for s in self.symbols)
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """A semiring as plus_times, see `semirings.Image`.
+
+    `into` is a pair of the symbol `value`, `out_of` a function of the symbols `fraction` and `exponent`.
+    """
+
+    terms: Terms
+    into: Expr
+    out_of: Expr
+    zero: Any
+    least: Any
 
 
 def _product(
@@ -201,7 +222,7 @@ def _product(
     if given:
         work = tuple(o if _is_plain(o) else o.copy() for o in outs)
         x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
-        lists = Lists(indptr, indices, values, lists.width)
+        lists = lists._replace(indptr=indptr, indices=indices, values=values)
     if not engine.multiply(lists, x, terms, mask, complement, work):
         raise _outside(lists, by_column)
     for o, w in zip(outs, work):
@@ -242,18 +263,51 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
                 f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
             )
         monoid = held.monoid
+    is_like_both = product.type == value_type == x_type and value_type.kind == "f"
+    image = _image(semiring, value_type, merging) if semiring.image and is_like_both else None
+    return Terms(semiring.name, monoid, lifted, *_merged(total, product.type, merging), image)
+
+
+def _merged(total: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
+    """What is stored, if not the total itself, and its type; `kind` is the product's."""
     if merging is None:
-        return Terms(semiring.name, monoid, lifted, total, product.type)
+        return total, kind
     accum, types = merging
-    out_type = TupleType(types) if isinstance(product.type, TupleType) else types[0]
-    new = Symbol("new", product.type) if total is None else total
+    out_type = TupleType(types) if isinstance(kind, TupleType) else types[0]
+    new = Symbol("new", kind) if total is None else total
     merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), new))
     if parts(merged.type) != types:
         raise TypeError(
-            f"accum of out, of type {out_type}, and the product, of type {product.type}, gives {merged.type}; "
+            f"accum of out, of type {out_type}, and the product, of type {kind}, gives {merged.type}; "
             f"expected {out_type}, to be written back: convert out, or cast in accum"
         )
-    return Terms(semiring.name, monoid, lifted, merged, out_type)
+    return merged, out_type
+
+
+def _image(semiring: Semiring, kind: np.dtype[Any], merging: Any) -> Image:
+    """Trace the functions of a semiring's image, for values of a type of float."""
+    given = semiring.image
+    assert given is not None
+    zero, value = semiring.monoid.identity(kind), Symbol("value", kind)
+    # The zero is sheltered: functions may take long for it, and their answer doesn't count.
+    into = semirings.trace(
+        given.into, semirings.where(value == semirings.constant(zero), semirings.constant(1, kind), value)
+    )
+    if not (isinstance(into, tuple) and len(into) == 2):
+        raise TypeError(
+            f"the image of {semiring.name} leads into {into!r}; expected two values, a fraction and an exponent"
+        )
+    out_of = semirings.as_expr(semirings.trace(given.out_of, Symbol("fraction", kind), Symbol("exponent", kind)))
+    if into[0].type != kind or out_of.type != kind:
+        raise TypeError(
+            f"the image of {semiring.name} leads from {kind} into {into[0].type} and out of it to {out_of.type}; "
+            f"expected {kind}"
+        )
+    fraction, exponent = into
+    product = value * Symbol("x", kind)
+    terms = Terms(f"{semiring.name}_by_image", semirings.plus, product, *_merged(None, kind, merging))
+    into = semirings.as_expr((fraction, semirings.cast(exponent, kind)))
+    return Image(terms, into, out_of, zero, kind.type(given.least))
 
 
 def parts(kind: Any) -> tuple[Any, ...]:
@@ -294,7 +348,11 @@ def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
     values = graph.in_values if by_column else graph.out_values
     if ordered and (lists := found.in_order()) is not found:
         found, values = lists, None if graph.values is None else graph.values[lists.edge_ids]
-    return Lists(found.indptr, found.indices, values, graph.n)
+        return Lists(found.indptr, found.indices, values, graph.n)
+    side = "in_" if by_column and values is not graph.__dict__.get("out_values") else "out"
+    return Lists(
+        found.indptr, found.indices, values, graph.n, lambda kind, make: graph.kept((side, kind), lambda _: make())
+    )
 
 
 def _in_format(A: Any, wanted: str) -> Any:
