@@ -31,11 +31,11 @@ Calls = dict[str, Callable[[int], Any]]
 
 
 def contestants(graph: BenchmarkGraph) -> Calls:
-    """Return the products, all of the same float32 matrix and vector."""
+    """Return the products, all of the same float32 matrix and vector: for gasla as a Graph, made beforehand."""
     A, x = graph.matrix, _vector(graph)
     calls: Calls = {library(graph): lambda _: A @ x}
     for name, semiring in SEMIRINGS.items():
-        calls[name] = partial(_multiply, A, x, semiring)
+        calls[name] = partial(_multiply, graph.graph, x, semiring)
     return calls
 
 
