@@ -1,7 +1,11 @@
 """Kernels on several threads: who takes part, who is waited for, and what becomes of an error."""
 
+import _thread
+import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -9,105 +13,165 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+from numba import njit, types
 
 import gasla
 import semirings
 from gasla import datasets, stages
 from gasla.cpu import intersect, link, threads
-from gasla.cpu.threads import STOP, _gate, barrier, new_control, run_parallel
+from gasla.cpu.atomics import fetch_add, load, pause
+from gasla.cpu.threads import STOP, WATCHED, barrier, launched, new_control, run_parallel
+
+_this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
+_kernel = njit(nogil=True, error_model="numpy")
+
+
+@_kernel
+def _sign(thread, threads, control, found):  # type: ignore[no-untyped-def]
+    """Each thread counts its calls, and says among how many it is, and who."""
+    if launched(thread, threads, control):
+        return
+    fetch_add(found[thread], 0, 1)
+    found[thread, 1] = threads
+    found[thread, 2] = _this_thread()
+
+
+@_kernel
+def _meet(thread, threads, control, left):  # type: ignore[no-untyped-def]
+    """All wait for each other."""
+    if launched(thread, threads, control):
+        return
+    barrier(control, threads)
+    barrier(control, threads)
+    left[thread] = 1
+
+
+@_kernel
+def _wait_to_stop(thread, threads, control, left):  # type: ignore[no-untyped-def]
+    """Nobody leaves before the stop flag is set."""
+    if launched(thread, threads, control):
+        return
+    while load(control, STOP) == 0:
+        pause()
+    barrier(control, threads)
+    left[thread] = 1
 
 
 @pytest.mark.parametrize("short", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_every_thread_runs_once(short: bool, count: int) -> None:
     """Each has its number; the caller is the first of a short run."""
-    found: dict[int, threading.Thread] = {}
-
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        assert threads == count
-        found[thread] = threading.current_thread()
-
     for _ in range(5):
-        found.clear()
-        run_parallel(kernel, new_control(), (), count, short=short)
-        assert sorted(found) == list(range(count))
-        assert len(set(found.values())) == count
-        assert (found[0] is threading.current_thread()) == (short or count == 1)
+        found = np.zeros((4, 3), np.int64)
+        run_parallel(_sign, new_control(), (found,), count, short=short)
+        assert found[:, 0].tolist() == [1] * count + [0] * (4 - count)
+        assert set(found[:count, 1].tolist()) == {count}
+        assert len(set(found[:count, 2].tolist())) == count
+        assert (found[0, 2] == threading.get_ident()) == (short or count == 1)
+
+
+def test_more_and_fewer_threads_by_turns() -> None:
+    """Those who sleep are left asleep, and all have their part whoever else has one."""
+    for count in [2, 5, 3, 1, 8, 2, 4] * 20:
+        found, left = np.zeros((8, 3), np.int64), np.zeros(8, np.int64)
+        run_parallel(_sign, new_control(), (found,), count, short=True)
+        run_parallel(_meet, new_control(), (left,), count, short=True)
+        assert found[:, 0].tolist() == left.tolist() == [1] * count + [0] * (8 - count)
 
 
 def test_nobody_waits_for_who_is_not_awake() -> None:
     """In a loose run the first thread may have done all of the work before the second one begins."""
-    done: list[int] = []
-
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        done.append(thread)
-
+    found = np.zeros((2, 3), np.int64)
     for i in range(200):
-        run_parallel(kernel, new_control(), (), 2, short=True, loose=True)
-        assert done.count(0) == i + 1
-        assert done.count(1) <= i + 1
+        run_parallel(_sign, new_control(), (found,), 2, short=True, loose=True)
+        assert found[0, 0] == i + 1
+        assert found[1, 0] <= i + 1
+        if i % 10 == 0:
+            time.sleep(0.002)  # the second one falls asleep
+    seen = found[1, 0]
+    time.sleep(0.01)
+    assert found[1, 0] == seen  # who comes too late for a job does it no more
 
 
 @pytest.mark.parametrize("short", [True, False])
-@pytest.mark.parametrize("guilty", [0, 1])
-def test_an_error_arrives(short: bool, guilty: int) -> None:
-    """Whichever thread raises it, and only once all others have left."""
-    left: list[int] = []
+def test_an_error_arrives(short: bool) -> None:
+    """Of a kernel that cannot be launched: it does not compile, for one."""
 
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        if thread == guilty:
-            raise ZeroDivisionError
-        time.sleep(0.01)
-        left.append(thread)
+    def kernel(*_: Any) -> None:
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         run_parallel(kernel, new_control(), (), 2, short=short)
-    assert left == [1 - guilty]
 
 
 def test_a_caller_that_watches_can_end_the_run() -> None:
     """As Ctrl-C does: the stop flag is set, and the exception raised when all have left."""
-    left: list[int] = []
-
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        while not control[STOP]:
-            time.sleep(0.001)
-        left.append(thread)
+    left = np.zeros(2, np.int64)
 
     def watch() -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_parallel(kernel, new_control(), (), 2, watch)
-    assert sorted(left) == [0, 1]
+        run_parallel(_wait_to_stop, new_control(), (left,), 2, watch)
+    assert left.tolist() == [1, 1]
 
 
-def test_ctrl_c_before_the_kernel_leaves_nobody_at_a_barrier() -> None:
-    """The caller takes part after all, as the stop flag tells everybody to leave."""
-    left: list[int] = []
+@pytest.mark.parametrize("began", [True, False])
+def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether its thread has begun nobody knows: either it does not, or all are waited for."""
+    left, start = np.zeros(2, np.int64), _thread.start_new_thread
+    run_parallel(_meet, new_control(), (left,), 2, short=True)
+    left[:] = 0
 
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        if thread == 0 and not control[STOP]:
-            raise KeyboardInterrupt
-        barrier(control, threads)
-        left.append(thread)
+    def interrupted(*arguments: Any) -> None:
+        if began:
+            start(*arguments)
+        raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run_parallel(kernel, new_control(), (), 2, short=True)
-    assert sorted(left) == [0, 1]
+    with monkeypatch.context() as patch:
+        patch.setattr(_thread, "start_new_thread", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_parallel(_wait_to_stop, new_control(), (left,), 2)
+    assert left.tolist() in ([[0, 0], [1, 1]] if began else [[0, 0]])
+    assert threads.hold(left)
+    threads.release(left)
+    run_parallel(_meet, new_control(), (left,), 2)
+    assert left.tolist() == [1, 1]
 
 
-def test_every_kernel_says_that_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By `enter`: else the other threads wait a while, and may have to sleep for Python's lock."""
-    silent: set[str] = set()
+def test_ctrl_c_while_workers_are_put_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is named once at any time: nobody is given two jobs."""
+
+    def interrupted(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    left = np.zeros(4, np.int64)
+    run_parallel(_meet, new_control(), (left,), 4, short=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "are_awake", lambda _: False)
+        patch.setattr(threads._Worker, "rank", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_parallel(_meet, new_control(), (left,), 4, short=True)
+    left[:] = 0
+    run_parallel(_meet, new_control(), (left,), 4, short=True)
+    assert left.tolist() == [1] * 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no clock")
+def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `launched` at its head, which notes the time for who watches; without it other threads would not come."""
+    others: set[str] = set()
     seen: set[str] = set()
 
     def run_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
-        _gate[0] = 0
+        times = np.zeros(4, np.int64)
+        control[WATCHED] = times.ctypes.data
         run_parallel(kernel, control, args, threads, *rest, **options)
+        control[WATCHED] = 0
         seen.add(kernel.__name__)
-        if threads > 1 and not _gate[0]:
-            silent.add(kernel.__name__)
+        began, ended = times.reshape(2, 2) @ [10**9, 1]
+        if threads > 1 and not 0 < began < ended:
+            others.add(kernel.__name__)
 
     for module in ("engine", "blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
@@ -115,6 +179,7 @@ def test_every_kernel_says_that_it_has_begun(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("gasla.cpu.symmetry._PARALLEL_FROM", 0)
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.cpu.symmetry.num_threads", lambda: 2)
     for module in ("threads", "blocks", "symmetry"):
         monkeypatch.setattr(f"gasla.cpu.{module}.run_parallel", run_and_look)
     graph = gasla.Graph(datasets.rmat(10))
@@ -124,35 +189,94 @@ def test_every_kernel_says_that_it_has_begun(monkeypatch: pytest.MonkeyPatch) ->
     gasla.connected_components(graph)
     gasla.mxv(graph, np.ones(graph.n, np.float32))
     gasla.mxv(graph, np.ones(graph.n, np.float32), semirings.logaddexp_plus)
-    link.number(link.hook(graph))
+    forest = link.hook(graph)
+    link.link(graph, forest)
+    link.number(forest)
     link.compress(link.hook(graph))
     intersect.intersect_sorted(graph)
     intersect.intersect_oriented(intersect.orient(graph))
     stages.gather(stages.start(programs.Hops, graph), [1])
-    assert {"run_loop", "sort_by_level", "multiply", "_components", "_probe", "_imbalance", "gather_list"} <= seen
-    assert not silent
+    generated = {"run_loop", "start", "multiply", "gather_list"}
+    named = {"_hook", "_link", "_compress", "_number", "_components", "_merge", "_orient", "_probe"}
+    assert generated | named | {"sort_by_level", "_imbalance"} <= seen
+    assert not others
 
 
 def test_who_has_no_work_sleeps() -> None:
     """After a moment in which the next run would have come cheaper; and wakes again."""
     for _ in range(3):
-        run_parallel(lambda _, threads, control: barrier(control, threads), new_control(), (), 2, short=True)
+        run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=True)
         until = time.monotonic() + 10
         while threads.are_awake(2) and time.monotonic() < until:
             time.sleep(0.01)
         assert not threads.are_awake(2)
 
 
-def test_threads_that_are_taken_are_not_waited_for() -> None:
-    """A run inside a run, or beside it, has one thread."""
-    inner: list[int] = []
+@pytest.mark.parametrize("short", [True, False])
+def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
+    """A run beside another has one thread."""
+    left, found = np.zeros(2, np.int64), np.zeros((2, 3), np.int64)
+    control = new_control()
+    other = threading.Thread(target=run_parallel, args=(_wait_to_stop, control, (left,), 2), kwargs={"short": short})
+    other.start()
+    while not threads._busy:
+        time.sleep(0.001)
+    run_parallel(_sign, new_control(), (found,), 2, short=True)
+    assert found[:, 1].tolist() == [1, 0]
+    control[STOP] = 1
+    other.join()
+    assert left.tolist() == [1, 1]
 
-    def kernel(thread: int, threads: int, control: np.ndarray) -> None:
-        if thread == 0:
-            run_parallel(lambda _, threads, control: inner.append(threads), new_control(), (), 2, short=True)
 
-    run_parallel(kernel, new_control(), (), 2, short=True)
-    assert inner == [1]
+FIRST_RUN = """
+import sys, time
+import numba, numpy as np
+import gasla
+from gasla import datasets
+
+graph = gasla.Graph(datasets.rmat(14))
+right = gasla.bfs(graph, 1)
+def check():
+    assert all(np.array_equal(a, b) for a, b in zip(gasla.bfs(graph, 1)[:1], right[:1]))
+check()
+"""
+ENDINGS = {
+    "while others are awake": "check()",
+    "while others sleep": "time.sleep(0.05)",
+    "by an exit": "check(); sys.exit(0)",
+    "after more and fewer": "\n".join(f"numba.set_num_threads({k}); check()" for k in (1, 3, 2, 1, 3)),
+    "in a child": """
+import os
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        check()
+        check()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    check()
+""",
+    "beside a thread that runs": """
+import threading
+def go_on():
+    while True:
+        check()
+threading.Thread(target=go_on, daemon=True).start()
+time.sleep(0.05)
+""",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("mode", [[], ["-X", "dev"]])
+def test_a_process_ends(ending: str, mode: list[str]) -> None:
+    """Whatever its other threads are at."""
+    if "os.fork" in ENDINGS[ending] and not hasattr(os, "fork"):
+        pytest.skip("no forks")
+    command = [sys.executable, *mode, "-c", FIRST_RUN + ENDINGS[ending]]
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "3"}
+    found = subprocess.run(command, env=environment, timeout=120, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
 
 
 def test_threads_are_given_back_by_who_has_them() -> None:
@@ -178,7 +302,7 @@ def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytes
     graph.is_symmetric  # noqa: B018
     calls = [
         lambda: gasla.bfs(graph, 1),
-        lambda: run_parallel(barrier, new_control(), (), 2, short=True),
+        lambda: run_parallel(_sign, new_control(), (np.zeros((2, 3), np.int64),), 2, short=True),
         lambda: gasla.betweenness_centrality(graph, sources=[1]),
     ]
     for call in calls:
@@ -216,6 +340,8 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         for number in range(300):
             monkeypatch.setattr("gasla.cpu.engine.ALONE", draw.choice([-1, 100]))
+            for module in ("threads", "blocks"):
+                monkeypatch.setattr(f"gasla.cpu.{module}.SHORT", draw.choice([0, 1 << 26]))
             call, right = calls[number % len(calls)], expected[number % len(calls)]
             try:
                 signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 1e-3))

@@ -88,7 +88,7 @@ class Cpu:
 
         control = new_control()
         start = time.perf_counter()
-        run_parallel(kernel, control, arguments, self.threads)
+        run_parallel(kernel, control, arguments, self.threads, short=True)
         return time.perf_counter() - start
 
     def copy(self, size: int) -> tuple[float, float]:

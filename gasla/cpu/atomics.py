@@ -8,6 +8,7 @@ load or store, or a prefetch. Indices are taken as unsigned and are not checked.
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 
 def _pointer(context, builder, array_type, array, index):
@@ -95,18 +96,35 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
-def store_at(typing_context, address, value):
-    """Write an int64 at an address, after everything before it."""
+def words_at(typing_context, address, count):
+    """The int64 words from an address on, as an array that somebody else owns."""
+    kind = types.Array(types.int64, 1, "C")
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(kind)(context, builder)
+        address, count = (context.cast(builder, a, t, types.intp) for a, t in zip(arguments, signature.args))
+        size = context.get_constant(types.intp, 8)
+        data = builder.inttoptr(address, array.data.type)
+        populate_array(array, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
+        return array._getvalue()
+
+    return kind(address, count), generate
+
+
+@intrinsic
+def call(typing_context, function, number, address):
+    """Call a function, known by its address, that takes a number and an address."""
 
     def generate(context, builder, signature, arguments):
         import llvmlite.ir as ir
 
-        word = ir.IntType(64)
-        pointer = builder.inttoptr(arguments[0], word.as_pointer())
-        builder.store_atomic(context.cast(builder, arguments[1], signature.args[1], types.int64), pointer, "release", 8)
+        word = context.get_value_type(types.intp)
+        function, *given = (context.cast(builder, a, t, types.intp) for a, t in zip(arguments, signature.args))
+        kind = ir.FunctionType(ir.VoidType(), [word, word])
+        builder.call(builder.inttoptr(function, kind.as_pointer()), given)
         return context.get_dummy_value()
 
-    return types.void(types.int64, value), generate
+    return types.void(function, number, address), generate
 
 
 @intrinsic

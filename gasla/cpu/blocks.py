@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from gasla.cpu.atomics import fetch_add
-from gasla.cpu.threads import SHORT, STOP, TICKET, barrier, enter, new_control, num_threads, run_parallel
+from gasla.cpu.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
@@ -66,7 +66,6 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 @njit(nogil=True, error_model="numpy", _nrt=False)  # Numba can't use a generator that it takes from its cache
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
-    enter(control)
     while not control[STOP]:
         control[SIZE], control[N] = size, n  # for who asks how far this is
         start = np.uint64(fetch_add(control, TICKET, 1)) * size

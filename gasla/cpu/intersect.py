@@ -15,7 +15,7 @@ import numpy as np
 
 from gasla.cpu.atomics import prefetch
 from gasla.cpu.blocks import block_size, blocks, go_on, jit, run, threads_for
-from gasla.cpu.threads import STOP, barrier, enter
+from gasla.cpu.threads import STOP, barrier, launched
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
 
@@ -138,6 +138,8 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
 
 @jit
 def _intersect(thread, threads, control, indptr, indices, sources, targets, counts):
+    if launched(thread, threads, control):
+        return
     m = np.uint64(len(sources))
     for start, end in blocks(control, m, _EDGE_BLOCK):
         for e in range(start, end):
@@ -193,6 +195,8 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, block):
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """
+    if launched(thread, threads, control):
+        return
     n, total = np.uint64(len(indptr) - 1), 0
     for start, end in blocks(control, n, block):
         low = np.uint64(indptr[start])
@@ -229,7 +233,8 @@ def _orient(
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
     """Fills an Oriented, of which `starts` is indptr and `heads` indices."""
-    enter(control)
+    if launched(thread, threads, control):
+        return
     parts = places.shape[0]
     if thread == 0:
         _rank(indptr, by_degree, ranks, vertices)
@@ -339,6 +344,8 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
 
 @jit
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
+    if launched(thread, threads, control):
+        return
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
     for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
         for r in range(n - end, n - taken):

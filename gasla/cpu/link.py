@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
 from gasla.cpu.blocks import block_size, blocks, go_on, inlined, jit, run, threads_for
-from gasla.cpu.threads import barrier, enter, see_off
+from gasla.cpu.threads import barrier, launched
 from gasla.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -134,6 +134,8 @@ def _block(n: int) -> np.uint64:
 
 @jit
 def _hook(thread, threads, control, indptr, indices, parents, block):
+    if launched(thread, threads, control):
+        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, block):
         low = np.uint64(indptr[start])
@@ -180,6 +182,8 @@ def _link_list(parents, v, indices, low, high):
 
 @jit
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
+    if launched(thread, threads, control):
+        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, block):
         for v in range(start, end):
@@ -191,6 +195,8 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 @jit
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
     """The same, but of the known tree's own edges those that lead out of it are linked too."""
+    if launched(thread, threads, control):
+        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, block):
         for v in range(start, end):
@@ -219,6 +225,8 @@ def _flatten(parents, v):
 
 @jit
 def _compress(thread, threads, control, parents, block):
+    if launched(thread, threads, control):
+        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, block):
         for v in range(start, end):
@@ -228,7 +236,8 @@ def _compress(thread, threads, control, parents, block):
 @jit
 def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
-    enter(control)
+    if launched(thread, threads, control):
+        return
     n, crew = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // crew, n * np.uint64(thread + 1) // crew
     roots = np.uint64(0)
@@ -251,6 +260,8 @@ def _number(thread, threads, control, parents, counts):
 @jit
 def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
+    if launched(thread, threads, control):
+        return
     _hook(thread, threads, control, indptr, indices, parents, block)
     if not go_on(thread, threads, control, True):
         return
@@ -270,7 +281,6 @@ def _components(thread, threads, control, indptr, indices, parents, symmetric, l
         _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
     barrier(control, threads)
     _number(thread, threads, control, parents, counts)
-    see_off(control, thread, threads)
 
 
 @jit

@@ -5,7 +5,7 @@ All threads take the same decisions from the same counters: nothing is read that
 
 from typing import TYPE_CHECKING
 
-from gasla.cpu.pieces import block
+from gasla.cpu.pieces import HEAD, block
 
 if TYPE_CHECKING:
     from gasla.cpu.stages import Stages
@@ -29,11 +29,11 @@ def text(module: "Stages") -> str:
 def start(m: "Stages") -> str:
     """The source of `start`, which comes before the loop where it needs aggregates of the initial state."""
     body = [
+        *HEAD,
         *_fill(m),
         "if thread == 0:",
         "    control[FILLED] = 1",
         f"aggregate({m.arguments})",
-        "see_off(control, thread, threads)",
     ]
     doc = "Fill the fields, and reduce over them."
     return f'@jit\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
@@ -41,7 +41,8 @@ def start(m: "Stages") -> str:
 
 def _begin(m: "Stages") -> list[str]:
     return [
-        *(["enter(control)"] if m.traced.aggregates else _fill(m)),
+        *HEAD,
+        *([] if m.traced.aggregates else _fill(m)),
         "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
@@ -54,7 +55,6 @@ def _begin(m: "Stages") -> list[str]:
 
 def _fill(m: "Stages") -> list[str]:
     return [
-        "enter(control)",
         "if control[FILLED] == 0:  # else this goes on with a run",
         f"    fill({m.arguments})",
         "    barrier(control, threads)",
@@ -190,7 +190,8 @@ def _scheduled(m: "Stages") -> str:
         "self_iteration += 1",
     ]
     lines = [
-        *(["enter(control)"] if m.traced.aggregates else _fill(m)),
+        *HEAD,
+        *([] if m.traced.aggregates else _fill(m)),
         "limit, done, stopped, traversed = min(control[LAST], len(starts) - 1), False, False, np.int64(0)",
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
@@ -202,7 +203,6 @@ def _scheduled(m: "Stages") -> str:
         "    control[ACTIVE] = len(starts) - 1 - self_iteration",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
-        "see_off(control, thread, threads)",
     ]
     return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
 
@@ -219,5 +219,4 @@ def _end(m: "Stages") -> list[str]:
         "    control[WORK], control[FILLED] = work, 1",
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
-        "see_off(control, thread, threads)",
     ]

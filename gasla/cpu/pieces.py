@@ -9,6 +9,7 @@ from gasla.cpu.arguments import Arguments
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
+HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 INDENT = "    "
 
 
@@ -133,7 +134,7 @@ class Pieces(Arguments):
     def prologue(self) -> list[str]:
         """Local names that every stage may use."""
         lines = [
-            *(["enter(control)"] if self.staged else []),
+            *(HEAD if self.staged else []),
             "one, zero = np.uint64(1), np.uint64(0)",
             "parity = self_iteration & 1",
             "counters = counts[self_iteration % 3]",

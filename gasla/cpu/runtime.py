@@ -16,7 +16,7 @@ from gasla.cpu.atomics import (
     store,
 )
 from gasla.cpu.blocks import OPTIONS, jit
-from gasla.cpu.threads import CONTROL_SIZE, ENDED, PROGRESS, STOP, barrier, enter, see_off
+from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier, launched
 
 __all__ = [
     "ACTIVE",
@@ -60,19 +60,18 @@ __all__ = [
     "compare_and_swap",
     "dense_is_cheaper",
     "edges_from",
-    "enter",
     "fetch_add",
     "fetch_and",
     "fetch_or",
     "has",
     "jit",
+    "launched",
     "load",
     "note",
     "np",
     "prefetch",
     "reassociating",
     "renew",
-    "see_off",
     "select",
     "smallest",
     "store",
@@ -87,7 +86,7 @@ reassociating = njit(**OPTIONS, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
-assert FILLED < ENDED < CONTROL_SIZE
+assert FILLED < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
@@ -247,7 +246,8 @@ def sort_by_level(thread, threads, control, levels, first, places, starts, order
 
     `places[t, l]`, 0 at first, is how many vertices of the l-th level thread t has, then where the next of them goes.
     """
-    enter(control)
+    if launched(thread, threads, control):
+        return
     n = len(levels)
     begin, end = n * thread // threads, n * (thread + 1) // threads
     for v in range(begin, end):

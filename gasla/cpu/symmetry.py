@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from gasla.cpu.threads import SHORT, enter, new_control, num_threads, run_parallel
+from gasla.cpu.threads import SHORT, launched, new_control, num_threads, run_parallel
 
 Array = np.ndarray[Any, Any]
 _jit = njit(cache=True, nogil=True, error_model="numpy")
@@ -51,7 +51,8 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 @_jit
 def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
     """Sum over whole lists that hold an equal share of the edges."""
-    enter(control)
+    if launched(thread, threads, control):
+        return
     m = len(indices)
     first = np.searchsorted(indptr, m * thread // threads)
     last = np.searchsorted(indptr, m * (thread + 1) // threads)

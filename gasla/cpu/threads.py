@@ -3,12 +3,16 @@
 A program's whole loop is one kernel that every thread runs from start to finish: a barrier costs well under a
 microsecond, where starting a parallel region for each of thousands of thin levels would cost far more. That needs
 threads that truly run together, which `numba.prange` does not promise.
+
+Python calls a kernel once. Its head, `launched`, shows the other threads where its arguments are, takes part as the
+first, and waits for all. The others wait for jobs in compiled code: they never come back to Python, nor need its lock.
 """
 
+import _thread
 import ctypes
 import os
 import threading
-from collections import deque
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -16,22 +20,29 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numba.np.ufunc import parallel
 
-from gasla.cpu.atomics import compare_and_swap, fetch_add, load, pause, store, store_at
+from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
-ARRIVED, GENERATION, STOP, TICKET, PROGRESS, ENDED = 0, 8, 16, 24, 32, 56
-GATE = STOP + 1  # where to say that the caller is in its kernel: an address
-CONTROL_SIZE = 64
+ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
+CREW = STOP + 1  # where the addresses of the workers' letters are
+WATCHED = STOP + 2  # where to note the times, as seconds and nanoseconds, when a launch began and ended; 0: nowhere
+CONTROL_SIZE = 56
 
-# So are a worker's letters: how many jobs it was given, how many of those it knows of; whether it sleeps, and on which
-# lock and core; which cores it may run on, and the one to sleep on, as sets of bits.
-GIVEN, KNOWN, ASLEEP, LOCK, PLACE, CORE, SELF, ALL, OWN = 0, 8, 16, 24, 25, 26, 27, 32, 48
+# So are a worker's letters: a job; whether it sleeps; on which lock and core, and how many cores there are; which cores
+# it may run on, and the one to sleep on, as sets of bits.
+JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
+ASLEEP, LOCK, PLACE, CORE, CORES, SELF, ALL, OWN = 8, 16, 17, 18, 19, 20, 32, 48
 LETTERS, SET = 64, 16
+NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
+TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
+
+MOST = 64 * SET  # threads
 AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
-COMING = 1000  # and for which it waits until the caller has left Python, whose lock it would else have to sleep for
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
@@ -41,19 +52,19 @@ _acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.int
 _release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
 _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
-_gate = np.zeros(8, np.int64)  # 1 in its first word once the caller is in its kernel, or waits
+_crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters, those first who are to have the next job
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
 
 def num_threads() -> int:
     """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
-    _launch()
-    return int(_set_number())
+    _start_numba()
+    return min(int(_set_number()), MOST)
 
 
 @cache
-def _launch() -> None:
+def _start_numba() -> None:
     """Have Numba start its threads, who know that number."""
     parallel.get_num_threads()
 
@@ -70,17 +81,24 @@ def new_control() -> np.ndarray:
 
 
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
-_NEW_CONTROL[GATE] = _gate.ctypes.data
+_NEW_CONTROL[CREW] = _crew.ctypes.data
+
+_helper = njit(error_model="numpy", nogil=True, _nrt=False)
 
 
-@njit(error_model="numpy", nogil=True, _nrt=False)
-def enter(control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """The first thing that a kernel does: the caller tells the others that Python's lock is free."""
-    if control[GATE] != 0:
-        store_at(control[GATE], 1)
+@_helper
+def _while_it_is(words: np.ndarray, slot: int, value: int) -> None:  # pragma: no cover - compiled
+    """Wait until a word changes."""
+    spins = 0
+    while load(words, slot) == value:
+        spins += 1
+        if spins < 4000:
+            pause()
+        else:  # somebody else needs this core: a spinning thread would only be in the way
+            _give_way()
 
 
-@njit(error_model="numpy", nogil=True, _nrt=False)
+@_helper
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Wait until every thread is here; what each wrote before, all see after."""
     if threads == 1:
@@ -89,35 +107,99 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
     if fetch_add(control, ARRIVED, 1) == threads - 1:
         control[ARRIVED] = 0
         store(control, GENERATION, generation + 1)
-        return
-    spins = 0
-    while load(control, GENERATION) == generation:
-        spins += 1
-        if spins < 4000:
-            pause()
-        else:  # somebody else needs this core: a spinning thread would only be in the way
-            _give_way()
+    else:
+        _while_it_is(control, GENERATION, generation)
 
 
-@njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
-def see_off(control: np.ndarray, thread: int, threads: int) -> None:  # pragma: no cover - compiled
-    """The last thing that the first thread does: wait a short while until all others have ended.
+# --- a launch --------------------------------------------------------------------------------------------------------
 
-    Each takes Python's lock for a moment. To be woken when it is free takes several times as long as all of this.
+
+@intrinsic
+def launched(typing_context: Any, thread: Any, threads: Any, control: Any) -> Any:
+    """The head of a kernel, which leaves if this is true: it was called to be launched, and all have done their parts.
+
+    What the kernel was passed is put aside as it is; a function beside it calls it again with that, but for the thread.
     """
-    if thread != 0 or threads == 1:
-        return
-    for _ in range(4000):
-        if load(control, ENDED) >= threads - 1:
-            break
-        pause()
 
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        thread, threads, control = arguments
+        is_launch = builder.icmp_signed("<", thread, thread.type(0))
+        with builder.if_then(is_launch, likely=False):
+            given = context.call_conv.get_arguments(builder.function)
+            pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, given))
+            word = context.get_value_type(types.intp)
+            addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
+            kind = typing_context.resolve_value_type(_run)
+            called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
+            context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
+        return is_launch
+
+    return types.boolean(types.intp, types.intp, control), generate
+
+
+def _part(context: Any, builder: Any, pack: Any) -> Any:
+    """A function of a thread's number and an address: it calls the kernel at hand with what lies there."""
+    import llvmlite.ir as ir
+
+    kernel = builder.function
+    word = context.get_value_type(types.intp)
+    kind = ir.FunctionType(ir.VoidType(), [word, word])
+    part = ir.Function(builder.module, kind, kernel.name + ".part")
+    part.linkage = "internal"
+    part.attributes.add("noinline")
+    inner = ir.IRBuilder(part.append_basic_block())
+    thread, place = part.args
+    given = cgutils.unpack_tuple(inner, inner.load(inner.inttoptr(place, pack)))
+    results = [inner.alloca(a.type.pointee) for a in kernel.args[:2]]
+    inner.call(kernel, [*results, thread, *given[1:]])
+    inner.ret_void()
+    return part
+
+
+if os.name == "posix":
+    _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
+    _CLOCK = time.CLOCK_MONOTONIC
+
+    @_helper
+    def _note_time(place: int, offset: int) -> None:  # pragma: no cover - compiled
+        """Write what the clock says, if somebody wants to know."""
+        if place != 0:
+            _clock_gettime(_CLOCK, place + offset)
+
+else:
+
+    @_helper
+    def _note_time(place: int, offset: int) -> None:  # pragma: no cover - compiled
+        pass
+
+
+@_helper
+def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun."""
+    crew = words_at(control[CREW], threads - 1)
+    for i in range(threads - 1):
+        letters = words_at(crew[i], LETTERS)
+        letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, i + 1, threads
+        fetch_add(letters, JOB, GIVEN)
+        if compare_and_swap(letters, ASLEEP, 1, 0):
+            _release(letters[LOCK])
+    _note_time(control[WATCHED], 0)
+    call(part, 0, arguments)
+    for i in range(threads - 1):
+        letters = words_at(crew[i], LETTERS)
+        if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
+            _while_it_is(letters, JOB, GIVEN)
+            _while_it_is(letters, JOB, BEGUN)
+    _note_time(control[WATCHED], 16)
+
+
+# --- who does it -----------------------------------------------------------------------------------------------------
 
 if hasattr(os, "sched_setaffinity"):
     _get_cores = types.ExternalFunction("sched_getaffinity", types.int32(types.int32, types.intp, types.intp))
     _set_cores = types.ExternalFunction("sched_setaffinity", types.int32(types.int32, types.intp, types.intp))
 
-    @njit(error_model="numpy", nogil=True, _nrt=False)
+    @_helper
     def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
         """Stay on a core of its own; whether it does."""
         every, one = letters[ALL : ALL + SET], letters[OWN : OWN + SET]
@@ -136,51 +218,44 @@ if hasattr(os, "sched_setaffinity"):
                 place += 1
         return _set_cores(0, 8 * SET, letters[SELF] + 8 * OWN) == 0
 
-    @njit(error_model="numpy", nogil=True, _nrt=False)
+    @_helper
     def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
         """Go wherever there is room."""
         _set_cores(0, 8 * SET, letters[SELF] + 8 * ALL)
 
 else:
 
-    @njit(error_model="numpy", nogil=True, _nrt=False)
+    @_helper
     def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
         """The system has no such thing."""
         return False
 
-    @njit(error_model="numpy", nogil=True, _nrt=False)
+    @_helper
     def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
         pass
 
 
 @njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
-def _await(letters: np.ndarray, control: np.ndarray, gate: np.ndarray, awake: int) -> None:  # pragma: no cover
-    """Say that a job has ended, and wait for the next: awake for a while, as one call often follows another."""
-    fetch_add(control, ENDED, 1)
-    for _ in range(awake):
-        if load(letters, GIVEN) != letters[KNOWN]:
-            break
-        pause()
-    if load(letters, GIVEN) == letters[KNOWN]:
-        settled = _settle(letters)
-        fetch_add(letters, ASLEEP, 1)
-        if fetch_add(letters, GIVEN, 0) == letters[KNOWN] or not compare_and_swap(letters, ASLEEP, 1, 0):
-            _acquire(letters[LOCK], 1)
-        if settled:
-            _leave(letters)
-    letters[KNOWN] = load(letters, GIVEN)
-    for _ in range(COMING):
-        if load(gate, 0) != 0:
-            break
-        pause()
-
-
-@njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
-def _give(letters: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Let a worker know of a job."""
-    fetch_add(letters, GIVEN, 1)
-    if compare_and_swap(letters, ASLEEP, 1, 0):
-        _release(letters[LOCK])
+def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Do jobs for ever: awake for a while after one, as one call often follows another."""
+    awake = 0
+    while letters[LOCK] != 0:
+        for _ in range(awake):
+            if load(letters, JOB) == GIVEN:
+                break
+            pause()
+        if load(letters, JOB) != GIVEN:
+            settled = _settle(letters)
+            fetch_add(letters, ASLEEP, 1)
+            if fetch_add(letters, JOB, 0) != GIVEN or not compare_and_swap(letters, ASLEEP, 1, 0):
+                _acquire(letters[LOCK], 1)
+            if settled:
+                _leave(letters)
+        awake = 0
+        if compare_and_swap(letters, JOB, GIVEN, BEGUN):
+            call(letters[PART], letters[THREAD], letters[ARGUMENTS])
+            awake = AWAKE if letters[THREADS] <= letters[CORES] else 0
+            store(letters, JOB, NONE)  # from here on the letters may hold the next job
 
 
 @cache
@@ -197,40 +272,6 @@ def _this_core() -> int:
 _getcpu = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix" else None
 
 
-class _Job:
-    """A kernel and its arguments, for one worker, who stays `awake` for a while afterwards."""
-
-    __slots__ = ("_args", "_bell", "_kernel", "awake", "begun", "control", "ended", "error", "taken_back")
-
-    def __init__(
-        self, kernel: Callable[..., Any], thread: int, threads: int, control: np.ndarray, args: Any, awake: int
-    ) -> None:
-        self._kernel, self._args, self.control, self.awake = kernel, (thread, threads, control, *args), control, awake
-        self.begun = self.taken_back = self.ended = False
-        self.error: BaseException | None = None
-        self._bell: Any = None  # a lock that is taken until the job has ended, if somebody waits for long
-
-    def run(self) -> None:
-        self.begun = True
-        try:
-            self._kernel(*self._args)
-        except BaseException as error:  # handed to the thread that waits
-            self.error = error
-        self.ended = True
-        if self._bell is not None:
-            self._bell.release()
-
-    def wait(self, timeout: float = -1) -> bool:
-        """Whether it has ended by then; may be asked again."""
-        if self._bell is None and not self.ended:
-            bell = threading.Lock()
-            bell.acquire()
-            self._bell = bell
-        if not self.ended and self._bell.acquire(timeout=timeout):
-            self._bell.release()
-        return self.ended
-
-
 class _Worker:
     """One thread that waits for jobs.
 
@@ -239,16 +280,13 @@ class _Worker:
     """
 
     def __init__(self, place: int) -> None:
-        self._jobs: deque[_Job] = deque()
-        self._letters = np.zeros(LETTERS, np.int64)
-        self._letters[PLACE], self._letters[CORE], self._letters[SELF] = place, -1, self._letters.ctypes.data
-        self._letters[LOCK] = lock = _new_lock()
+        self._letters = letters = np.zeros(LETTERS, np.int64)
+        _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
+        letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
+        letters[SELF] = self.address = letters.ctypes.data
+        letters[LOCK] = lock = _new_lock()
         _take(lock, 1)
-        threading.Thread(target=self._loop, name="gasla", daemon=True).start()
-
-    def give(self, job: _Job) -> None:
-        self._jobs.append(job)
-        _give(self._letters)
+        threading.Thread(target=_serve, args=(letters,), name="gasla", daemon=True).start()
 
     @property
     def is_awake(self) -> bool:
@@ -258,19 +296,6 @@ class _Worker:
     def rank(self, core: int) -> int:
         """Who is awake comes first, then who sleeps on another core than this."""
         return 0 if self.is_awake else 1 + (self._letters.item(CORE) == core)
-
-    def _loop(self) -> None:
-        nobodys = control = new_control()
-        awake = 0
-        while True:
-            _await(self._letters, control, _gate, awake)
-            control, awake = nobodys, 0
-            while self._jobs:
-                job = self._jobs.popleft()
-                if not (job.begun or job.taken_back):
-                    job.run()
-                    control, awake = job.control, job.awake
-                del job  # a parked thread keeps nobody's arrays alive
 
 
 def hold(owner: object) -> bool:
@@ -312,10 +337,10 @@ def run_parallel(
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
-    `kernel` is a Numba function compiled with `nogil=True`. With one thread and nobody watching, or while another
-    run holds the threads, it is called here with `threads=1`; `held` says that the caller does (`hold`).
-    `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is
-    then raised.
+    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. With one thread and nobody
+    watching, or while another run holds the threads, it is called here with `threads=1`; `held` says that the caller
+    does (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to
+    leave, and is then raised.
 
     In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
@@ -328,74 +353,65 @@ def run_parallel(
         if not (held or hold(owner)):
             kernel(0, 1, control, *args)
             return
-        control[ENDED] = 0 if short else threads  # then there is nobody to see off
-        _gate[0] = 0 if short else 1
-        awake, generation, jobs = AWAKE if short and threads <= _cores() else 0, control.item(GENERATION), []
-        for i in range(1 if short else 0, threads):
-            jobs.append(_Job(kernel, i, threads, control, args, awake))
         _gather(threads)
-        try:
-            _start(jobs)
-            if short:
-                kernel(0, threads, control, *args)
-            else:
-                _watch(jobs, watch)
-        except BaseException:  # Ctrl-C, likely
-            control[STOP] = 1
-            if not loose:  # who has begun may wait at a barrier for who has not: all begin, to find that they may leave
-                _start(jobs)
-                if short and control[GENERATION] == generation:
-                    with suppress(Exception):
-                        kernel(0, threads, control, *args)
-            raise
-        finally:
-            try:
-                _wait(jobs, control, loose)
-            except BaseException:
-                control[STOP] = 1
-                _wait(jobs, control, loose)
-                raise
-        for job in jobs:
-            if job.error is not None:
-                raise job.error
+        if short:
+            kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+        else:
+            _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
     finally:
         if not held:
             release(owner)
 
 
 def _gather(threads: int) -> None:
-    """Have so many workers, those first that are the soonest there."""
+    """Have so many workers, those first that are the soonest there.
+
+    Ctrl-C may come between any two lines: `_crew` names each worker once at any time.
+    """
     while len(_workers) < threads:
-        _workers.append(_Worker(len(_workers)))
+        worker = _Worker(len(_workers))
+        _crew[len(_workers)] = worker.address
+        _workers.append(worker)
     if not are_awake(threads):
         core = _this_core()
         _workers[:threads] = sorted(_workers[:threads], key=lambda worker: worker.rank(core))
+        _crew[: len(_workers)] = [worker.address for worker in _workers]
 
 
-def _start(jobs: list[_Job]) -> None:
-    for job, worker in zip(jobs, _workers):
-        worker.give(job)
+def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
+    """Have a thread of its own launch a kernel, while this one watches, and hears Ctrl-C."""
+    waiting, results, bell = [launch], list[BaseException | None](), threading.Lock()
 
+    def begin() -> None:
+        try:
+            waiting.pop()()
+            results.append(None)
+        except BaseException as error:  # handed to the thread that waits
+            results.append(error)
+        bell.release()
 
-def _watch(jobs: list[_Job], watch: Callable[[], None] | None) -> None:
-    """Wait for jobs, and look ten times a second."""
-    for job in jobs:
-        while not job.wait(-1 if watch is None else 0.1):
-            assert watch is not None
-            watch()
+    def wait(seconds: float) -> None:
+        if not results and bell.acquire(timeout=seconds):
+            bell.release()
 
-
-def _wait(jobs: list[_Job], control: np.ndarray, loose: bool) -> None:
-    """Wait until all jobs are done, and for no loose one that has not begun."""
-    coming = 0
-    for job in jobs:
-        job.taken_back = loose and not job.begun
-        coming += not job.taken_back
-    if control.item(ENDED) < coming:
-        see_off(control, 0, 1 + coming)
-    for job in jobs:
-        if not (job.ended or job.taken_back):
-            job.wait()
+    bell.acquire()
+    try:
+        _thread.start_new_thread(begin, ())
+        while not results:
+            wait(-1 if watch is None else 0.1)
+            if watch is not None and not results:
+                watch()
+    except BaseException:  # Ctrl-C, likely
+        control[STOP] = 1
+        with suppress(IndexError):  # else it has begun
+            waiting.pop()
+            raise
+        while not results:
+            with suppress(BaseException):  # Ctrl-C again
+                wait(-1)
+        raise
+    if results[0] is not None:
+        raise results[0]
 
 
 def _forget() -> None:
