@@ -275,7 +275,7 @@ def test_a_process_ends(ending: str, mode: list[str]) -> None:
         pytest.skip("no forks")
     command = [sys.executable, *mode, "-c", FIRST_RUN + ENDINGS[ending]]
     environment = {**os.environ, "NUMBA_NUM_THREADS": "3"}
-    found = subprocess.run(command, env=environment, timeout=120, capture_output=True, text=True)
+    found = subprocess.run(command, env=environment, timeout=600, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
 
 
