@@ -14,11 +14,12 @@ from semirings.operators import ANY, BinaryOp, Held, Image, Monoid, Semiring
 from semirings.types import TupleType, VectorType
 
 __all__ = [
-    "and_or", "any", "any_first", "any_pair", "any_second", "any_secondi", "argmax", "argmin", "band", "binary", "bor",
-    "bor_band", "bxor", "first", "land", "logaddexp", "logaddexp_plus", "lor", "lxor", "max", "max_first", "max_min",
-    "max_plus", "max_second", "max_secondi", "max_times", "min", "min_first", "min_firsti", "min_max", "min_plus",
-    "min_second", "min_secondi", "min_times", "or_and", "plus", "plus_first", "plus_min", "plus_pair", "plus_plus",
-    "plus_second", "plus_times", "second", "times", "xor_and",
+    "and_or", "any", "any_first", "any_pair", "any_second", "any_secondi", "argmax", "argmax_plus", "argmax_times",
+    "argmin", "argmin_plus", "band", "binary", "bor", "bor_band", "bxor", "first", "land", "logaddexp",
+    "logaddexp_plus", "lor", "lxor", "max", "max_first", "max_min", "max_plus", "max_second", "max_secondi",
+    "max_times", "min", "min_first", "min_firsti", "min_max", "min_plus", "min_second", "min_secondi", "min_times",
+    "or_and", "plus", "plus_first", "plus_min", "plus_pair", "plus_plus", "plus_second", "plus_times", "second",
+    "times", "xor_and",
 ]  # fmt: skip
 
 # --- the limits of types -------------------------------------------------------------------------------------
@@ -78,6 +79,15 @@ def _pair(x: Any, y: Any) -> Any:
         return as_expr(1)
     parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
     return np.ones(np.broadcast(*parts).shape, np.int64)[()]
+
+
+def _and_secondi(operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The operator's value, and at which k it came."""
+
+    def both(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
+        return operator(x, y), k
+
+    return both
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
@@ -288,6 +298,9 @@ max_min = Semiring(max, binary.min)
 max_first = Semiring(max, binary.first)
 max_second = Semiring(max, binary.second)
 max_secondi = Semiring(max, binary.secondi)
+argmin_plus = Semiring(argmin, _and_secondi(np.add), "argmin_plus")
+argmax_plus = Semiring(argmax, _and_secondi(np.add), "argmax_plus")
+argmax_times = Semiring(argmax, _and_secondi(np.multiply), "argmax_times")
 any_pair = Semiring(any, binary.pair)
 any_first = Semiring(any, binary.first)
 any_second = Semiring(any, binary.second)

@@ -164,11 +164,11 @@ def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
 
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
-    """The type of the products of two values of this type; a positional operator gives indices."""
-    if semiring.positional:
-        return np.dtype(np.int64)
-    sample = _unpack(_values(kind, False))
-    return _type_of(semiring.multiply(sample, sample))
+    """The type of the products of two values of this type, wherever they are."""
+    values = _values(kind, False)
+    sample, place = _unpack(values), np.zeros(len(values[0]), np.int64)
+    places = [place] * 3 if semiring.positional else []
+    return _type_of(semiring.operator.function(sample, sample, *places))
 
 
 def _type_of(value: Any) -> Type:

@@ -38,7 +38,7 @@ CASES = [
     (semirings.min_secondi, np.int32),
     (semirings.plus_pair, np.float64),
     (larger_product, np.int32),
-    (farthest_stop, np.float32),
+    (semirings.argmax_plus, np.float32),
     (semirings.xor_and, np.float32),
     (semirings.and_or, np.float64),
 ]

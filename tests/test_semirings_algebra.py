@@ -48,6 +48,7 @@ LAWFUL: dict[str, list[Any]] = {
     "and_or": TYPES, "xor_and": TYPES, "bor_band": BOOL + INTEGERS, "any_pair": TYPES, "any_first": TYPES,
     "any_second": TYPES, "any_secondi": TYPES, "min_first": TYPES, "min_second": TYPES, "min_firsti": TYPES,
     "min_secondi": TYPES, "max_first": TYPES, "max_second": TYPES, "max_secondi": TYPES, "logaddexp_plus": FLOATS,
+    "argmin_plus": TYPES, "argmax_plus": TYPES, "argmax_times": TYPES,
     "min_times": [dtype for dtype in TYPES if dtype.kind == "u"],
     "max_times": [dtype for dtype in TYPES if dtype.kind == "u"],
 }  # fmt: skip
