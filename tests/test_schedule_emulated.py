@@ -9,6 +9,7 @@ import numpy as np
 import programs
 import pytest
 from emulated_loop import EmulatedLoop
+from in_turns import in_turns
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
@@ -19,7 +20,9 @@ from gasla.graph import Graph
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
 SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}
 QUICK = (First, Alone, programs.Spread, WideCount)
-CASES = [*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})]
+STARTS: dict[Any, dict[str, Any]] = dict([*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})])
+WALKS: dict[str, dict[str, bool]] = {"packed": {}, "flat": {"thin": True}, "one block": {"thin": True, "small": True}}
+CASES = in_turns([(program,) for program in STARTS], [(walk,) for walk in WALKS])
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -87,15 +90,13 @@ def skewed(offsets: str) -> Graph:
 
 
 @pytest.mark.parametrize(
-    "walk", [{}, {"thin": True}, {"thin": True, "small": True}], ids=["packed", "flat", "one block"]
+    ("program", "walk"),
+    [pytest.param(*c.values, id=c.id, marks=c.marks if c.values[0] in QUICK else pytest.mark.slow) for c in CASES],
 )
-@pytest.mark.parametrize(
-    ("program", "start"),
-    [pytest.param(*p, id=p[0].__name__, marks=[] if p[0] in QUICK else pytest.mark.slow) for p in CASES],
-)
-def test_equals_the_cpu(program: Any, start: dict[str, Any], walk: dict[str, bool], tmp_path: Path) -> None:
+def test_equals_the_cpu(program: Any, walk: str, tmp_path: Path) -> None:
+    start = STARTS[program]
     for offsets, make in (("i4", skewed), ("i8", grid)):
-        emulated, graph = Emulated(program, make(offsets), walk, tmp_path / offsets), make("i4")
+        emulated, graph = Emulated(program, make(offsets), WALKS[walk], tmp_path / offsets), make("i4")
         some = np.random.default_rng(3).integers(-1, 6, graph.n)
         deep = gasla.Schedule(np.minimum(np.arange(graph.n), 9), first=2)
         for schedule, lanes in ((gasla.Schedule(some), 4), (deep, 16), (deep.reversed(), 16)):
