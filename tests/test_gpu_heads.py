@@ -21,7 +21,7 @@ def cupy() -> ModuleType:
     return pytest.importorskip("cupy")
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 @pytest.mark.parametrize(("offset", "vertex"), [("int", "int"), ("long long", "int"), ("long long", "long long")])
 def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str) -> None:
     assert compile_source(rows.HEADS.format(offset=offset, vertex=vertex), architecture)

@@ -48,7 +48,7 @@ def lists_of(order: Any, starts: Any) -> list[list[int]]:
     return [order[a:b].tolist() for a, b in pairwise(starts)]
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 @pytest.mark.parametrize("size", [4, 8])
 def test_compiles(architecture: str, size: int) -> None:
     pytest.importorskip("cupy")

@@ -27,7 +27,7 @@ extern "C" void run(const {offset}* offsets, const {vertex}* indices, const {bit
 """
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_compiles(architecture: str, sizes: tuple[int, int, int]) -> None:
     pytest.importorskip("cupy")

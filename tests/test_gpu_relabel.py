@@ -8,6 +8,7 @@ import numpy as np
 import programs
 import pytest
 from hypothesis import given
+from in_turns import in_turns
 from reference_engine import Reference
 from test_gpu_programs import same
 from test_programs import graphs
@@ -77,13 +78,16 @@ def test_renumbered_lists(graph: Graph) -> None:
         assert np.isin(falls, starts).all()
 
 
-@pytest.mark.parametrize("program", [Uniform, WeightedPersonal, Everything])
-def test_kernels_compile(program: type[gasla.VertexProgram]) -> None:
+@pytest.mark.parametrize(
+    ("program", "architecture", "ids"),
+    in_turns([(Uniform,), (WeightedPersonal,), (Everything,)], [("sm_90", "i8"), ("sm_80", "i4")]),
+)
+def test_kernels_compile(program: type[gasla.VertexProgram], architecture: str, ids: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for architecture, kind in (("sm_80", np.dtype(np.int32)), ("sm_90", np.dtype(np.int64))):
-        module = Module(program.traced(kind), Shape(kind, relabelled=True))
-        assert module.relabelled
-        assert compile_source(module.source, architecture, program.__name__)
+    kind = np.dtype(ids)
+    module = Module(program.traced(kind), Shape(kind, relabelled=True))
+    assert module.relabelled
+    assert compile_source(module.source, architecture, program.__name__)
 
 
 @pytest.fixture
