@@ -15,6 +15,7 @@ from reference_engine import Reference
 import gasla
 import semirings
 from gasla import stages
+from gasla.algorithms.betweenness_centrality import Count
 from gasla.algorithms.sssp import AnyOrder
 from gasla.graph import Graph
 
@@ -119,9 +120,14 @@ def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str
 
 
 STAGED = [case for case in CASES if case[0] is not programs.Settling]  # its aggregates are the loop's own affair
+# Between them these have every stage, values of one part, of several and vectors, a mask, and sources of both kinds.
+SOON_STAGED = (programs.Hops, programs.Paths, programs.Nearest, programs.Spread, programs.Flow)
 
 
-@pytest.mark.parametrize(("program", "start", "alone", "limit"), STAGED, ids=[c[0].__name__ for c in STAGED])
+@pytest.mark.parametrize(
+    ("program", "start", "alone", "limit"),
+    [pytest.param(*c, id=c[0].__name__, marks=[] if c[0] in SOON_STAGED else pytest.mark.slow) for c in STAGED],
+)
 @settings(max_examples=10)
 @given(graph=graphs(), data=st.data())
 def test_staged_equals_fused(program: Any, start: Any, alone: bool, limit: int, graph: Graph, data: Any) -> None:
@@ -133,18 +139,29 @@ def test_staged_equals_fused(program: Any, start: Any, alone: bool, limit: int, 
         np.testing.assert_array_equal(getattr(state, name), expected, err_msg=name)
 
 
-def test_deterministic_runs_pull() -> None:
+# Programs whose deterministic kernels are others than those that all tests run; one of them stands for all by default.
+PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, programs.Reach)
+SLOW_IF_DETERMINISTIC = [program for program in PUSHING if program is not programs.Paths]
+
+
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+def test_deterministic_runs_pull(program: Any, start: Any, alone: bool, limit: int) -> None:
+    assert ("push(" in result_source(program, False)) == (program in PUSHING)
+    assert "push(" not in result_source(program, True)
+
+
+@pytest.mark.parametrize("program", [pytest.param(programs.Hops, marks=pytest.mark.slow), programs.Paths])
+def test_deterministic_runs(program: Any) -> None:
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], np.ones(4))
-    for program, start in ((programs.Hops, {"hops": {0: 0}}), (programs.Paths, {"paths": {0: 1}, "level": {0: 0}})):
-        result = gasla.run(program, graph, active=[0], deterministic=True, **start)
-        same(result, Reference(program(), graph, **start).run([0]))
-        assert "push(" not in result_source(program)
+    start = {"hops": {0: 0}} if program is programs.Hops else {"paths": {0: 1}, "level": {0: 0}}
+    result = gasla.run(program, graph, active=[0], deterministic=True, **start)
+    same(result, Reference(program(), graph, **start).run([0]))
 
 
-def result_source(program: Any) -> str:
+def result_source(program: Any, deterministic: bool) -> str:
     from gasla.cpu.generate import module_source
 
-    return module_source(program.traced(np.dtype(np.int32)), deterministic=True)
+    return module_source(program.traced(np.dtype(np.int32)), deterministic=deterministic)
 
 
 def ring(n: int) -> Graph:
@@ -178,19 +195,9 @@ def test_trace_callback_and_progress() -> None:
 
 
 def test_schedule_takes_vertices_in_the_order_given() -> None:
-    class Longest(gasla.VertexProgram):
-        depth = gasla.vertex(np.int32)
-        reduce = semirings.max
-
-        def gather(self, src, dst, edge):
-            return src.depth + 1
-
-        def apply(self, vertex, gathered):
-            return {"depth": gathered}
-
     graph = Graph.from_edges([0, 0, 1, 2, 1], [1, 2, 3, 3, 2])
-    result = gasla.run(Longest, graph, schedule=np.array([-1, 0, 1, 2]))
-    assert result.depth.tolist() == [0, 1, 2, 3]
+    result = gasla.run(Count, graph, schedule=np.array([-1, 0, 1, 2]), paths={0: 1})
+    assert result.paths.tolist() == [1, 1, 2, 3]
     assert result.iterations == 3
     assert result.converged
 
@@ -211,7 +218,7 @@ def test_a_schedule_serves_several_runs_and_backwards(kind: Any) -> None:
         np.testing.assert_array_equal(result.trace["active"], expected.trace["active"])
 
 
-@pytest.mark.parametrize("scatters", [False, True])
+@pytest.mark.parametrize("scatters", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_who_is_active_where_everyone_receives(scatters: bool) -> None:
     class Rising(gasla.VertexProgram):
         everyone = True
@@ -450,13 +457,15 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
             np.testing.assert_allclose(answer, expected, rtol=1e-12)
 
 
-# Deterministic kernels that no other test compiles.
-OWN = [pytest.param(p, True, marks=pytest.mark.slow) for p in (programs.Bits, programs.Reach)]
-WORKSPACES = [(p, d) for p, *_ in CASES for d in (False, True) if not d or p not in (programs.Bits, programs.Reach)]
-
-
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize(("program", "deterministic"), [*WORKSPACES, *OWN])
+@pytest.mark.parametrize(
+    ("program", "deterministic"),
+    [
+        pytest.param(p, d, marks=pytest.mark.slow if d and p in SLOW_IF_DETERMINISTIC else [])
+        for p, *_ in CASES
+        for d in (False, True)
+    ],
+)
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
@@ -484,7 +493,7 @@ def test_thread_count_follows_numba() -> None:
     numba.set_num_threads(before)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
     from semirings_engines import compile_cuda
