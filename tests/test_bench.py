@@ -238,7 +238,15 @@ def test_a_wrong_answer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.seconds("scipy") is not None
 
 
-def test_wrong_products_are_found() -> None:
+def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is compiled."""
+    semirings = {name: products.SEMIRINGS[name] for name in ("plus_times", "min_plus")}
+    monkeypatch.setattr(products, "SEMIRINGS", semirings)
+    monkeypatch.setattr(programs, "ALGORITHMS", ("bfs",))
+
+
+def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_semirings_and_programs(monkeypatch)
     graph = graphs.load("grid6")
     calls = products.contestants(graph)
     assert products.wrong(graph, calls) == {}
@@ -337,7 +345,12 @@ def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick_ceilings")
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_command(
+    everything: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not everything:
+        few_semirings_and_programs(monkeypatch)
     file, picture = tmp_path / "figures.json", tmp_path / "figures.png"
     what = ["--graphs", "rmat8", "--algorithms", ",".join(cells.GROUPS), "--peers", "scipy,igraph", "--rounds", "1"]
     assert main(["bench", *what, "--json", str(file), "--plot", str(picture)]) == 0

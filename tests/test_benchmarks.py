@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from test_bench import few_semirings_and_programs
 
 from benchmarks import compare, footprint, measured, overhead, shapes, tables
 from gasla.bench import ceilings, graphs, interleave
@@ -31,6 +32,7 @@ def check_all_cells(file: Path, peer_names: str) -> None:
 
 
 def test_all_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    few_semirings_and_programs(monkeypatch)
     rates = {1 << 16: 1e10}
     monkeypatch.setattr(ceilings, "measure", lambda device: ceilings.Ceilings(device, rates, rates, rates, 1e-6))
     check_all_cells(tmp_path / "figures.json", "gasla,scipy,igraph")
