@@ -119,7 +119,7 @@ def test_path_of_a_hundred_thousand(order: str, threads: int) -> None:
     assert result.labels[n] == 1
 
 
-@pytest.mark.parametrize("kind", ["offsets", "offsets and ids"])
+@pytest.mark.parametrize("kind", [pytest.param("offsets", marks=pytest.mark.slow), "offsets and ids"])
 def test_int64(kind: str) -> None:
     indptr = np.array([0, 1, 1, 2, 2], np.int64)
     indices = np.array([2, 3], np.int32 if kind == "offsets" else np.int64)

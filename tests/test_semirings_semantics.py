@@ -102,7 +102,7 @@ def test_numba() -> None:
     check(run_numba)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 def test_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([program()[0]]), architecture)
 
@@ -128,8 +128,14 @@ def test_zero_over_zero(run: Callable[..., Any]) -> None:
     assert all(np.isnan(answer).all() for answer in answers)
 
 
-@pytest.mark.parametrize("kind", ["float32", "float64"])
-@pytest.mark.parametrize("run", [run_numba, pytest.param(run_cuda, marks=[pytest.mark.gpu, pytest.mark.sanitize])])
+@pytest.mark.parametrize(
+    ("run", "kind"),
+    [
+        (run_numba, "float32"),
+        pytest.param(run_numba, "float64", marks=pytest.mark.slow),
+        *(pytest.param(run_cuda, k, marks=[pytest.mark.gpu, pytest.mark.sanitize]) for k in ("float32", "float64")),
+    ],
+)
 def test_casts_of_what_was_compared_with_zero(run: Callable[..., Any], kind: str) -> None:
     """A compiler that knows a number's sign may forget that it is none."""
     x = Symbol("x", np.dtype(kind))

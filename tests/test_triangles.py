@@ -172,7 +172,7 @@ def test_path_of_a_hundred_thousand(threads: int, way: str) -> None:
     assert gasla.triangle_count(graph) == 0
 
 
-@pytest.mark.parametrize("kind", ["offsets", "offsets and ids"])
+@pytest.mark.parametrize("kind", [pytest.param("offsets", marks=pytest.mark.slow), "offsets and ids"])
 def test_int64(kind: str, way: str) -> None:
     matrix = undirected(50, 300, 2, True)
     indices = matrix.indices.astype(np.int32 if kind == "offsets" else np.int64)
