@@ -90,17 +90,18 @@ def skewed() -> Graph:
     return Graph.from_edges(np.append(src, dst), np.append(dst, src), np.append(length, length), n=200)
 
 
+CONSTANTS = {"as they are": AS_THEY_ARE, "little room": LITTLE_ROOM, "soon wide": SOON_WIDE}
+SOON = [(bfs.Levels, False, "little room"), (SHORTEST, False, "soon wide")]
+
+
 @pytest.mark.parametrize(
-    "constants",
+    ("program", "wide", "constants"),
     [
-        pytest.param(AS_THEY_ARE, id="as they are", marks=pytest.mark.slow),
-        pytest.param(LITTLE_ROOM, id="little room"),
-        pytest.param(SOON_WIDE, id="soon wide"),
+        pytest.param(*case, CONSTANTS[name], id=f"{case[0].__name__}-{case[1]}-{name}", marks=marks)
+        for case in ((bfs.Levels, False), (bfs.Levels, True), (SHORTEST, False))
+        for name in CONSTANTS
+        for marks in ([] if (*case, name) in SOON else [pytest.mark.slow],)
     ],
-)
-@pytest.mark.parametrize(
-    ("program", "wide"),
-    [(bfs.Levels, False), pytest.param(bfs.Levels, True, marks=pytest.mark.slow), (SHORTEST, False)],
 )
 def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path) -> None:
     graph = grid(7)
@@ -113,7 +114,14 @@ def test_long_lists(tmp_path: Path) -> None:
     check(Emulated(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
 
 
-@pytest.mark.parametrize("mode", [{}, {"thin": True}, {"thin": True, "local": True}], ids=["", "thin", "local"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param({}, id="packed"),
+        pytest.param({"thin": True}, id="thin", marks=pytest.mark.slow),
+        pytest.param({"thin": True, "local": True}, id="local"),
+    ],
+)
 def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None:
     emulated = Emulated(Late, grid(7), SOON_WIDE, tmp_path, **mode)
     assert emulated.plan.closes
