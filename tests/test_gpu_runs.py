@@ -332,6 +332,17 @@ def test_graphs_that_go_while_they_are_searched() -> None:
         np.testing.assert_array_equal([field.get() for field in fields], levels)
 
 
+def test_the_page_of_a_space_that_only_the_collector_finds() -> None:
+    """Whatever else it finds there, it ends first: the memory of the page is not to be among it."""
+    graph, other = random_graph(2000, 10_000), random_graph(3000, 20_000)
+    gasla.pagerank(graph)
+    for space in spaces_of(graph):
+        space.itself = space
+    del graph, space
+    gc.collect()
+    np.testing.assert_allclose(gasla.pagerank(other).ranks.get(), gasla.pagerank(other.to("cpu")).ranks, rtol=1e-9)
+
+
 def test_a_run_that_is_stopped_stops_none_before_it() -> None:
     """Both are of one workspace, and the first still runs when the second is told to end."""
 

@@ -51,7 +51,7 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the s
 
 
 _kept: "weakref.WeakSet[Kept]" = weakref.WeakSet()  # with any graph
-_pages: deque[tuple[Any, int]] = deque()  # memory for pages that nobody has, and the last launch that writes to each
+_pages: deque["PageMemory"] = deque()  # that nobody has
 
 
 class Kept:
@@ -115,14 +115,17 @@ class Space:
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, zeroed.data.ptr + place)
-        self._pinned = _memory_for_page() or cupy.cuda.alloc_pinned_memory(4096)
-        self.page = Page.from_address(self._pinned.ptr)
+        self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
+        # Unlike memory of the GPU, CuPy would not mind a kernel that is to write there.
+        weakref.finalize(self, _pages.append, self._memory).atexit = False
+        pinned = self._memory.pinned
+        self.page = Page.from_address(pinned.ptr)
         self.control = self.page.control  # the same memory
-        self.page.stop = self.page.ended = self.launched = self._number = 0  # it may have been some other run's
+        self.page.stop = self.page.ended = self._memory.launched = self._number = 0  # it may have been some other run's
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
-        shown: Any = np.frombuffer(self._pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
+        shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
-        self.arguments.page, self.arguments.shown = self._pinned.ptr, self._pinned.ptr + SHOWN
+        self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.rows:
             self._share_rows(plan, numbering)
         if plan.has_heads:
@@ -147,9 +150,10 @@ class Space:
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytes(self._bytes)
 
-    def __del__(self) -> None:
-        if "_pinned" in self.__dict__:  # unlike memory of the GPU, CuPy would not mind a kernel that is to write there
-            _pages.append((self._pinned, self.launched))
+    @property
+    def launched(self) -> int:
+        """The number of the last launch."""
+        return self._memory.launched
 
     def reset(self) -> None:
         """Arguments as no run has changed them."""
@@ -172,7 +176,7 @@ class Space:
         """Start the kernel with the arguments as they are."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
-        self.launched = self._number
+        self._memory.launched = self._number
 
     def stop(self) -> None:
         """Have the kernel end after the iteration at hand, if it was launched; not one before it."""
@@ -191,16 +195,23 @@ def _current_stream() -> tuple[int, int]:
     return require_gpu().cuda.get_current_stream().ptr, threading.get_ident()
 
 
-def _memory_for_page() -> Any:
-    """Some that no kernel will write to any more, or None."""
+class PageMemory:
+    """Page-locked memory, and the last launch that writes to it."""
+
+    def __init__(self, pinned: Any) -> None:
+        self.pinned, self.launched = pinned, 0
+
+
+def _memory_for_page() -> PageMemory | None:
+    """Some that no kernel will write to any more."""
     for _ in range(len(_pages)):
         try:
-            memory, launched = _pages.popleft()
+            memory = _pages.popleft()
         except IndexError:  # another thread took it
             break
-        if Page.from_address(memory.ptr).ended >= launched:
+        if Page.from_address(memory.pinned.ptr).ended >= memory.launched:
             return memory
-        _pages.append((memory, launched))
+        _pages.append(memory)
     return None
 
 
