@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -274,7 +274,7 @@ class Taken:
     values: Any
     scales: Any
     is_whole: bool  # whether none is lost beside its row's largest
-    spare: list[Any]  # an array for the images of x, unless a run has it: fresh memory takes as long as to fill it
+    spare: dict[Any, Workspace]  # by threads and type of output; unless a run has it: fresh memory takes long to fill
 
     @property
     def nbytes(self) -> int:
@@ -358,34 +358,34 @@ def rows(each: list[str], masked: bool) -> list[str]:
     ]
 
 
-def arguments(image: Image, x: Any, taken: Taken, crew: int) -> tuple[Any, ...]:
-    """What the kernel is given after all else: see `NAMES`."""
-    kind, blocks, entries = image.terms.type, -(-len(x) // BLOCK), len(taken.values)
-    info, depth = np.finfo(kind), DEPTH[kind.itemsize]
+NAMES = ["scales", "is_whole", "given_x", "reach", "shared", "lows", "highs", "all_work", "all_out"]  # after all else
+
+
+class Workspace(NamedTuple):
+    """What a kernel works in."""
+
+    image_of_x: Any
+    reach: Any  # how far apart, as powers of two, images of x may be
+    shared: Any
+    lows: Any
+    highs: Any
+    work: Any
+    out: Any
+
+
+def workspace(image: Image, x: Any, taken: Taken, crew: int) -> Workspace:
+    """The one that the last run has left, or another."""
+    kind, out_type = image.terms.type, image.terms.out_type
+    if found := taken.spare.pop((crew, out_type), None):
+        found.shared.fill(0)
+        return found
+    blocks, word = -(-len(x) // BLOCK), np.dtype(f"i{kind.itemsize}")
+    info, depth, entries = np.finfo(kind), DEPTH[kind.itemsize], len(taken.values)
     # Nothing underflows that is not 2**-DEPTH; and so many entries of that come to less than can be seen.
     reach = min(-int(info.minexp) - 1 - depth, depth - int(info.nmant) - 5 - entries.bit_length())
-    word = np.dtype(f"i{kind.itemsize}")
-    return (
-        taken.scales, x, np.zeros(64, np.int64), np.empty(blocks, word), np.empty(blocks, word), kind.type(reach),
-        taken.is_whole,
-        np.empty((crew, 2 * ROOM), kind), np.empty((crew, 2 * ROOM), image.terms.out_type),
-    )  # fmt: skip
-
-
-def misfit(arguments: tuple[Any, ...]) -> bool:
-    """Whether the kernel found that x has no images near enough to each other."""
-    return bool(arguments[NAMES.index("shared")].item(MISFIT))
-
-
-NAMES = ["scales", "given_x", "shared", "lows", "highs", "reach", "is_whole", "all_work", "all_out"]
-
-
-def room(x: Any, taken: Taken) -> Any:
-    """An array for the images of x."""
-    try:
-        return taken.spare.pop()
-    except IndexError:
-        return np.empty_like(x)
+    lows, highs = np.empty((2, blocks), word)
+    work, out = np.empty((crew, 2 * ROOM), kind), np.empty((crew, 2 * ROOM), out_type)
+    return Workspace(np.empty_like(x), kind.type(reach), np.zeros(24, np.int64), lows, highs, work, out)
 
 
 def taken(image: Image, lists: Lists, name: str) -> Taken | None:
@@ -409,11 +409,12 @@ def _taken(image: Image, lists: Lists, name: str) -> Taken | None:
     if not module.fits(lows.min(), highs.max(), kind.type(np.inf))[0]:
         return None
     scales, losses = np.zeros(rows + vector_math.LANES, np.int16), np.zeros(crew, word)
-    images = np.zeros(entries + 1, kind)
+    images = np.empty(entries + 1, kind)  # not zeros, for which NumPy asks for no large pages
+    images[entries] = 0
     chunk = max(1, min(rows * GRAIN // entries, rows // (8 * crew)))
     args = (chunk, lists.indptr, values, images, scales, losses, np.empty((crew, ROOM), kind))
     threads.run_parallel(module.take_all, threads.new_control(), args, crew, short=short, loose=True)
-    return Taken(images, scales, not losses.any(), [])
+    return Taken(images, scales, not losses.any(), {})
 
 
 @lru_cache(maxsize=1024)

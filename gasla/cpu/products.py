@@ -105,14 +105,16 @@ def _multiply_by_image(
     rows, stored = len(lists.indptr) - 1, len(lists.indices)
     crew = threads_for(rows + stored)
     control, chunk = threads.new_control(), _chunk(rows, stored, crew, GRAIN)
-    more = images.arguments(image, x, taken, crew)
-    image_of_x = images.room(x, taken)
-    given = [taken.values, image_of_x, *([] if mask is None else [mask])]
-    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *given, *outs, *more)
+    room = images.workspace(image, x, taken, crew)
+    given = [taken.values, room.image_of_x, *([] if mask is None else [mask])]
+    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *given, *outs)
+    args += (taken.scales, taken.is_whole, x, *room[1:])
     kernel = _image_kernel(image, mask is not None)
     threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
-    taken.spare[:] = [image_of_x]
-    return None if images.misfit(more) else control.item(threads.STOP) == 0
+    is_misfit = room.shared.item(images.MISFIT)
+    taken.spare.clear()
+    taken.spare[crew, image.terms.out_type] = room
+    return None if is_misfit else control.item(threads.STOP) == 0
 
 
 def _chunk(rows: int, stored: int, crew: int, grain: int) -> int:
