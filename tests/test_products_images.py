@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csr_array
+from test_products_lanes import log_sum, rows_of, units
 
 import gasla
 import semirings
@@ -53,21 +54,9 @@ def square(rng: np.random.Generator, lengths: Array, values: Array) -> csr_array
 
 
 def log_sums(A: csr_array, x: Array) -> Array:
-    """The logarithms of sums of exponentials, in doubles."""
-    found = np.full(A.shape[0], -np.inf)
+    """The logarithm of the sum of exponentials of each row, in doubles."""
     terms = A.data.astype(np.float64) + x.astype(np.float64)[A.indices]
-    for i, (first, last) in enumerate(zip(A.indptr[:-1], A.indptr[1:])):
-        top = terms[first:last].max(initial=-np.inf)
-        found[i] = top + np.log(np.exp(terms[first:last] - top).sum()) if np.isfinite(top) else top
-    return found
-
-
-def units(found: Array, expected: Array) -> Array:
-    """How many units of rounding two arrays are apart, beside the larger of the value and 1."""
-    with np.errstate(all="ignore"):
-        apart = np.abs(found - expected) / np.maximum(np.abs(expected), 1) / np.finfo(found.dtype).eps
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    return np.where(same | (np.isinf(found) & (np.abs(expected) >= np.finfo(found.dtype).max)), 0, apart)
+    return np.array([log_sum(row) for row in rows_of(A, terms)])
 
 
 @pytest.mark.parametrize("dtype", TYPES)
