@@ -470,6 +470,24 @@ def test_what_lies_behind_the_last_row_is_not_looked_at(semiring: Semiring) -> N
     assert_array_equal(gasla.mxv(A, np.ones(20), semiring), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("semiring", [semirings.plus_times, semirings.min_plus, semirings.argmin_plus], ids=label)
+def test_what_follows_in_the_next_row_does_not_count(semiring: Semiring, dtype: Any) -> None:
+    """Short rows are computed with entries of the next, here NaN or infinite in every other row."""
+    rows, columns, values = 200, [], []
+    for i in range(rows):
+        length = 1 + i // 2 % 4
+        columns += [(7 * i + k) % rows for k in range(length)]
+        values += [(np.nan, np.inf, -np.inf)[i % 3] if i % 2 else i + k for k in range(length)]
+    indptr = np.cumsum([0, *(1 + i // 2 % 4 for i in range(rows))])
+    A = csr_array((np.array(values, dtype), np.array(columns, np.int32), indptr), (rows, rows))
+    x = np.arange(1, rows + 1, dtype=dtype)
+    got, expected = gasla.mxv(A, x, semiring), product(A, x, semiring)
+    for found, wanted in zip(got, expected) if isinstance(got, tuple) else [(got, expected)]:
+        assert_array_equal(found, wanted)
+        assert np.isfinite(found[::2]).all()
+
+
 def test_a_multiply_must_give_numbers() -> None:
     pairs = Semiring(semirings.plus, lambda x, y: semirings.vector(x, y), name="pairs")
     with pytest.raises(TypeError, match=r"pairs multiplies to float64\[2\]; expected a number"):

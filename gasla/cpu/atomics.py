@@ -170,6 +170,59 @@ def select(typing_context, condition, yes, no):
     return yes(types.boolean, yes, yes), generate
 
 
+def _same_bits(given, found):
+    """A float's bits as a whole number, or the other way round."""
+    import llvmlite.ir as ir
+
+    words = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+    words |= {types.int32: ir.IntType(32), types.int64: ir.IntType(64)}
+    to = dict(zip(given, found))
+
+    @intrinsic
+    def same_bits(typing_context, x):
+        def generate(context, builder, signature, arguments):
+            return builder.bitcast(arguments[0], words[to[x]])
+
+        return (to[x](x), generate) if x in to else None
+
+    return same_bits
+
+
+bits_of = _same_bits((types.float32, types.float64), (types.int32, types.int64))
+float_of = _same_bits((types.int32, types.int64), (types.float32, types.float64))
+
+
+@intrinsic
+def choose(typing_context, condition, yes, no):
+    """The same, for floats too: by their bits, as LLVM makes a branch of what no comparison of floats decides."""
+    if yes != no:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        condition, yes, no = arguments
+        if isinstance(signature.return_type, types.Float):
+            import llvmlite.ir as ir
+
+            word = ir.IntType(signature.return_type.bitwidth)
+            hide = ir.FunctionType(word, [word])  # an empty instruction: LLVM would see that they are floats
+            bits = [builder.asm(hide, "", "=r,0", [builder.bitcast(x, word)], False) for x in (yes, no)]
+            return builder.bitcast(builder.select(condition, *bits), yes.type)
+        return builder.select(condition, yes, no)
+
+    return yes(types.boolean, yes, yes), generate
+
+
+@intrinsic
+def apart(typing_context):
+    """Keep the function at hand apart from those that call it: there would be too few registers for both."""
+
+    def generate(context, builder, signature, arguments):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
 @intrinsic
 def pause(typing_context):
     """Tell the processor that this is a spinning wait."""

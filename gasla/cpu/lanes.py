@@ -228,7 +228,7 @@ def height(terms: Terms, is_long: bool) -> int:
     It is if functions are called, and all are there for vectors; for a single quick one an entry, not if rows are long,
     as another kernel computes it while it waits for memory.
     """
-    in_product, both = _calls([terms.product]), _calls([terms.product, terms.combination])
+    in_product, both = calls([terms.product]), calls([terms.product, terms.combination])
     if not both or not all(vector_math.is_vectorised(e.op, e.type) for e in both):
         return 0
     if terms.monoid.terminal(terms.type) is not None:  # a row may be left early
@@ -238,7 +238,8 @@ def height(terms: Terms, is_long: bool) -> int:
     return LOW
 
 
-def _calls(exprs: list[Expr]) -> list[Expr]:
+def calls(exprs: list[Expr]) -> list[Expr]:
+    """The calls of functions that are no instructions."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 
