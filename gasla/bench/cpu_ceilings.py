@@ -4,7 +4,7 @@
 import numpy as np
 
 from gasla.cpu.atomics import fetch_add
-from gasla.cpu.blocks import inlined, jit
+from gasla.cpu.blocks import entry_point, inlined
 from gasla.cpu.threads import barrier, launched
 
 _A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
@@ -19,7 +19,7 @@ def _scattered(x):
     return x ^ (x >> _LAST)
 
 
-@jit
+@entry_point
 def copy(thread, threads, control, a, b, rounds):
     """A thread's part of one array to the other, and back."""
     if launched(thread, threads, control):
@@ -31,7 +31,7 @@ def copy(thread, threads, control, a, b, rounds):
         a, b = b, a
 
 
-@jit
+@entry_point
 def gather(thread, threads, control, x, reads, sums):
     """Read words anywhere in an array of a power of two."""
     if launched(thread, threads, control):
@@ -46,7 +46,7 @@ def gather(thread, threads, control, x, reads, sums):
     sums[64 * thread] = a + b + c + d
 
 
-@jit
+@entry_point
 def add(thread, threads, control, x, adds):
     """Add to words anywhere."""
     if launched(thread, threads, control):
@@ -56,7 +56,7 @@ def add(thread, threads, control, x, adds):
         fetch_add(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
 
 
-@jit
+@entry_point
 def wait(thread, threads, control, rounds):
     """Wait for the other threads, again and again."""
     if launched(thread, threads, control):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.atomics import prefetch
-from gasla.cpu.blocks import block_size, blocks, go_on, jit, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
 from gasla.cpu.threads import STOP, barrier, launched
 from gasla.frontier import EdgeFrontier
 from gasla.graph import Graph
@@ -136,7 +136,7 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
 # --- chosen edges ----------------------------------------------------------------------------------------------------
 
 
-@jit
+@entry_point
 def _intersect(thread, threads, control, indptr, indices, sources, targets, counts):
     if launched(thread, threads, control):
         return
@@ -189,7 +189,7 @@ def _search(indices, i, i_end, j, j_end):
 # --- short lists -----------------------------------------------------------------------------------------------------
 
 
-@jit
+@entry_point
 def _merge(thread, threads, control, indptr, indices, totals, counts, block):
     """For u, its smaller neighbours v, and its neighbours w smaller than those: is w in v's list?
 
@@ -227,7 +227,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, block):
 # --- lists by degree -------------------------------------------------------------------------------------------------
 
 
-@jit
+@entry_point
 def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
@@ -342,7 +342,7 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
             rests[at] = 0  # a self loop's
 
 
-@jit
+@entry_point
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
     if launched(thread, threads, control):
         return

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.atomics import compare_and_swap, prefetch
-from gasla.cpu.blocks import block_size, blocks, go_on, inlined, jit, run, threads_for
+from gasla.cpu.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
 from gasla.cpu.threads import barrier, launched
 from gasla.graph import Graph
 
@@ -132,7 +132,7 @@ def _block(n: int) -> np.uint64:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
-@jit
+@entry_point
 def _hook(thread, threads, control, indptr, indices, parents, block):
     if launched(thread, threads, control):
         return
@@ -180,7 +180,7 @@ def _link_list(parents, v, indices, low, high):
             root = _unite(parents, root, np.uint64(indices[k]))
 
 
-@jit
+@entry_point
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
     if launched(thread, threads, control):
         return
@@ -192,7 +192,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
                 _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
 
 
-@jit
+@entry_point
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
     """The same, but of the known tree's own edges those that lead out of it are linked too."""
     if launched(thread, threads, control):
@@ -223,7 +223,7 @@ def _flatten(parents, v):
     return root
 
 
-@jit
+@entry_point
 def _compress(thread, threads, control, parents, block):
     if launched(thread, threads, control):
         return
@@ -233,7 +233,7 @@ def _compress(thread, threads, control, parents, block):
             _flatten(parents, v)
 
 
-@jit
+@entry_point
 def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
     if launched(thread, threads, control):
@@ -257,7 +257,7 @@ def _number(thread, threads, control, parents, counts):
         parents[v] = max(parents[v], ~parents[v])
 
 
-@jit
+@entry_point
 def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     if launched(thread, threads, control):
@@ -283,7 +283,7 @@ def _components(thread, threads, control, indptr, indices, parents, symmetric, l
     _number(thread, threads, control, parents, counts)
 
 
-@jit
+@entry_point
 def _majority(parents):
     """The root that most vertices of a sample point at, if more than half of them do."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0

@@ -23,7 +23,7 @@ def text(module: "Stages") -> str:
         *_end(module),
     ]
     doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
-    return f'@jit\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+    return f'@entry_point\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
 
 
 def start(m: "Stages") -> str:
@@ -36,7 +36,7 @@ def start(m: "Stages") -> str:
         f"aggregate({m.arguments})",
     ]
     doc = "Fill the fields, and reduce over them."
-    return f'@jit\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+    return f'@entry_point\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
 
 
 def _begin(m: "Stages") -> list[str]:
@@ -204,7 +204,7 @@ def _scheduled(m: "Stages") -> str:
         "    control[TOTAL] += traversed",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]
-    return f'@jit\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
+    return f'@entry_point\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
 
 
 def _everyone(m: "Stages") -> list[str]:

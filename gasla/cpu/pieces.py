@@ -169,7 +169,7 @@ class Pieces(Arguments):
     def stage(self, name: str, doc: str, body: list[str]) -> str:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
         return (
-            f'@jit\ndef {name}({self.arguments}):\n{INDENT}"""{doc}"""\n'
+            f'@{"entry_point" if self.staged else "jit"}\ndef {name}({self.arguments}):\n{INDENT}"""{doc}"""\n'
             + block([*self.prologue, *body, *self.epilogue], 1)
             + "\n"
         )

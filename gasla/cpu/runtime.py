@@ -15,7 +15,7 @@ from gasla.cpu.atomics import (
     select,
     store,
 )
-from gasla.cpu.blocks import OPTIONS, jit
+from gasla.cpu.blocks import INNER, entry_point, jit
 from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier, launched
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "compare_and_swap",
     "dense_is_cheaper",
     "edges_from",
+    "entry_point",
     "fetch_add",
     "fetch_and",
     "fetch_or",
@@ -82,7 +83,7 @@ __all__ = [
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
-reassociating = njit(**OPTIONS, fastmath={"reassoc", "nsz"})
+reassociating = njit(**INNER, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
@@ -240,7 +241,7 @@ def clear_both(thread, threads, pair):
     clear(thread, threads, pair[1])
 
 
-@jit
+@entry_point
 def sort_by_level(thread, threads, control, levels, first, places, starts, order):
     """A counting sort of the vertices from level `first` on; ids stay in order.
 

@@ -117,7 +117,7 @@ def _even(plain: Any, kind: Any, limit: float) -> Any:
     """The exponential in the same time for all values: the library computes one by one what is no normal number."""
     near, one = kind(limit), kind(1)
 
-    @njit(error_model="numpy", nogil=True)
+    @njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     def exp(x):
         is_near, half = abs(x) <= near, x * kind(0.5)
         half = select(half < near, select(half > -near, half, -near), near)

@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numba import njit
 
-helper = njit(error_model="numpy", nogil=True)
+helper = njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @helper
