@@ -17,6 +17,7 @@ import numpy as np
 import semirings
 from gasla.cpu import images, lanes, modules, threads
 from gasla.cpu.blocks import threads_for
+from gasla.cpu.few import FEW, combined, within
 from gasla.products import Image, Lists, Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import in_order, node
@@ -25,7 +26,6 @@ from semirings.printers import numba as printer
 GRAIN = 4096  # entries that a thread takes at once
 
 OFTEN = 8  # entries a row from which a pass over x beforehand pays, and the truth of values is better told by bits
-FEW = 4  # entries of a row that are computed without a branch on how many there are
 LONG = 8  # entries from which a row is reduced as two halves, so that one addition need not wait for the last
 AHEAD = 32  # how many entries ahead a long row asks for the elements of x
 INDENT = "    "
@@ -260,10 +260,9 @@ def _row(terms: Terms, masked: bool, store: list[str]) -> list[str]:
 
 
 def _few(terms: Terms, otherwise: list[str]) -> list[str]:
-    """Compute a row of one to FEW entries as if there were FEW: how many there are, no processor can predict.
+    """Compute a row of one to FEW entries as if there were FEW.
 
-    The entries that follow, if the matrix has so many (`few` is 0 else), are looked at too, and the identity takes the
-    place of their products.
+    The entries that follow, if the matrix has so many (`few` is 0 else), are looked at too.
     """
     if lanes.calls([terms.product, terms.combination]):
         return otherwise
@@ -271,30 +270,9 @@ def _few(terms: Terms, otherwise: list[str]) -> list[str]:
     lines = _look_up(terms, {str(k): at for k, at in places.items()})
     lines += [f"p{k} = {_entry(terms, str(k), at)}" for k, at in places.items()]
     identity = terms.monoid.identity(terms.type)
-    lines += [f"p{k} = {_within_row(f'p{k}', k, identity, terms.type)}" for k in range(1, FEW)]
-    found = [f"p{k}" for k in places]
-    while len(found) > 1:
-        found = [f"combine({a}, {b})" for a, b in zip(found[::2], found[1::2])]
-    lines.append(f"total = {found[0]}")
+    lines += [f"p{k} = {within('last - first', k, f'p{k}', identity, terms.type)}" for k in range(1, FEW)]
+    lines.append(f"total = {combined([f'p{k}' for k in places])}")
     return [*_indented("if last - first - one < few:", lines), *_indented("else:", otherwise)]
-
-
-def _within_row(product: str, k: int, identity: Any, kind: Any) -> str:
-    """The product of entry k, or the identity if the row has no more than k entries."""
-    if isinstance(kind, TupleType):
-        items = enumerate(zip(identity, kind.items, strict=True))
-        return "(" + "".join(f"{_within_row(f'{product}[{i}]', k, *item)}, " for i, item in items) + ")"
-    has_more = f"{_rank('last - first', kind)} > {_rank(k, kind)}"
-    return f"select({has_more}, {product}, {printer.literal(identity, kind)})"
-
-
-def _rank(count: Any, kind: Any) -> str:
-    """A number of entries, by a float that so many others lie between 1 and it, where floats are chosen (`choose`)."""
-    if kind.kind != "f":
-        return f"np.uint64({count})"
-    word = f"np.int{8 * kind.itemsize}"
-    one = np.ones(1, kind).view(f"i{kind.itemsize}").item()
-    return f"float_of({word}({word}({count}) + {word}({one})))"
 
 
 def _two_by_two(terms: Terms) -> list[str]:

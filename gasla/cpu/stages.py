@@ -6,11 +6,9 @@ import numpy as np
 
 import semirings
 from gasla.cpu.arguments import Field
+from gasla.cpu.few import FEW, combined, within
 from gasla.cpu.pieces import INDENT, Pieces, block, literal_text, load_text, store_text, zero_text
-from semirings import VectorType
 from semirings.printers import numba as printer
-
-NARROW = 4  # edges gathered without looking how many there are, where no vertex has many
 
 
 class Stages(Pieces):
@@ -102,30 +100,19 @@ class Stages(Pieces):
         monoid = self.traced.monoid
         return monoid is not None and monoid.commutative and not self.is_tuple and not self.any
 
-    def _selected(self, condition: str, value: str) -> str:
-        """`value` where the condition holds, else the identity."""
-        kind = self.traced.gathered_type
-        if not isinstance(kind, VectorType):
-            return f"select({condition}, {value}, {self.identity})"
-        items = (f"select({condition}, {value}[{i}], {self.identity}[{i}])" for i in range(kind.length))
-        return f"({', '.join(items)},)"
-
     def _narrow_or_not(self, loads: list[str], body: list[str]) -> list[str]:
-        """Where no list is long, the first few edges are gathered in any case and then chosen from.
-
-        How many there are is different from vertex to vertex, and a wrong guess by the processor costs more than a
-        gather for nothing.
-        """
-        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first", "if narrow:"]
-        for i in range(NARROW):
-            lines += [f"    e = min(first + np.uint64({i}), np.uint64(len(gi) - 1))", "    u = np.uint64(gi[e])"]
-            lines += [INDENT + x for x in loads]
-            lines.append(f"    inside, term{i} = first + np.uint64({i}) < last, {self.call('gather')}")
-            lines.append(f"    term{i} = {self._selected('inside', f'term{i}')}")
-        terms = [f"term{i}" for i in range(NARROW)]
-        while len(terms) > 1:
-            terms = [f"combine({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=True)]
-        lines += [f"    gathered = {terms[0]}", f"    begin = first + np.uint64({NARROW})"]
+        """Where no list is long, the first few edges are gathered in any case and then chosen from."""
+        assert self.traced.monoid is not None
+        kind = self.traced.gathered_type
+        identity = self.traced.monoid.identity(kind)
+        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
+        lines.append(f"if narrow and first + np.uint64({FEW}) <= np.uint64(len(gi)):")
+        for i in range(FEW):
+            lines += [f"    e = first + np.uint64({i})", "    u = np.uint64(gi[e])", *(INDENT + x for x in loads)]
+            lines.append(f"    term{i} = {self.call('gather')}")
+            lines.append(f"    term{i} = {within('last - first', i, f'term{i}', identity, kind)}")
+        gathered = combined([f"term{i}" for i in range(FEW)])
+        lines += [f"    gathered = {gathered}", f"    begin = first + np.uint64({FEW})"]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
 
     def _read(self, function: str, role: str) -> set[str]:
