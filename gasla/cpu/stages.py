@@ -10,6 +10,8 @@ from gasla.cpu.few import FEW, combined, within
 from gasla.cpu.pieces import INDENT, Pieces, block, literal_text, load_text, store_text, zero_text
 from semirings.printers import numba as printer
 
+AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
+
 
 class Stages(Pieces):
     """The source of every stage. All take the same arguments; `run_loop` strings them together."""
@@ -92,7 +94,7 @@ class Stages(Pieces):
         if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
             lines += self.neighbours("g", "v", body + core)
         else:
-            lines += self._narrow_or_not(more, body + core)
+            lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
 
     @property
@@ -100,8 +102,12 @@ class Stages(Pieces):
         monoid = self.traced.monoid
         return monoid is not None and monoid.commutative and not self.is_tuple and not self.any
 
-    def _narrow_or_not(self, loads: list[str], body: list[str]) -> list[str]:
-        """Where no list is long, the first few edges are gathered in any case and then chosen from."""
+    def _narrow_or_not(self, loads: list[str], body: list[str], ahead: bool) -> list[str]:
+        """Where no list is long, the first few edges are gathered in any case and then chosen from.
+
+        Where list follows on list, what lies `ahead` in them is asked for, in a loop of its own: the other stays one
+        that LLVM may vectorise. By itself the processor is late with it, as it waits for what edges point to.
+        """
         assert self.traced.monoid is not None
         kind = self.traced.gathered_type
         identity = self.traced.monoid.identity(kind)
@@ -113,6 +119,10 @@ class Stages(Pieces):
             lines.append(f"    term{i} = {within('last - first', i, f'term{i}', identity, kind)}")
         gathered = combined([f"term{i}" for i in range(FEW)])
         lines += [f"    gathered = {gathered}", f"    begin = first + np.uint64({FEW})"]
+        if ahead:
+            names = ["gi", *(f"gv_{name}" for name in sorted(self._edge_roles("gather") & set(self.edge_values)))]
+            lines += ["else:", f"    for e in range(first, last, np.uint64({LINE})):"]
+            lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
 
     def _read(self, function: str, role: str) -> set[str]:
