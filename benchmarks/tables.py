@@ -5,7 +5,7 @@
 
 A block of a page names what it shows and the files that it comes from; the tests compare what stands between:
 
-    <!-- benchmarks: ratios cpu-2026-11-22-thin.json cpu-2026-11-22-wide.json -->
+    <!-- benchmarks: ratios cpu-2026-11-23-thin.json cpu-2026-11-23-wide.json -->
     ...
     <!-- /benchmarks -->
 
