@@ -194,7 +194,7 @@ float_of = _same_bits((types.int32, types.int64), (types.float32, types.float64)
 
 @intrinsic
 def choose(typing_context, condition, yes, no):
-    """The same, for floats too: by their bits, as LLVM makes a branch of what no comparison of floats decides."""
+    """`select`, of floats by their bits: LLVM makes a branch of what is not a comparison of floats."""
     if yes != no:
         return None
 
