@@ -193,7 +193,7 @@ float_of = _same_bits((types.int32, types.int64), (types.float32, types.float64)
 
 
 @intrinsic
-def choose(typing_context, condition, yes, no):
+def select_bits(typing_context, condition, yes, no):
     """`select`, of floats by their bits: LLVM makes a branch of what is not a comparison of floats."""
     if yes != no:
         return None

@@ -10,8 +10,8 @@ from gasla.cpu.threads import SHORT, STOP, TICKET, barrier, new_control, num_thr
 from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
-# otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops. C never
-# calls them, and Python few: the wrappers that Numba would make for that take a tenth of the time to compile.
+# otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops. C never calls them, and
+# Python few: the wrappers that Numba would make for that take a tenth of the time to compile.
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}
 entry_point = njit(**OPTIONS)  # what Python calls
