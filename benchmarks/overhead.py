@@ -18,8 +18,8 @@ once, as some return before their kernel has ended: then Python's part of the ne
 of a call that is waited for, in which the parts are watched; the host mostly waits, and `waiting` is that.
 
 The last is the share of a call outside the kernels; on graphs of over a million edges it should stay below 5%. To watch
-the parts takes time itself, more than a microsecond a part after a kernel that used all caches: for the share only
-kernels are watched, on the GPU in calls that are waited for.
+the parts takes time itself, more than a microsecond a part after a kernel that used all caches: for the share nothing
+is watched, and kernels tell how long they took; on the GPU in calls that are waited for.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 from unittest import mock
-
-import numpy as np
 
 import gasla
 from benchmarks.gpu import made
@@ -89,33 +87,26 @@ class Watch:
 
         return counted
 
-    def on_threads(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """`run_parallel`, a launch but for the time that its kernel runs on any thread, by a clock that it reads."""
-        times = np.zeros(4, np.int64)
-        place = times.ctypes.data
+    def with_kernel(self, run: Callable[..., Any], spent: Callable[[], int]) -> Callable[..., Any]:
+        """A launch on the CPU, but for the time that its kernel runs on any thread; `spent` tells that of all."""
 
-        def run_parallel(kernel: Callable[..., Any], control: Any, *arguments: Any, **options: Any) -> None:
-            def launch(thread: int, *given: Any) -> None:
-                kernel(thread or threads.TOGETHER, *given)  # one thread alone is launched too, for the clock
-
-            control[threads.WATCHED] = place
-            run(launch, control, *arguments, **options)
-            control[threads.WATCHED] = 0
-            began, began_ns, ended, ended_ns = times.tolist()
-            self.moved(ended - began + 1e-9 * (ended_ns - began_ns), "launch", "kernel")
+        def run_parallel(*arguments: Any, **options: Any) -> None:
+            before = spent()
+            run(*arguments, **options)
+            self.moved(1e-9 * (spent() - before), "launch", "kernel")
 
         return self.counting("launch", run_parallel)
 
 
 @contextmanager
-def watching_cpu(watch: Watch, kernels_alone: bool = False) -> Iterator[None]:
+def watching_cpu(watch: Watch) -> Iterator[None]:
     """Have the engine tell what it is at."""
     parts = {"__init__": "binding", "begin": "start", "advance": "launch", "call": "launch", "state": "result"}
     with ExitStack() as stack:
-        if not kernels_alone:
-            _count(watch, stack, engine.Bound, parts)
-            _count(watch, stack, runner, {"_result": "result"})
-        running = watch.on_threads(threads.run_parallel)
+        spent = stack.enter_context(threads.timed())
+        _count(watch, stack, engine.Bound, parts)
+        _count(watch, stack, runner, {"_result": "result"})
+        running = watch.with_kernel(threads.run_parallel, spent)
         for module in (threads, blocks, symmetry):
             stack.enter_context(mock.patch.object(module, "run_parallel", running))
         yield
@@ -194,7 +185,7 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
         finish(device)  # type: ignore[arg-type]
         return clock() - began
 
-    def watched(watching: Callable[..., Any], **options: Any) -> list[dict[str, float]]:
+    def watched(watching: Callable[[Watch], Any]) -> list[dict[str, float]]:
         """One call after the other, as unwatched ones: what comes between them leaves threads asleep."""
         watch = Watch()
 
@@ -207,7 +198,7 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
             watch.enter("end")
             return dict(watch.seconds)
 
-        with watching(watch, **options):
+        with watching(watch):
             once()
             return repeated(once, device)
 
@@ -221,8 +212,14 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
         found["kernel"] = median(repeated(lambda: kernel_seconds(call), device))
         found["outside"] = max(0.0, 1 - found["kernel"] / found["call"])
     else:
-        spans = watched(watching_cpu, kernels_alone=True)
-        found["outside"] = median(1 - one["kernel"] / sum(one.values()) for one in spans)
+        with threads.timed() as spent:
+
+            def outside() -> float:
+                before, seconds = spent(), plain()
+                return 1 - 1e-9 * (spent() - before) / seconds
+
+            outside()
+            found["outside"] = median(repeated(outside, device))
     return found
 
 

@@ -269,7 +269,7 @@ class Bound(Binding):
         control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
         control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
-        self._alone = self.threads > 1 and not threads.are_awake(self.threads) and self._can_wait(count)
+        self._alone = self.threads > 1 and self._can_wait(count) and not threads.are_awake(self.threads)
         if plan.keeps_active:
             if frontier.only is not None:
                 self.arrays["queues"][0, 0, 0] = frontier.only

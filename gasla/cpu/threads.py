@@ -13,8 +13,8 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -29,7 +29,7 @@ from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, st
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
 CREW = STOP + 1  # where the addresses of the workers' letters are
-WATCHED = STOP + 2  # where to note the times, as seconds and nanoseconds, when a launch began and ended; 0: nowhere
+TIMER = STOP + 2  # where the timer is
 CONTROL_SIZE = 56
 
 # So are a worker's letters: a job; whether it sleeps; on which lock and core, and how many cores there are; which cores
@@ -38,6 +38,8 @@ JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, ALL, OWN = 8, 16, 17, 18, 19, 20, 32, 48
 LETTERS, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
+
+IS_ON, SPENT, CLOCK = 0, 1, 2  # of the timer: whether to measure launches, their nanoseconds so far; room for a time
 
 TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
 
@@ -52,7 +54,8 @@ _acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.int
 _release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
 _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
-_crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters, those first who are to have the next job
+_crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
+_timer = np.zeros(4, np.int64)
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
@@ -81,7 +84,7 @@ def new_control() -> np.ndarray:
 
 
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
-_NEW_CONTROL[CREW] = _crew.ctypes.data
+_NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = _crew.ctypes.data, _timer.ctypes.data
 
 _helper = njit(error_model="numpy", nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -161,36 +164,75 @@ if os.name == "posix":
     _CLOCK = time.CLOCK_MONOTONIC
 
     @_helper
-    def _note_time(place: int, offset: int) -> None:  # pragma: no cover - compiled
-        """Write what the clock says, if somebody wants to know."""
-        if place != 0:
-            _clock_gettime(_CLOCK, place + offset)
+    def _read(timer: np.ndarray, address: int) -> int:  # pragma: no cover - compiled
+        """What the clock says, in nanoseconds."""
+        _clock_gettime(_CLOCK, address + 8 * CLOCK)
+        return load(timer, CLOCK) * 1_000_000_000 + load(timer, CLOCK + 1)
 
 else:
 
     @_helper
-    def _note_time(place: int, offset: int) -> None:  # pragma: no cover - compiled
-        pass
+    def _read(timer: np.ndarray, address: int) -> int:  # pragma: no cover - compiled
+        return 0
+
+
+if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
+    _this_core = types.ExternalFunction("sched_getcpu", types.int32())
+
+else:
+
+    @_helper
+    def _this_core() -> int:  # pragma: no cover - compiled
+        """Nobody can say."""
+        return -1
 
 
 @_helper
 def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun."""
-    crew = words_at(control[CREW], threads - 1)
-    for i in range(threads - 1):
-        letters = words_at(crew[i], LETTERS)
-        letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, i + 1, threads
-        fetch_add(letters, JOB, GIVEN)
-        if compare_and_swap(letters, ASLEEP, 1, 0):
-            _release(letters[LOCK])
-    _note_time(control[WATCHED], 0)
+    crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 4)
+    left_out, thread = _slowest(crew, threads) if threads > 1 else 0, 0
+    for i in range(threads):
+        if i != left_out:
+            thread += 1
+            letters = words_at(crew[i], LETTERS)
+            letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
+            fetch_add(letters, JOB, GIVEN)
+            if compare_and_swap(letters, ASLEEP, 1, 0):
+                _release(letters[LOCK])
+    is_timed = timer[IS_ON] != 0
+    began = _read(timer, control[TIMER]) if is_timed else 0
     call(part, 0, arguments)
-    for i in range(threads - 1):
+    for i in range(threads):
+        if i != left_out:
+            letters = words_at(crew[i], LETTERS)
+            if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
+                _while_it_is(letters, JOB, GIVEN)
+                _while_it_is(letters, JOB, BEGUN)
+    if is_timed:
+        timer[SPENT] += _read(timer, control[TIMER]) - began
+
+
+@_helper
+def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
+    """Who of the crew would be the last to begin: one that sleeps, and best on this core."""
+    core, slowest, most = np.int64(_this_core()), count - 1, 0
+    for i in range(count):
         letters = words_at(crew[i], LETTERS)
-        if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
-            _while_it_is(letters, JOB, GIVEN)
-            _while_it_is(letters, JOB, BEGUN)
-    _note_time(control[WATCHED], 16)
+        rank = load(letters, ASLEEP) * (1 + (letters[CORE] == core))
+        if rank >= most:
+            slowest, most = i, rank
+    return slowest
+
+
+@contextmanager
+def timed() -> Iterator[Callable[[], int]]:
+    """Have launches add up the nanoseconds that their kernels take, from where all are called; gives who tells."""
+    _timer[IS_ON] = 1
+    try:
+        yield lambda: int(_timer[SPENT])
+    finally:
+        _timer[IS_ON] = 0
 
 
 # --- who does it -----------------------------------------------------------------------------------------------------
@@ -264,14 +306,6 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _this_core() -> int:
-    """The core that this thread runs on; -1 where nobody can say."""
-    return int(_getcpu()) if _getcpu is not None else -1
-
-
-_getcpu = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix" else None
-
-
 class _Worker:
     """One thread that waits for jobs.
 
@@ -292,10 +326,6 @@ class _Worker:
     def is_awake(self) -> bool:
         """Whether it is at work, or looks for some."""
         return not self._letters.item(ASLEEP)
-
-    def rank(self, core: int) -> int:
-        """Who is awake comes first, then who sleeps on another core than this."""
-        return 0 if self.is_awake else 1 + (self._letters.item(CORE) == core)
 
 
 def hold(owner: object) -> bool:
@@ -320,9 +350,9 @@ def release(owner: object) -> None:
 def are_awake(wanted: int) -> bool:
     """Whether so many threads, with this one, need not be woken."""
     awake = 1
-    for worker in _workers[: wanted - 1]:
+    for worker in _workers[:wanted]:
         awake += worker.is_awake
-    return awake == wanted
+    return awake >= wanted
 
 
 def run_parallel(
@@ -346,14 +376,15 @@ def run_parallel(
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
     if threads <= 1 and (watch is None or short):
-        kernel(0, 1, control, *args)
+        kernel(TOGETHER, 1, control, *args)
         return
     owner = object()
     try:
         if not (held or hold(owner)):
-            kernel(0, 1, control, *args)
+            kernel(TOGETHER, 1, control, *args)
             return
-        _gather(threads)
+        if len(_workers) < threads:
+            _hire(threads)
         if short:
             kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
         else:
@@ -363,19 +394,15 @@ def run_parallel(
             release(owner)
 
 
-def _gather(threads: int) -> None:
-    """Have so many workers, those first that are the soonest there.
+def _hire(threads: int) -> None:
+    """Have one worker more than work at once, so that nobody need be woken on the caller's core.
 
-    Ctrl-C may come between any two lines: `_crew` names each worker once at any time.
+    Ctrl-C may come between any two lines: `_crew` names all of `_workers` at any time.
     """
     while len(_workers) < threads:
         worker = _Worker(len(_workers))
         _crew[len(_workers)] = worker.address
         _workers.append(worker)
-    if not are_awake(threads):
-        core = _this_core()
-        _workers[:threads] = sorted(_workers[:threads], key=lambda worker: worker.rank(core))
-        _crew[: len(_workers)] = [worker.address for worker in _workers]
 
 
 def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
