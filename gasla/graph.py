@@ -453,7 +453,8 @@ class Graph:
                 held.append(part)
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        return own + sum(getattr(made, "nbytes", 0) for made in self._known.values())
+        made = {id(part): part for part in self._known.values()}.values()  # once, whatever the names it is known by
+        return own + sum(getattr(part, "nbytes", 0) for part in made)
 
     def __repr__(self) -> str:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from semirings.types import SCALAR_NAMES
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
+MOST = 64  # products that are kept
 
 
 def mxv(
@@ -142,17 +143,37 @@ def vxm(
     return _product(A, x, semiring, True, mask, complement, accum, out)
 
 
-class Lists(NamedTuple):
+@dataclass(eq=False)
+class Lists:
     """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True.
 
-    `kept(kind, make)` gives what is made of the values of a graph, and stays with it.
+    What is made of them stays with those that are kept, with a graph or (on a GPU) beside a matrix: images of the
+    values, and products, until there are too many.
     """
 
     indptr: Array
     indices: Array
     values: Array | None
     width: int
-    kept: Callable[[Hashable, Callable[[], Any]], Any] | None = None
+    are_kept: bool = False
+    images: dict[Hashable, Any] = field(default_factory=dict)
+    products: dict[Hashable, Ready] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of images: the arrays of a list count where they are the graph's own."""
+        return sum(getattr(image, "nbytes", 0) for image in self.images.values())
+
+
+class Ready(NamedTuple):
+    """A product of a matrix, as far as it is settled before x is seen.
+
+    ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits; False if the matrix points outside
+    itself.
+    """
+
+    terms: Terms
+    multiply: Callable[[Array, Any, bool, tuple[Array, ...]], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,22 +234,35 @@ def _product(
     x = _vector(x, lists.width, "row" if by_column else "column", xp)
     mask = _mask(mask, complement, count, xp)
     given = _given(out, accum, count, xp)
-    value_type = None if lists.values is None else lists.values.dtype
-    merging = None if accum is None else (accum, tuple(array.dtype for array in given))
-    terms = trace(semiring, by_column, value_type, x.dtype, merging)
-    outs = _outs(out, given, terms, semiring.monoid, count, mask is not None, xp)
-    engine = _engine(xp is np)
-    work = outs
     if given:
-        work = tuple(o if _is_plain(o) else o.copy() for o in outs)
-        x, mask, indptr, indices, values = (_apart(a, given) for a in (x, mask, *lists[:3]))
-        lists = lists._replace(indptr=indptr, indices=indices, values=values)
-    if not engine.multiply(lists, x, terms, mask, complement, work):
+        x, mask, lists = _apart(x, given), _apart(mask, given), _lists_apart(lists, given)
+    merging = None if accum is None else (accum, tuple(array.dtype for array in given))
+    terms, multiply = _ready(lists, semiring, by_column, x.dtype, mask is not None, merging, xp is np)
+    outs = _outs(out, given, terms, semiring.monoid, count, mask is not None, xp)
+    work = tuple(o if _is_plain(o) else o.copy() for o in outs) if given else outs
+    if not multiply(x, mask, complement, work):
         raise _outside(lists, by_column)
     for o, w in zip(outs, work):
         if o is not w:
             o[...] = w
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
+
+
+def _ready(
+    lists: Lists, semiring: Semiring, by_column: bool, x_type: Any, masked: bool, merging: Any, on_cpu: bool
+) -> Ready:
+    """The product over a semiring, kept from an earlier one if the lists are."""
+    key = semiring, by_column, x_type, masked, merging
+    found = lists.products.get(key)
+    if found is None:
+        value_type = None if lists.values is None else lists.values.dtype
+        terms = trace(semiring, by_column, value_type, x_type, merging)
+        found = Ready(terms, _engine(on_cpu).ready(lists, terms, masked))
+        if lists.are_kept:
+            if len(lists.products) >= MOST:
+                lists.products.clear()
+            lists.products[key] = found
+    return found
 
 
 @functools.cache
@@ -344,15 +378,21 @@ def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
-    found = graph.in_ if by_column else graph.out
-    values = graph.in_values if by_column else graph.out_values
-    if ordered and (lists := found.in_order()) is not found:
-        found, values = lists, None if graph.values is None else graph.values[lists.edge_ids]
-        return Lists(found.indptr, found.indices, values, graph.n)
-    side = "in_" if by_column and values is not graph.__dict__.get("out_values") else "out"
-    return Lists(
-        found.indptr, found.indices, values, graph.n, lambda kind, make: graph.kept((side, kind), lambda _: make())
-    )
+    if ordered and (lists := (found := graph.in_ if by_column else graph.out).in_order()) is not found:
+        values = None if graph.values is None else graph.values[lists.edge_ids]
+        return Lists(lists.indptr, lists.indices, values, graph.n)
+    return graph.kept("columns", _columns) if by_column else graph.kept("rows", _rows)
+
+
+def _rows(graph: Graph) -> Lists:
+    return Lists(graph.out.indptr, graph.out.indices, graph.out_values, graph.n, are_kept=True)
+
+
+def _columns(graph: Graph) -> Lists:
+    """Those of the rows, where they are the same."""
+    if graph.in_.indices is graph.out.indices and graph.in_values is graph.out_values:
+        return graph.kept("rows", _rows)
+    return Lists(graph.in_.indptr, graph.in_.indices, graph.in_values, graph.n, are_kept=True)
 
 
 def _in_format(A: Any, wanted: str) -> Any:
@@ -411,7 +451,8 @@ def _vector(x: Any, length: int, what: str, xp: Any) -> Array:
         raise ValueError(f"x has shape {x.shape}; expected ({length},), one value for each {what} of the matrix")
     if xp is not np:
         return xp.ascontiguousarray(x)
-    is_ready = kind is x.dtype and x.flags.c_contiguous and x.flags.aligned  # NumPy takes longer to see it
+    flags = x.flags
+    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # NumPy takes longer to see it
     return x if is_ready else np.require(x, kind, ["C", "A"])
 
 
@@ -490,3 +531,11 @@ def _apart(array: Array | None, outs: tuple[Array, ...]) -> Any:
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
+
+
+def _lists_apart(lists: Lists, outs: tuple[Array, ...]) -> Lists:
+    """The same for the matrix."""
+    indptr, indices, values = (_apart(array, outs) for array in (lists.indptr, lists.indices, lists.values))
+    if indptr is lists.indptr and indices is lists.indices and values is lists.values:
+        return lists
+    return Lists(indptr, indices, values, lists.width)

@@ -1,7 +1,9 @@
 """mxv and vxm against an evaluation in plain NumPy, entry by entry, and against GraphBLAS; and what they refuse."""
 
+import gc
 import runpy
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -250,11 +252,35 @@ hypot = Monoid(lambda x, y: semirings.sqrt(x * x + y * y), 0, held=Held(np.squar
 norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
 
 
+def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until that is too much; it goes with the graph, and inputs are looked at each time."""
+    monkeypatch.setattr("gasla.products.MOST", 2)
+    A = csr_array(np.float32([[0, 2, 1], [0, 0, 3], [4, 0, 0]]))
+    graph, x = gasla.Graph(A), np.arange(3, dtype=np.float32)
+    for semiring in (semirings.plus_times, semirings.min_plus, semirings.plus_times, semirings.max_times) * 2:
+        expected = product(A, x, semiring)
+        assert gasla.mxv(graph, x, semiring).tolist() == expected.tolist()
+        assert 1 <= len(graph._known["rows"].products) <= 2
+    (first, *_) = graph._known["rows"].products.values()
+    gasla.mxv(graph, x + 1, semirings.max_times)
+    assert first in graph._known["rows"].products.values()
+    with pytest.raises(ValueError, match=r"x has shape \(2,\)"):
+        gasla.mxv(graph, x[:2], semirings.max_times)
+    gone = weakref.ref(graph)
+    gc.disable()
+    try:
+        del graph
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize(
     ("semiring", "dtype"),
     [
-        (semirings.logaddexp_plus, np.float32),
-        pytest.param(semirings.logaddexp_plus, np.float64, marks=pytest.mark.slow),  # six kernels of two seconds each
+        # Six kernels of up to eight seconds each; tests of lanes and of images look at the same sums.
+        pytest.param(semirings.logaddexp_plus, np.float32, marks=pytest.mark.slow),
+        pytest.param(semirings.logaddexp_plus, np.float64, marks=pytest.mark.slow),
         (norm, np.float32),
     ],
     ids=label,

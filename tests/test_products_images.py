@@ -29,19 +29,22 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Which products were taken by the image, in turn; however small."""
     monkeypatch.setattr(images, "FEW", 0)
     found: list[bool] = []
-    by_image, multiply = products._multiply_by_image, products.multiply
+    by_image, directly = products.ByImage.multiply, products.Direct.multiply
+    first_by_image: list[bool] = []
 
-    def noted_by_image(*args: Any) -> bool | None:
+    def noted_by_image(*args: Any) -> bool:
+        found.append(True)
+        first_by_image.append(True)
         result = by_image(*args)
-        found[-1] = result is not None
+        first_by_image.pop()
         return result
 
     def noted(*args: Any) -> bool:
-        found.append(False)
-        return multiply(*args)
+        found[len(found) - len(first_by_image) :] = [False]
+        return directly(*args)
 
-    monkeypatch.setattr(products, "_multiply_by_image", noted_by_image)
-    monkeypatch.setattr(products, "multiply", noted)
+    monkeypatch.setattr(products.ByImage, "multiply", noted_by_image)
+    monkeypatch.setattr(products.Direct, "multiply", noted)
     return found
 
 

@@ -366,10 +366,12 @@ def workspace(image: Image, x: Any, taken: Taken, crew: int) -> Workspace:
 
 def taken(image: Image, lists: Lists, name: str) -> Taken | None:
     """The images of the values, made when they are first asked for; None if there are none, or the matrix is small."""
-    if lists.kept is None or len(lists.indices) < max(FEW, lists.width):
+    if not lists.are_kept or len(lists.indices) < max(FEW, lists.width):
         return None
-    found = lists.kept(("image", image.into, image.zero, image.least), lambda: _taken(image, lists, name) or False)
-    return found or None
+    key = image.into, image.zero, image.least
+    if key not in lists.images:
+        lists.images[key] = _taken(image, lists, name)
+    return lists.images[key]
 
 
 def _taken(image: Image, lists: Lists, name: str) -> Taken | None:

@@ -8,6 +8,7 @@ costs less than a pass of its own: a matrix can be handed over again and again w
 import dataclasses
 import functools
 import re
+from collections.abc import Callable
 from textwrap import indent
 from types import ModuleType
 from typing import Any
@@ -84,55 +85,87 @@ if first > last or last > limit:
     return"""
 
 
-def multiply(lists: Lists, x: Any, terms: Terms, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
-    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
-    rows, stored = len(lists.indptr) - 1, len(lists.indices)
-    values: Any = lists.values
+def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Any, Any, bool, tuple[Any, ...]], bool]:
+    """What computes a product of a matrix, see `gasla.products.Ready`."""
+    directly = Direct(lists, terms, masked).multiply
     if terms.image and (taken := images.taken(terms.image, lists, _plain(terms.name))):
-        found = _multiply_by_image(lists, x, terms.image, taken, mask, complement, outs)
-        if found is not None:
-            return found
-    if stored > OFTEN * rows and reads_truth_alone(terms, "x"):
-        x = x != 0  # once for each element and not for each entry, and a quarter of the bytes or less to look up
-    if stored > OFTEN * rows and reads_truth_alone(terms, "value") and values.dtype.kind == "f":
-        values = values.view(f"u{values.itemsize}")
-        terms = truth_of_bits(terms, values.dtype)
-    crew = threads_for(rows + stored)
-    height = lanes.height(terms, stored > lanes.LONG * rows)
-    grain = lanes.GRAIN if height else GRAIN
-    chunk = _chunk(rows, stored, crew, grain)
-    kernel, optional = _kernel(terms, mask is not None, height)
-    given = {"values": values, "x": x, "mask": mask}
-    control = threads.new_control()
-    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *[given[name] for name in optional], *outs)
-    if height:
-        args += lanes.scratch(terms, height, crew)
-    threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
-    return control.item(threads.STOP) == 0
+        return ByImage(lists, terms.image, taken, masked, directly).multiply
+    return directly
 
 
-def _multiply_by_image(
-    lists: Lists, x: Any, image: Image, taken: images.Taken, mask: Any, complement: bool, outs: tuple[Any, ...]
-) -> bool | None:
-    """The same by way of plus_times; None if x has no images that are near enough to each other."""
-    rows, stored = len(lists.indptr) - 1, len(lists.indices)
-    crew = threads_for(rows + stored)
-    control, chunk = threads.new_control(), _chunk(rows, stored, crew, GRAIN)
-    room = images.workspace(image, x, taken, crew)
-    given = [taken.values, room.image_of_x, *([] if mask is None else [mask])]
-    args = (lists.width, chunk, complement, lists.indptr, lists.indices, *given, *outs)
-    args += (taken.scales, taken.is_whole, x, *room[1:])
-    kernel = _image_kernel(image, mask is not None)
-    threads.run_parallel(kernel, control, args, crew, short=rows + stored <= threads.SHORT, loose=True)
-    is_misfit = room.shared.item(images.MISFIT)
-    taken.spare.clear()
-    taken.spare[crew, image.terms.out_type] = room
-    return None if is_misfit else control.item(threads.STOP) == 0
+class Direct:
+    """A product of a matrix, its kernel and what that is passed."""
+
+    def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
+        rows, stored, values = len(lists.indptr) - 1, len(lists.indices), lists.values
+        is_often = stored > OFTEN * rows
+        self.asks_truth = is_often and reads_truth_alone(terms, "x")
+        if values is not None and is_often and reads_truth_alone(terms, "value") and values.dtype.kind == "f":
+            values = values.view(f"u{values.itemsize}")
+            terms = truth_of_bits(terms, values.dtype)
+        self.terms, self.height = terms, lanes.height(terms, stored > lanes.LONG * rows)
+        self.kernel = module(terms, masked, self.height).multiply
+        self.passes_x, self.share = terms.reads("x"), Share(rows, stored, lanes.GRAIN if self.height else GRAIN)
+        self.width = lists.width
+        self.arrays: tuple[Any, ...] = (lists.indptr, lists.indices)
+        if terms.reads("value"):
+            self.arrays += (values,)
+
+    def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
+        """Fill `outs`."""
+        share = self.share
+        crew = threads_for(share.work)
+        args: tuple[Any, ...] = (self.width, share.chunk(crew), int(complement), *self.arrays)
+        if self.passes_x:
+            # Once for each element and not for each entry, and a quarter of the bytes or less to look up.
+            args += (x != 0 if self.asks_truth else x,)
+        args += outs if mask is None else (mask, *outs)
+        if self.height:
+            args += lanes.scratch(self.terms, self.height, crew)
+        return share.run(self.kernel, args, crew)
 
 
-def _chunk(rows: int, stored: int, crew: int, grain: int) -> int:
-    """Rows that a thread takes at once."""
-    return max(1, min(rows * grain // max(stored, 1), rows // (8 * crew)))
+class ByImage:
+    """The same by way of plus_times; directly if x has no images that are near enough to each other."""
+
+    def __init__(self, lists: Lists, image: Image, taken: images.Taken, masked: bool, directly: Any) -> None:
+        self.image, self.taken, self.directly = image, taken, directly
+        self.kernel = _image_kernel(image, masked)
+        self.share = Share(len(lists.indptr) - 1, len(lists.indices), GRAIN)
+        self.width, self.arrays = lists.width, (lists.indptr, lists.indices, taken.values)
+
+    def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
+        """Fill `outs`."""
+        taken, share = self.taken, self.share
+        crew = threads_for(share.work)
+        room = images.workspace(self.image, x, taken, crew)
+        args: tuple[Any, ...] = (self.width, share.chunk(crew), int(complement), *self.arrays, room.image_of_x)
+        args += outs if mask is None else (mask, *outs)
+        args += (taken.scales, taken.is_whole, x, *room[1:])
+        is_inside = share.run(self.kernel, args, crew)
+        is_misfit = room.shared.item(images.MISFIT)
+        taken.spare.clear()
+        taken.spare[crew, self.image.terms.out_type] = room
+        return self.directly(x, mask, complement, outs) if is_misfit else is_inside
+
+
+class Share:
+    """Rows to share out among threads."""
+
+    def __init__(self, rows: int, stored: int, grain: int) -> None:
+        self.rows, self.work = rows, rows + stored
+        self.least = rows * grain // max(stored, 1)  # rows that are work enough for a thread to come for
+        self.is_short = self.work <= threads.SHORT
+
+    def chunk(self, crew: int) -> int:
+        """Rows that a thread takes at once."""
+        return max(1, min(self.least, self.rows // (8 * crew)))
+
+    def run(self, kernel: Any, args: tuple[Any, ...], crew: int) -> bool:
+        """Run a kernel; False if the matrix points outside itself."""
+        control = threads.new_control()
+        threads.run_parallel(kernel, control, args, crew, short=self.is_short, loose=True)
+        return control.item(threads.STOP) == 0
 
 
 @functools.lru_cache(maxsize=1024)
@@ -146,12 +179,6 @@ def _image_kernel(image: Image, masked: bool) -> Any:
     call = _row_call([*read, "work"], "begin", "begin + count")
     text += _kernel_text(terms, [*read, *_outs(terms), *images.NAMES], images.rows(call, masked), images.BEFORE)
     return modules.load(text, f"product_{name}").multiply
-
-
-@functools.lru_cache(maxsize=1024)
-def _kernel(terms: Terms, masked: bool, height: int) -> tuple[Any, list[str]]:
-    """The kernel of a product, and the names of the arrays that not every kernel has."""
-    return module(terms, masked, height).multiply, _optional(terms, masked)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,13 @@ class Kernels(NamedTuple):
     reads_index: bool
 
 
-def multiply(lists: Lists, x: Array, terms: Terms, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
+def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Array, Any, bool, tuple[Array, ...]], bool]:
+    """What computes a product of a matrix, see `gasla.products.Ready`."""
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
+    return functools.partial(multiply, arrays, terms)
+
+
+def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
     plan = rows.plan(lists.indptr, lists.indices)
     facts = plan.facts
@@ -229,6 +236,7 @@ def remember(A: Any, lists: Lists) -> None:
     """Keep the lists of a CSR or CSC matrix while it lives: to check them again would take longer than a launch."""
     key = id(A)
     if A.format in ("csr", "csc") and A.indptr is lists.indptr:
+        lists.are_kept = True
         _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
 
 
