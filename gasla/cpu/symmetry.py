@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from gasla.cpu.blocks import entry_point, jit
 from gasla.cpu.threads import SHORT, launched, new_control, num_threads, run_parallel
 
 Array = np.ndarray[Any, Any]
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.empty(0, np.uint32)
 _PARALLEL_FROM = 1 << 16  # edges
@@ -36,26 +35,38 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     return int(sums.sum()) == 0
 
 
-@_jit
+@jit
 def _mix(z):  # type: ignore[no-untyped-def]  # the finalizer of splitmix64
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-@_jit
+@jit
 def _hash(i, j, extra):  # type: ignore[no-untyped-def]
     return _mix((i << np.uint64(32) ^ j) * _ODD + extra)
 
 
-@_jit
+@jit
+def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
+    """The first list that begins at this edge or later: `np.searchsorted`, which takes a second to compile."""
+    low, high = 0, len(indptr) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if indptr[middle] < edge:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@entry_point
 def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
     """Sum over whole lists that hold an equal share of the edges."""
     if launched(thread, threads, control):
         return
     m = len(indices)
-    first = np.searchsorted(indptr, m * thread // threads)
-    last = np.searchsorted(indptr, m * (thread + 1) // threads)
+    first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)
     extra = np.uint64(0)
     twin = np.uint64(0)  # place among parallel edges
