@@ -246,12 +246,6 @@ def test_tuples_take_and_give_tuples_of_arrays() -> None:
     assert_array_equal(via, [np.iinfo(np.int64).min] * 2)
 
 
-# --- monoids held in another form ------------------------------------------------------------------------------------
-
-hypot = Monoid(lambda x, y: semirings.sqrt(x * x + y * y), 0, held=Held(np.square, semirings.plus, np.sqrt))
-norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
-
-
 def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until that is too much; it goes with the graph, and inputs are looked at each time."""
     monkeypatch.setattr("gasla.products.MOST", 2)
@@ -273,6 +267,12 @@ def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPa
         assert gone() is None
     finally:
         gc.enable()
+
+
+# --- monoids held in another form ------------------------------------------------------------------------------------
+
+hypot = Monoid(lambda x, y: semirings.sqrt(x * x + y * y), 0, held=Held(np.square, semirings.plus, np.sqrt))
+norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
 
 
 @pytest.mark.parametrize(
