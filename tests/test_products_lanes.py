@@ -162,7 +162,9 @@ def test_of_ones_own(semiring: Semiring, dtype: Any, lengths: list[int]) -> None
 
 
 @needs_vectors
-@pytest.mark.parametrize("semiring", [semirings.logaddexp_plus, later], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "semiring", [pytest.param(semirings.logaddexp_plus, marks=pytest.mark.slow), later], ids=lambda s: s.name
+)
 def test_masks_and_accumulators(semiring: Semiring) -> None:
     rng = np.random.default_rng(6)
     A = matrix(rng, np.array([0, 1, 4, 3, 2500, 7, 0] * 40), 40, lambda count: rng.normal(0, 9, count))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+from in_turns import in_turns
 from numba import njit, types
 
 import gasla
@@ -247,13 +248,12 @@ time.sleep(0.05)
 }
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("mode", [[], ["-X", "dev"]])
-def test_a_process_ends(ending: str, mode: list[str]) -> None:
+@pytest.mark.parametrize(("ending", "mode"), in_turns([(ending,) for ending in ENDINGS], [("default",), ("dev",)]))
+def test_a_process_ends(ending: str, mode: str) -> None:
     """Whatever its other threads are at."""
     if "os.fork" in ENDINGS[ending] and not hasattr(os, "fork"):
         pytest.skip("no forks")
-    command = [sys.executable, *mode, "-c", FIRST_RUN + ENDINGS[ending]]
+    command = [sys.executable, *(["-X", "dev"] if mode == "dev" else []), "-c", FIRST_RUN + ENDINGS[ending]]
     environment = {**os.environ, "NUMBA_NUM_THREADS": "3"}
     found = subprocess.run(command, env=environment, timeout=600, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
