@@ -125,6 +125,7 @@ def test_value_types(tmp_path):
     assert A.dtype == np.float64 and A[1, 0] == -1500 and A[0, 0] == np.inf
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix` is changing:DeprecationWarning")  # in SciPy 1.18
 def test_scipy_reads_what_is_written(tmp_path):
     A = datasets.rmat(7)
     io.write(tmp_path / "a.mtx", A)

@@ -52,6 +52,14 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PERIOD", 1e-3)
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something that another thread does."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "nothing happened for a minute"
+        time.sleep(0.001)
+
+
 def moved(counts: list[int]) -> bool:
     return len(set(counts)) > 2 and counts == sorted(counts)
 
@@ -117,11 +125,9 @@ def test_a_loop_hides_what_is_counted_inside(monkeypatch: pytest.MonkeyPatch, ha
         for step in progress.track(range(4), "steps"):
             progress.follow(lambda: (7, 9), "iterations")
             assert list(progress.track("ab", "letters")) == ["a", "b"]
-            while step and step not in terminal.counts("steps"):
-                time.sleep(0.001)
+            wait_until(lambda step=step: not step or step in terminal.counts("steps"))
         progress.follow(lambda: (7, 9), "turns")
-        while not terminal.counts("turns"):
-            time.sleep(0.001)
+        wait_until(lambda: bool(terminal.counts("turns")))
     assert terminal.counts("steps")[-1] in (3, 4)
     assert not terminal.counts("iterations") + terminal.counts("letters")
 
@@ -147,13 +153,14 @@ def test_a_bar_moves(
 
 @pytest.mark.parametrize("name", ["graph.mtx", "graph.txt.gz", "graph.gr.xz"])
 def test_a_bar_moves_as_a_file_is_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hasty: None) -> None:
-    terminal = watch(monkeypatch)
-    gasla.io.write(tmp_path / name, datasets.openflights().matrix)
+    """Python reads a compressed one in pieces of up to 128 KiB, so each look is at several more of them."""
+    terminal, matrix = watch(monkeypatch), datasets.rmat(12).astype(np.int64)
+    matrix.data[:] = np.random.default_rng(0).integers(1, 1 << 30, matrix.nnz)  # little to compress
+    gasla.io.write(tmp_path / name, matrix)
     with progress.bar("reading"), open_text(tmp_path / name) as stream:
         for looks in (1, 2, 3):
-            stream.read(200_000)
-            while len(set(terminal.counts("bytes"))) < looks:
-                time.sleep(0.001)
+            assert len(stream.read(600_000)) == 600_000
+            wait_until(lambda looks=looks: len(set(terminal.counts("bytes"))) >= looks)
     assert moved(terminal.counts("bytes"))
 
 
