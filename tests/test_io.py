@@ -375,7 +375,8 @@ def test_index_out_of_range_in_an_archive(tmp_path):
     ("arrays", "message"),
     [
         ({"a": np.ones(3)}, ": holds no sparse array; expected what"),
-        (sp.coo_array(np.ones(3)), "a matrix of 3; expected a square one"),
+        # SciPy before 1.17 writes it, and can't load it.
+        (sp.coo_array(np.ones(3)), "a matrix of 3; expected a square one|expected what scipy"),
         (sp.csr_array((3, 4)), "a matrix of 3 x 4; expected a square one"),
         (sp.csr_array(np.eye(2) * 1j), "holds complex128 values; expected one of bool, int8"),
         (sp.coo_array(np.eye(2, dtype=np.longdouble)), "values; expected one of bool, int8"),
