@@ -192,9 +192,10 @@ def test_masks_accumulators_and_sides(semiring: Semiring, dtype: Any, accums: li
     lengths = rng.permutation(np.append(rng.integers(0, 7, 1500), [1100, 9, 0]))
     A = square(rng, lengths, rng.uniform(0.1, 9, lengths.sum()).astype(dtype))
     graph, x = gasla.Graph(A), rng.uniform(0.1, 5, A.shape[0]).astype(dtype)
-    x[7], mask = semiring.monoid.identity(dtype), rng.random(A.shape[0]) < 0.5
+    empty, mask = semiring.monoid.identity(dtype), rng.random(A.shape[0]) < 0.5
+    x[7] = empty
     close = {"rtol": 1e-5 if dtype == np.float32 else 1e-13, "atol": 1e-5 if dtype == np.float32 else 1e-13}
-    directly, empty = gasla.mxv(A, x, semiring), semiring.monoid.identity(dtype)
+    directly = gasla.mxv(A, x, semiring)
     assert_allclose(gasla.mxv(graph, x, semiring), directly, **close)
     assert_allclose(gasla.vxm(x, graph, semiring), gasla.vxm(x, A, semiring), **close)
     for complement in (False, True):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+from waiting import wait_until
 
 import gasla
 from gasla import datasets, progress
@@ -50,14 +51,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw at once, and often."""
     monkeypatch.setattr(progress, "DELAY", 1e-6)
     monkeypatch.setattr(progress, "PERIOD", 1e-3)
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait for something that another thread does."""
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end, "nothing happened for a minute"
-        time.sleep(0.001)
 
 
 def moved(counts: list[int]) -> bool:

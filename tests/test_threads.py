@@ -15,6 +15,7 @@ import programs
 import pytest
 from in_turns import in_turns
 from numba import njit, types
+from waiting import wait_until
 
 import gasla
 import semirings
@@ -187,10 +188,7 @@ def test_who_has_no_work_sleeps() -> None:
     """After a moment in which the next run would have come cheaper; and wakes again."""
     for _ in range(3):
         run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=True)
-        until = time.monotonic() + 10
-        while threads.are_awake(2) and time.monotonic() < until:
-            time.sleep(0.01)
-        assert not threads.are_awake(2)
+        wait_until(lambda: not threads.are_awake(2), seconds=10)
 
 
 @pytest.mark.parametrize("short", [True, False])
@@ -200,8 +198,7 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
     control = new_control()
     other = threading.Thread(target=run_parallel, args=(_wait_to_stop, control, (left,), 2), kwargs={"short": short})
     other.start()
-    while not threads._busy:
-        time.sleep(0.001)
+    wait_until(lambda: bool(threads._busy))
     run_parallel(_sign, new_control(), (found,), 2, short=True)
     assert found[:, 1].tolist() == [1, 0]
     control[STOP] = 1
