@@ -56,6 +56,7 @@ _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 _crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 _timer = np.zeros(4, np.int64)
+_letters = np.zeros((MOST, LETTERS), np.int64)
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
@@ -314,18 +315,14 @@ class _Worker:
     """
 
     def __init__(self, place: int) -> None:
-        self._letters = letters = np.zeros(LETTERS, np.int64)
+        letters = _letters[place]
+        letters[:] = 0
         _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
         letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
         letters[SELF] = self.address = letters.ctypes.data
         letters[LOCK] = lock = _new_lock()
         _take(lock, 1)
         threading.Thread(target=_serve, args=(letters,), name="gasla", daemon=True).start()
-
-    @property
-    def is_awake(self) -> bool:
-        """Whether it is at work, or looks for some."""
-        return not self._letters.item(ASLEEP)
 
 
 def hold(owner: object) -> bool:
@@ -349,10 +346,7 @@ def release(owner: object) -> None:
 
 def are_awake(wanted: int) -> bool:
     """Whether so many threads, with this one, need not be woken."""
-    awake = 1
-    for worker in _workers[:wanted]:
-        awake += worker.is_awake
-    return awake >= wanted
+    return len(_workers) >= wanted and sum(_letters[:wanted, ASLEEP].tolist()) <= 1
 
 
 def run_parallel(
