@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -19,6 +20,7 @@ class Gasla:
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         self.graph = graph.graph
+        warnings.filterwarnings("ignore", category=gasla.ConvergenceWarning, module=re.escape(__name__))
 
     @staticmethod
     def dense(result: Any) -> Any:
@@ -36,10 +38,9 @@ class Gasla:
 
     def pagerank(self) -> Any:
         """No tolerance is ever reached, so that the number of iterations is the peers'."""
-        with warnings.catch_warnings(action="ignore", category=gasla.ConvergenceWarning):
-            return gasla.pagerank(
-                self.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32
-            ).ranks
+        return gasla.pagerank(
+            self.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32
+        ).ranks
 
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
