@@ -101,7 +101,7 @@ class Watch:
 @contextmanager
 def watching_cpu(watch: Watch) -> Iterator[None]:
     """Have the engine tell what it is at."""
-    parts = {"__init__": "binding", "begin": "start", "advance": "launch", "call": "launch", "state": "result"}
+    parts = {"start": "binding", "begin": "start", "advance": "launch", "call": "launch", "state": "result"}
     with ExitStack() as stack:
         spent = stack.enter_context(threads.timed())
         _count(watch, stack, engine.Bound, parts)

@@ -16,6 +16,7 @@ from semirings import VectorType
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
 NO_LIMIT = 2**62
+Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 
 
@@ -77,19 +78,18 @@ class Binding:
         """The lists that activity spreads along."""
         return self._sides()[1]
 
-    def _vertex_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+    def _vertex_array(self, name: str, given: Any) -> Any:
         """A field's array as the run starts; where it has two copies, a pair."""
-        array = self._start_array(name, fields)
+        array = self._start_array(name, given)
         if name not in self.plan.doubled:
             return array
         pair = self.xp.empty((2, *array.shape), array.dtype)
         pair[:] = array
         return pair
 
-    def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+    def _start_array(self, name: str, given: Any) -> Any:
         """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
-        kind, n = self.traced.vertex_types[name], self.graph.n
-        where, given = self._where(name), fields.get(name)
+        kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
             array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
             for v, value in (given or {}).items():
@@ -106,7 +106,7 @@ class Binding:
         """A value with which a field starts everywhere, as an array of one; None if it is no such value."""
         kind = self.traced.vertex_types[name]
         shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
-        if callable(value) or np.shape(value) not in shapes:
+        if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
             return None
         return self._filled(self._where(name), value, kind, 1, "vertices")
 
@@ -136,7 +136,7 @@ class Binding:
         given = fields.get(name, self.program.edge_fields[name].init)
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
-    def _is_ready(self, given: Any, wanted: tuple[tuple[int, ...], np.dtype]) -> bool:
+    def _is_ready(self, given: Any, wanted: Room) -> bool:
         """Whether an array can serve as a field of this layout as it is."""
         shape, kind = wanted
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
@@ -235,12 +235,12 @@ class _Lazy(dict[str, Any]):
         return super().__getitem__(name)()
 
 
-def rooms(plan: Any, n: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+def rooms(plan: Any, n: int) -> dict[str, Room]:
     """Shape and type of each vertex field's array; where it has two copies, of a pair."""
     found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
-def layout(kind: Any, count: int) -> tuple[tuple[int, ...], np.dtype]:
+def layout(kind: Any, count: int) -> Room:
     """Shape and type of the array that holds so many values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

@@ -207,7 +207,9 @@ def left_running(
         if bound.may_be_left:
             bound.launch(limit)
         else:
-            _advance(bound, limit, trace=False, callback=None, progress=None)
+            bound.advance(limit)
+            while not bound.ended and bound.iteration < limit:
+                bound.advance(limit)
         return bound.state()
     finally:
         bound.close()
@@ -217,12 +219,12 @@ def left_running(
 def _engine(device: Device) -> Any:
     """What binds programs to graphs on a device."""
     if device == "gpu":
-        from gasla.gpu.engine import Bound as GpuBound
+        from gasla.gpu.engine import Bound
 
-        return GpuBound
-    from gasla.cpu.engine import Bound
+        return Bound
+    from gasla.cpu.engine import bind
 
-    return Bound
+    return bind
 
 
 def _schedule(program: VertexProgram, n: int, active: Any, given: Any) -> Schedule:

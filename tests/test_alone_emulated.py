@@ -33,7 +33,7 @@ class Emulated(EmulatedLoop):
 
     def field(self, name: str, start: dict[str, Any]) -> np.ndarray:
         """The array of a field, for the kernel to fill if it can."""
-        array = self._vertex_array(name, start)
+        array = self._vertex_array(name, start.get(name))
         if name in self.plan.starts:
             self.put(f"from_{name}", array[0] if name in self.plan.doubled else array)
             setattr(self.arguments, f"fills_{name}", 1)

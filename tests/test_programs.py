@@ -1,7 +1,9 @@
 """Runs of vertex programs against an independent engine, in every way that gasla can run them."""
 
 import dataclasses
+import gc
 import inspect
+import weakref
 from typing import Any, NamedTuple
 
 import numba
@@ -182,6 +184,7 @@ def test_trace_callback_and_progress() -> None:
     assert result.edges == result.trace["edges"].sum() == n - 1
     stopped = gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, callback=lambda r: r.iterations == 7)
     assert (stopped.iterations, stopped.converged, list(stopped.active)) == (7, False, [7])
+    gasla.run(programs.Counter, ring(300), max_iterations=1)  # compiles
     told: list[int] = []
 
     def progress(iterations: int) -> None:
@@ -469,19 +472,40 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
 def test_workspace_is_what_a_run_keeps_with_the_graph(program: type, deterministic: bool) -> None:
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    (kept,) = graph._known["cpu"].spare
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in kept.arrays.values())
+    (workspace,) = graph._known["cpu"].values()
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in workspace.arrays.values())
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])
 def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
     gasla.run(AnyOrder, graph, active=[0], distance={0: 0})
-    (facts,) = graph._known["cpu"].facts.values()
-    own = {name: facts.common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in facts.common}
+    (bound,) = graph._known["cpu"]["spare"].bound.values()
+    own = {name: bound._common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in bound._common}
     assert list(own) == ["gi", "si", "gv_weight", "sv_weight"][: 4 if kept else 2]
     held = graph.out.indices, graph.in_.indices, graph.out_values, graph.in_values
     assert all(any(array is part for part in held) for array in own.values())
+
+
+def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.ones(3), n=4)
+    for _ in range(2):
+        schedule = gasla.Schedule(np.array([0, 1, 2, -1]))
+        found = gasla.run(AnyOrder, graph, active=[0], distance=np.array([0, np.inf, np.inf, np.inf])).distance
+        levels = gasla.bfs(graph, 0)
+        paths = gasla.run(Count, graph, schedule=schedule, paths={0: 1}).paths
+        (order, starts) = schedule._known["cpu", graph.id_dtype]
+        ranks = gasla.pagerank(graph).ranks
+        gone = [weakref.ref(array) for array in (found, levels, paths, ranks, schedule.levels, order, starts)]
+        del found, levels, paths, ranks, schedule, order, starts
+        assert [array() for array in gone] == [None] * 7
+    freed = weakref.ref(graph)
+    gc.disable()
+    try:
+        del graph
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_thread_count_follows_numba() -> None:

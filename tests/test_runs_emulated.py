@@ -61,7 +61,9 @@ class Emulated(EmulatedLoop):
 
     def run(self, source: int, way: int, at_once: int, delta: float, start: dict[str, Any]) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
-        fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
+        fields = {
+            name: self.put(f"v_{name}", self._vertex_array(name, start.get(name))) for name in self.traced.vertex_types
+        }
         arguments, now = self.arguments, self.page.control
         arguments.active_count, arguments.first_active, arguments.lanes, arguments.way = 1, source, 4, way
         if self.plan.prioritised:

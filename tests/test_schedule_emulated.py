@@ -53,7 +53,9 @@ class Emulated(EmulatedLoop):
     ) -> dict[str, Any]:
         """The fields after all iterations, `at_once` in a launch."""
         levels, first, depth = schedule.levels.astype(np.int32), schedule.first, schedule.depth
-        fields = {name: self.put(f"v_{name}", self._vertex_array(name, start)) for name in self.traced.vertex_types}
+        fields = {
+            name: self.put(f"v_{name}", self._vertex_array(name, start.get(name))) for name in self.traced.vertex_types
+        }
         for name, values in fields.items():
             setattr(self.arguments, f"fills_{name}", 0)
             self.put(f"from_{name}", values.copy())

@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, layout, rooms
+from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Room, layout, rooms
 from gasla.cpu import generate, runtime, threads
 from gasla.cpu.arguments import Field
+from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
-from gasla.progress import follow
+from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
@@ -28,171 +28,209 @@ ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and
 NOTHING = np.zeros(0, np.int64)
 
 
-class _Facts(NamedTuple):
-    """What runs of one program on one graph have in common."""
+class _Start:
+    """How a vertex field starts where the run itself fills it: everywhere alike, but for some vertices."""
 
-    plan: generate.Module
-    threads: int
-    common: dict[str, Any]  # scalars as they start; neighbour lists and edge values as far as they are the graph's own
-    shapes: dict[str, tuple[tuple[int, ...], np.dtype]]  # of the workspace
-    others: list[str]  # arrays that each run makes, but for vertex fields
-    rooms: dict[str, tuple[tuple[int, ...], np.dtype]]  # for vertex fields: shapes and types
-    starts: dict[str, np.ndarray | None]  # what the program has its vertex fields start with, if one value everywhere
-    nothing: dict[str, np.ndarray]  # no value, of each vertex field's type: that there is nothing to fill
+    def __init__(self, field: Field, kind: Any, value: np.ndarray | None, room: Room) -> None:
+        self.field, self.name, self.array, self.room = field, field.name, field.array, room
+        self.value = value  # an array of one; None where the program has it start otherwise
+        self.nothing = np.empty(*layout(kind, 0)), NOTHING  # in place of seeds: nothing is to be filled
+        self.seeds = self.nothing  # what it starts with, first everywhere and then at some vertices; and at which
+        bounds = bounds_of(kind)
+        self._plain = (int,) if bounds else (int, float)
+        self._bounds = bounds or (-math.inf, math.inf)
+
+    def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> None:
+        """Note at which of n vertices it starts with something else; `check` has a closer look."""
+        values, places = self.seeds
+        if len(values) != len(given) + 1:
+            assert self.value is not None
+            values, places = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
+            self.seeds = values, places
+        least, most = self._bounds
+        for i, (v, x) in enumerate(given.items()):
+            if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
+                check(self.name, v, x)
+            places[i], values[i + 1] = v, x
 
 
-class _Workspace:
-    """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time."""
+class Workspace:
+    """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
+
+    With them goes what runs of each kind are bound to.
+    """
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self._ready: dict[Any, dict[str, Any]] = {}
+        self.bound: dict[Any, Bound] = {}
 
-    def of_kind(self, key: Any, facts: _Facts) -> dict[str, Any]:
-        """What all runs of a kind are passed, as the last one left it: with what the graph keeps, and counters."""
-        ready = self._ready.get(key)
-        if ready is None:
-            arrays = {name: _fitting(self.arrays.get(name), *room) for name, room in facts.shapes.items()}
-            if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
-                self._ready.clear()  # nobody keeps the one before
-            self.arrays |= arrays
-            counts = np.empty((3, runtime.FIRST + facts.threads * runtime.BLOCK), np.int64)
-            ready = facts.common | arrays | {"control": threads.new_control(), "counts": counts}
-            self._ready[key] = ready
-        return ready
+    def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
+        """Arrays of these shapes and types."""
+        arrays = {name: _fitting(self.arrays.get(name), *shape) for name, shape in shapes.items()}
+        if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
+            self.bound.clear()  # nobody keeps the one before
+        self.arrays |= arrays
+        return arrays
 
 
-class _Kept:
-    """What is kept with a graph between runs: facts, and the last run's workspace."""
+def bind(
+    program: VertexProgram,
+    graph: Graph,
+    fields: Mapping[str, Any],
+    way: int = AUTO,
+    deterministic: bool = False,
+    schedule: Schedule | None = None,
+) -> "Bound":
+    """A program and a graph at the start of a run: as the last run of that kind left them, if it has ended."""
+    key = type(program), deterministic, schedule is not None, threads.num_threads()
+    workspace = graph.kept("cpu", _nothing_spare).pop("spare", None) or Workspace()
+    bound = workspace.bound.get(key)
+    if bound is None:
+        bound = Bound(program, graph, workspace, deterministic, schedule is not None)
+        workspace.bound[key] = bound
+    bound.start(program, graph, fields, way, schedule)
+    return bound
 
-    def __init__(self, _: Graph) -> None:
-        self.facts: dict[Any, _Facts] = {}
-        self.spare: list[_Workspace] = []
+
+def _nothing_spare(_: Graph) -> dict[str, Workspace]:
+    """What is kept with a graph between runs: the last one's workspace, as "spare"."""
+    return {}
 
 
 class Bound(Binding):
-    """A program, a graph, and the arrays of a run."""
+    """A program, a graph, and the arrays of a run. What isn't the run's own serves the next of its kind."""
 
     log_rows = 1024
-    iteration, edges, ended = 0, 0, False
-    _work = 0  # edges looked at, and those that lead on
 
     def __init__(
         self,
         program: VertexProgram,
         graph: Graph,
-        fields: Mapping[str, Any],
-        way: int = AUTO,
+        workspace: Workspace,
         deterministic: bool = False,
-        schedule: Schedule | None = None,
+        scheduled: bool = False,
         staged: bool = False,
     ) -> None:
         kind: Any = type(program)
-        options = deterministic, schedule is not None, staged
-        self._kept = graph.kept("cpu", _Kept)
-        key = kind, options, threads.num_threads()
-        known = self._kept.facts.get(key)
-        self.plan = known.plan if known else generate.plan(kind, graph.id_dtype, *options)
+        self.plan = plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.threads = known.threads if known else _team(graph, once=self.plan.scheduled)
-        self._way = way
-        self.check(fields)
-        self._facts = known or self._kept.facts.setdefault(key, self._find_facts())
-        try:
-            self._workspace = self._kept.spare.pop()
-        except IndexError:
-            self._workspace = _Workspace()
-        self._ready = self._workspace.of_kind(key, self._facts)
-        self.control: np.ndarray = self._ready["control"]
-        self._schedule = None if schedule is None else self._sorted(schedule)
-        self.arrays = self._make_arrays(fields)  # and scalars
+        self._workspace, self._team = workspace, _team(graph, once=plan.scheduled)
+        self._size = graph.n + graph.m
+        self.control = threads.new_control()
+        self.control[runtime.REMAINING] = self.control[runtime.EDGE_SUM] = graph.m
+        self._first = self.control.copy()  # as a run starts
+        shapes = workspace_shapes(plan, graph, self._team)
+        is_scheduled = scheduled and not staged
+        if is_scheduled:
+            del shapes["receivers"]
+        sides = self._sides()
+        lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_kept(name, sides)}
+        of_fields = {name for field in plan.fields for name in field[1:]}
+        kinds = self.traced.aggregate_types
+        parts = {f"part_{name}": np.empty((2, 8 * self._team), kind) for name, kind in kinds.items()}
+        self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
+        elsewhere = {*shapes, *lists, *of_fields, *parts, *(("receivers", "starts") if is_scheduled else ())}
+        self._others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
+        self._common = self._scalars() | lists | workspace.fitting(shapes) | parts
+        self._common["control"] = self.control
+        self._common["counts"] = np.empty((3, runtime.FIRST + self._team * runtime.BLOCK), np.int64)
+        self._starts = self._find_starts()
+        self._names, self._checks_all = frozenset(plan.starting), bool(plan.edge_states)
+        # Whether others can join later: where nothing but lists is each thread's own.
+        self._can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
+
+    def start(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        way: int = AUTO,
+        schedule: Schedule | None = None,
+    ) -> None:
+        """Take or make what is a run's own."""
+        self.program, self.graph, self.threads, self._way = program, graph, self._team, way
+        self.iteration, self.edges, self.ended = 0, 0, False
+        self._work = 0  # edges looked at, and those that lead on
+        if self._checks_all or not fields.keys() <= self._names:
+            self.check(fields)
+        arrays = self.arrays = self._common.copy()  # and scalars
+        self._schedule = None
+        if schedule is not None:
+            self._schedule = arrays["receivers"], arrays["starts"] = self._sorted(schedule)
+        if self._others:
+            sides = self._sides()
+            for name in self._others:
+                arrays[name] = self._make(name, fields, sides)
+        self._fields: dict[str, np.ndarray] = {}
+        for start in self._starts:
+            self._fields[start.name] = arrays[start.array] = self._make_field(start, fields.get(start.name))
+        for part, identity in self._parts:
+            part.fill(identity)
         if self.traced.parameter_types:
             for name, value in self.parameters().items():
-                self.arrays[f"self_{name}"] = value
+                arrays[f"self_{name}"] = value
 
     def close(self) -> None:
         threads.release(self)
+        kept = self.graph.kept("cpu", _nothing_spare)
+        del self.graph, self.arrays, self._fields, self._schedule
         if self.control.item(threads.STOP) == 0:
-            self._kept.spare[:] = [self._workspace]  # for the next run
+            kept["spare"] = self._workspace  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def _make_arrays(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        found = self._ready.copy()
-        if self._schedule:
-            found["receivers"], found["starts"] = self._schedule
-        for name in self._facts.others:
-            found[name] = self._make(name, fields)
-        self._fields: dict[str, np.ndarray] = {}
-        for field in self.plan.fields:
-            self._fields[field.name] = found[field.array] = self._make_field(field, fields, found)
-        return found
-
-    def _make_field(self, field: Field, fields: Mapping[str, Any], found: dict[str, np.ndarray]) -> np.ndarray:
-        """A field's array; what starts alike everywhere but for some vertices, the run itself will fill."""
-        name, kind, n = field.name, self.traced.vertex_types[field.name], self.graph.n
-        if name not in self.plan.filled:
-            return self._vertex_array(name, fields)
-        given, at = fields.get(name), NOTHING
-        if given is None or isinstance(given, FEW):
-            value = self._start(name)
-            if value is not None and given:
-                value, at = self._seeded(field, value, given)
-        elif type(given) is np.ndarray and self._is_ready(given, layout(kind, n)):
-            if name not in self.plan.copied:
-                found[field.values], found[field.places] = self._facts.nothing[name], at
-                return given
-            value = given
+    def _make_field(self, start: _Start, given: Any) -> np.ndarray:
+        """A field's array, which the run itself fills wherever it can."""
+        if start.value is not None and (given is None or isinstance(given, FEW)):
+            start.seed(given or {}, self.graph.n, self._check_seed)
+            filling, array = start.seeds, np.empty(*start.room)
         else:
-            value = self._alike(name, given)
-        if value is None:
-            array, value = self._vertex_array(name, fields), self._facts.nothing[name]
-        else:
-            array = np.empty(*self._facts.rooms[name])
-        found[field.values], found[field.places] = value, at
+            if given is not None:
+                self.check({start.name: given})
+            if start.name not in self.plan.filled:
+                return self._vertex_array(start.name, given)
+            filling, array = self._with_values(start, given)
+        self.arrays[start.field.values], self.arrays[start.field.places] = filling
         return array
 
-    def _seeded(self, field: Field, start: np.ndarray, given: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """What a field starts with, followed by what it does at some vertices; and which these are."""
-        ready, count, i = self._ready, len(given), 0
-        at, value = ready.get(field.places), ready.get(field.values)
-        if at is None or value is None or len(at) != count:  # else both are an earlier run's
-            at, value = np.empty(count, NOTHING.dtype), np.empty((1 + count, *start.shape[1:]), start.dtype)
-            value[0] = start[0]
-            ready[field.places], ready[field.values] = at, value
-        for v, x in given.items():
-            at[i], i = self._vertex(field.name, index(v)), i + 1
-            value[i] = x
-        return value, at
+    def _with_values(self, start: _Start, given: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """What a field that starts otherwise is to be filled with, and its array."""
+        value, few = None, given is None or isinstance(given, FEW)
+        if not few and self._is_ready(given, layout(self.traced.vertex_types[start.name], self.graph.n)):
+            if start.name not in self.plan.copied:
+                return start.nothing, given
+            value = given
+        elif not few:
+            value = self._alike(start.name, given)
+        if value is None:
+            return start.nothing, self._vertex_array(start.name, given)
+        return (value, NOTHING), np.empty(*start.room)
 
-    def _start(self, name: str) -> np.ndarray | None:
-        """What the program has a field start with; found once."""
-        starts = self._facts.starts
-        if name not in starts:
-            starts[name] = self._alike(name, self.program.vertex_fields[name].init)
-        return starts[name]
+    def _check_seed(self, name: str, v: Any, x: Any) -> None:
+        """Refuse what is no vertex, or no value of a field's type."""
+        self._vertex(name, index(v))
+        self.check({name: {v: x}})
 
-    def _find_facts(self) -> _Facts:
-        plan, graph = self.plan, self.graph
-        shapes = workspace_shapes(plan, graph, self.threads)
-        is_scheduled = plan.scheduled and not plan.staged
-        if is_scheduled:
-            del shapes["receivers"]
-        lists = {name: self._graph_array(name) for name in plan.arrays if self._is_kept(name)}
-        of_fields = {name for field in plan.fields for name in field[1:]}
-        elsewhere = {*shapes, *lists, *of_fields, *(("receivers", "starts") if is_scheduled else ())}
-        others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
-        common = ZEROS | {"self_n": graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
-        common |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-        common |= lists | {"delta": self._default_delta()}
-        nothing = {name: np.empty(*layout(kind, 0)) for name, kind in self.traced.vertex_types.items()}
-        return _Facts(plan, self.threads, common, shapes, others, rooms(plan, graph.n), {}, nothing)
+    def _scalars(self) -> dict[str, Any]:
+        """Numbers among the arguments, as a run starts with them."""
+        found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
+        found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+        return found | {"delta": self._default_delta()}
 
-    def _is_kept(self, name: str) -> bool:
+    def _find_starts(self) -> list[_Start]:
+        """How each vertex field starts by the program's word."""
+        plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
+        for field in plan.fields:
+            init = self.program.vertex_fields[field.name].init
+            value = self._alike(field.name, init) if field.name in plan.filled else None
+            found.append(_Start(field, self.traced.vertex_types[field.name], value, shapes[field.name]))
+        return found
+
+    def _is_kept(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
         """Whether an array is one that the graph keeps."""
         if name in ("in_p", "out_p"):
             return True
-        lists = self._lists[0 if name[0] == "g" else 1]
+        lists = sides[0 if name[0] == "g" else 1]
         if name in ("gp", "gi", "sp", "si"):
             return lists.are_kept
         return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
@@ -231,32 +269,25 @@ class Bound(Binding):
             threads.release(self)
         return order[: starts[-1]], starts
 
-    def _make(self, name: str, fields: Mapping[str, Any]) -> np.ndarray:
-        prefix, _, rest = name.partition("_")
-        if prefix == "e":
-            return self._edge_array(rest, fields)
-        if prefix == "part":
-            return np.full((2, 8 * self.threads), self.plan.identities[rest], self.traced.aggregate_types[rest])
-        return self._graph_array(name)
+    def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
+        if name.startswith("e_"):
+            return self._edge_array(name[2:], fields)
+        return self._graph_array(name, sides)
 
-    def _graph_array(self, name: str) -> np.ndarray:
+    def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
         if name in ("in_p", "out_p"):
             return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
-        lists = self._lists[0 if name[0] == "g" else 1]
+        lists = sides[0 if name[0] == "g" else 1]
         if name[1] == "v":
             return lists.values(self.traced.edge_types[name[3:]])
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
-
-    @cached_property
-    def _lists(self) -> tuple[NeighbourLists, NeighbourLists]:
-        return self._sides()
 
     # --- running ---------------------------------------------------------------------------------------------------
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel, arguments = getattr(self.plan.loaded, stage), self.plan.after_control(self.arrays)
-        short = self.graph.n + self.graph.m <= threads.SHORT
+        short = self._size <= threads.SHORT
         threads.run_parallel(kernel, self.control, arguments, self.threads, held=threads.are_held(self), short=short)
 
     def begin(self, frontier: Frontier, delta: float | None) -> None:
@@ -264,15 +295,16 @@ class Bound(Binding):
         if self.threads > 1 and not threads.hold(self):
             self.threads = 1
         control, plan = self.control, self.plan
-        count = len(frontier) if plan.keeps_active else self.graph.n
-        control[runtime.FILLED] = control[threads.STOP] = 0  # the run itself zeroes the rest
+        only = frontier.only if plan.keeps_active else None
+        count = 1 if only is not None else len(frontier) if plan.keeps_active else self.graph.n
+        control[:] = self._first
         control[runtime.WAY] = self._way
         control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
-        control[runtime.REMAINING] = control[runtime.EDGE_SUM] = self.graph.m
-        self._alone = self.threads > 1 and self._can_wait(count) and not threads.are_awake(self.threads)
+        can_wait = self._can_wait and self._way != PULL and count <= ALONE
+        self._alone = can_wait and self.threads > 1 and not threads.are_awake(self.threads)
         if plan.keeps_active:
-            if frontier.only is not None:
-                self.arrays["queues"][0, 0, 0] = frontier.only
+            if only is not None:
+                self.arrays["queues"][0, 0, 0] = only
             else:
                 self._queue(frontier.ids, 1 if self._alone else self.threads)
             if plan.starts_active:
@@ -282,11 +314,6 @@ class Bound(Binding):
             self.arrays["delta"] = float(delta)
         if self.traced.aggregates:
             self._first_aggregates()
-
-    def _can_wait(self, count: int) -> bool:
-        """Whether others can join later: where nothing but lists is each thread's own."""
-        can_wait = self.plan.keeps_active and not self.traced.aggregates and not self._schedule
-        return can_wait and self._way != PULL and count <= ALONE and self.graph.n <= FILLED_ALONE
 
     def _queue(self, ids: np.ndarray, crew: int) -> None:
         """Share out the active vertices among threads, as `runtime.begin` counts them."""
@@ -322,17 +349,18 @@ class Bound(Binding):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until others should help."""
-        control = self.control
-        control[runtime.LAST] = until
         if self.ended:
             return
+        control = self.control
+        control[runtime.LAST] = until
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
-        crew = 1 if self._alone else self.threads
-        short = self._alone or (progress is None and max(self._work, self.graph.n + self.graph.m) <= threads.SHORT)
-        control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
+        if is_watched():
+            follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
-        follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
+        crew = 1 if self._alone else self.threads
+        short = self._alone or (watch is None and max(self._work, self._size) <= threads.SHORT)
+        control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
         threads.run_parallel(kernel, control, arguments, crew, watch, self.threads > 1, short)
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
@@ -383,10 +411,10 @@ def _fitting(spare: np.ndarray | None, shape: tuple[int, ...], kind: np.dtype) -
     return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)
 
 
-def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
     """The scratch arrays that a run needs beside the graph and its fields: shapes and types."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
-    shapes: dict[str, tuple[tuple[int, ...], np.dtype]] = {
+    shapes: dict[str, Room] = {
         "queues": ((2, team, n), ids),
         "receivers": ((team, n), ids),
         "far": ((team, n), ids),

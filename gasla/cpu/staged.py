@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.engine import Bound
+from gasla.cpu.engine import Bound, Workspace
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
@@ -16,7 +16,8 @@ class Staged(Bound):
     """A program, a graph, and the arrays between stages. `gasla.gpu.staged.Staged` does the same on the GPU."""
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
-        super().__init__(program, graph, fields, staged=True)
+        super().__init__(program, graph, Workspace(), staged=True)
+        self.start(program, graph, fields)
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
         """Put aside what each receiver gathers."""

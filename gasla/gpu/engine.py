@@ -98,7 +98,7 @@ class Bound(Binding):
                 memory = self._bare[name] = alloc(kept.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
-                self._set(start.field, self._vertex_array(name, fields))
+                self._set(start.field, self._vertex_array(name, given))
                 setattr(arguments, start.fills, False)
                 if name in self.plan.timed:
                     self._set(start.source, self._arrays[start.field].copy())
@@ -142,8 +142,8 @@ class Bound(Binding):
         self._arguments.first_level, self._arguments.backward = found.first, schedule.is_reversed
         return schedule.depth
 
-    def _start_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        array = super()._start_array(name, fields)
+    def _start_array(self, name: str, given: Any) -> Any:
+        array = super()._start_array(name, given)
         return array if self.numbering is None else self.numbering.there(array)
 
     def _sides(self) -> tuple[NeighbourLists, NeighbourLists]:

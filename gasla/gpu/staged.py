@@ -27,7 +27,7 @@ class Staged(Binding):
         self.plan = generate.module(kind, graph.id_dtype, Shape(offset_type(program, graph), staged=True))
         super().__init__(program, graph)
         self.check(fields)
-        self.arrays: dict[str, Any] = {f"v_{n}": self._vertex_array(n, fields) for n in self.traced.vertex_types}
+        self.arrays: dict[str, Any] = {f"v_{n}": self._vertex_array(n, fields.get(n)) for n in self.traced.vertex_types}
         self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
         self.arrays |= {name: self._aside(kind) for name, kind in self.plan.components}
         self.arrays |= graph_arrays(self)
