@@ -1,4 +1,4 @@
-"""The arguments of the CPU engine's functions: every stage of a module takes the same ones."""
+"""The arguments of the CPU engine's functions: those that Python calls take all of them, in order."""
 
 import functools
 import operator
@@ -97,7 +97,7 @@ class Arguments(Plan):
 
     @functools.cached_property
     def after_control(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-        """Takes from what is there, by name, what is passed to every stage after `thread, threads, control`."""
+        """Takes from what is there, by name, what is passed to every such function after `thread, threads, control`."""
         return operator.itemgetter(*(name for name in self.arrays if name != "control"), *self.scalars)
 
     @functools.cached_property

@@ -51,26 +51,8 @@ class Module(Stages):
         parts = [HEADER.format(name=self.traced.program.__name__), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
         parts += self._reductions()
-        parts += [self.pull_list()] if self.scheduled else [self.pull_all()]
-        if self.sends and not self.scheduled:
-            parts += [self.expand(), self.pull_list()]
-        if self.pushes:
-            parts.append(self.push())
-        if self.prioritised:
-            parts.append(self.split())
-        if "receivers" in self.arrays:
-            if self.staged or (self.components and self.components[0][0] in self.arrays):
-                parts += [self.apply_list()]
-            if self.sends and not self.scheduled:
-                parts.append(self.release())
-        if "scatter" in self.functions:
-            parts.append(self.scatter())
-        if "post_apply" in self.functions:
-            parts.append(self.post_apply())
-        if self.traced.aggregates:
-            parts.append(self.aggregate())
+        parts += [stage.text for stage in self.stages.values()]
         if not self.staged:
-            parts.append(self.fill())
             parts += [loop.start(self)] if self.traced.aggregates else []
             parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"

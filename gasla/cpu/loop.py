@@ -33,7 +33,7 @@ def start(m: "Stages") -> str:
         *_fill(m),
         "if thread == 0:",
         "    control[FILLED] = 1",
-        f"aggregate({m.arguments})",
+        m.stages["aggregate"].call(),
     ]
     doc = "Fill the fields, and reduce over them."
     return f'@entry_point\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
@@ -56,7 +56,7 @@ def _begin(m: "Stages") -> list[str]:
 def _fill(m: "Stages") -> list[str]:
     return [
         "if control[FILLED] == 0:  # else this goes on with a run",
-        f"    fill({m.arguments})",
+        f"    {m.stages['fill'].call()}",
         "    barrier(control, threads)",
     ]
 
@@ -72,9 +72,9 @@ def _iteration(m: "Stages") -> list[str]:
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
     if "scatter" in m.functions:
-        lines += [*_list_next(m), f"scatter({m.arguments})", "barrier(control, threads)"]
+        lines += [*_list_next(m), m.stages["scatter"].call(), "barrier(control, threads)"]
     if "post_apply" in m.functions:
-        lines += [f"post_apply({m.arguments})", "barrier(control, threads)"]
+        lines += [m.stages["post_apply"].call(), "barrier(control, threads)"]
     lines += [
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
@@ -98,11 +98,11 @@ def _buckets(m: "Stages") -> list[str]:
     return [
         "way = SPARSE",
         "if size > 0:",
-        f"    push({m.arguments})",
+        f"    {m.stages['push'].call()}",
         "else:",
         "    last_threshold = threshold",
         "    threshold = beyond(smallest(lows[(self_iteration + 2) % 3], threads), delta)",
-        f"    split({m.arguments})",
+        f"    {m.stages['split'].call()}",
         "barrier(control, threads)",
     ]
 
@@ -130,15 +130,15 @@ def _choose(m: "Stages") -> list[str]:
 
 
 def _dense(m: "Stages") -> list[str]:
-    lines = [f"gather_all({m.arguments})", "barrier(control, threads)"]
+    lines = [m.stages["gather_all"].call(), "barrier(control, threads)"]
     if m.two_phases:
-        return [*lines, f"apply_list({m.arguments})", "barrier(control, threads)", "form = LIST"]
+        return [*lines, m.stages["apply_list"].call(), "barrier(control, threads)", "form = LIST"]
     return [*lines, "form = BITS"]
 
 
 def _sparse(m: "Stages") -> list[str]:
     def call(name: str) -> list[str]:
-        return [f"{name}({m.arguments})", "barrier(control, threads)"]
+        return [m.stages[name].call(), "barrier(control, threads)"]
 
     if m.push_at_once:
         release = ["if total(counters, threads, RECEIVED) > 0:", *("    " + x for x in call("release"))]
@@ -166,9 +166,9 @@ def _list_next(m: "Stages") -> list[str]:
 
 def _scheduled(m: "Stages") -> str:
     """The loop of a run whose receivers are known ahead: iteration i takes those between `starts[i]` and the next."""
-    crew = m.arguments.replace("thread, threads", "thread, crew", 1)
-    stages = ["gather_list", *(["apply_list"] if m.two_phases else [])]
-    stages += ["post_apply"] if "post_apply" in m.functions else []
+    names = ["gather_list", *(["apply_list"] if m.two_phases else [])]
+    names += ["post_apply"] if "post_apply" in m.functions else []
+    stages = [m.stages[name].call(threads="crew") for name in names]
     body = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "if thread == 0:",
@@ -180,7 +180,7 @@ def _scheduled(m: "Stages") -> str:
         "receivers = order[min(first, last) : max(first, last)]",
         "receiver_count = len(receivers)",
         "crew = 1 if receiver_count < THIN_LIST else threads",
-        *(line for s in stages for line in ("if thread < crew:", f"    {s}({crew})", "barrier(control, threads)")),
+        *(line for stage in stages for line in ("if thread < crew:", "    " + stage, "barrier(control, threads)")),
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], receiver_count, total(counters, threads, TOUCHED), DENSE)",
         "traversed += total(counters, threads, TOUCHED)",
@@ -208,7 +208,7 @@ def _scheduled(m: "Stages") -> str:
 
 
 def _everyone(m: "Stages") -> list[str]:
-    return ["way, form = DENSE, BITS", f"gather_all({m.arguments})", "barrier(control, threads)"]
+    return ["way, form = DENSE, BITS", m.stages["gather_all"].call(), "barrier(control, threads)"]
 
 
 def _end(m: "Stages") -> list[str]:

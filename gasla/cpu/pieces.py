@@ -1,7 +1,8 @@
 """The text for one vertex or one edge: what is loaded, called and stored; and the loops around it."""
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +12,34 @@ from semirings.printers import numba as printer
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 INDENT = "    "
+COUNTED = {  # what a stage counts, and where the sums go
+    "held": ("zero", "NEXT"),
+    "received": ("zero", "RECEIVED"),
+    "edges": ("np.int64(0)", "EDGES"),
+    "touched": ("np.int64(0)", "TOUCHED"),
+}
 
 
 def block(lines: Iterable[str], depth: int) -> str:
     """`lines` indented by `depth` levels, ready to stand in a template."""
     return "\n".join(INDENT * depth + line for text in lines for line in text.split("\n")) or INDENT * depth + "pass"
+
+
+def names_in(lines: Iterable[str]) -> set[str]:
+    """The names that occur in some lines."""
+    return set(re.findall(r"[a-zA-Z_]\w*", "\n".join(lines)))
+
+
+class Stage(NamedTuple):
+    """A generated function, and the arguments that it takes."""
+
+    name: str
+    takes: list[str]
+    text: str
+
+    def call(self, threads: str = "threads") -> str:
+        """The statement that calls it, where its arguments are known by the same names; `threads` take part."""
+        return f"{self.name}({', '.join(threads if x == 'threads' else x for x in self.takes)})"
 
 
 class Pieces(Arguments):
@@ -131,48 +155,47 @@ class Pieces(Arguments):
         return [f"if {self.call('edge_mask')}:", *(INDENT + line for line in body)]
 
     @property
-    def prologue(self) -> list[str]:
-        """Local names that every stage may use."""
+    def locals(self) -> list[str]:
+        """Local names that any stage may use, each line after those that it needs."""
         lines = [
-            *(HEAD if self.staged else []),
             "one, zero = np.uint64(1), np.uint64(0)",
             "parity = self_iteration & 1",
             "counters = counts[self_iteration % 3]",
-            "held, received, edges, touched = zero, zero, np.int64(0), np.int64(0)",
+            "last_counters = counts[(self_iteration + 2) % 3]",
+            "next_queue = queues[1 - parity, thread]",
+            "my_receivers = receivers[thread]",
+            "my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
+            "low = lows[(self_iteration + 2) % 3, thread * 8]",
+            "active, next_active = bits[parity], bits[1 - parity]",
+            "claims, last_claims = claimed[parity], claimed[1 - parity]",
         ]
-        if not self.scheduled:
-            lines.append("last_counters = counts[(self_iteration + 2) % 3]")
-            if self.keeps_active:
-                lines.append("next_queue = queues[1 - parity, thread]")
-        if "receivers" in self.arrays and not self.scheduled:
-            lines.append("my_receivers = receivers[thread]")
-        if self.prioritised:
-            lines.append("my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])")
-            lines.append("low = lows[(self_iteration + 2) % 3, thread * 8]")
-        if self.keeps_active:
-            lines.append("active, next_active = bits[parity], bits[1 - parity]")
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
         lines += [f"sum_{n} = part_{n}[parity, thread * 8]" for n in self.traced.aggregates]
-        return lines
+        return lines + [f"{name} = {start}" for name, (start, _) in COUNTED.items()]
 
-    @property
-    def epilogue(self) -> list[str]:
-        results = ["NEXT", "EDGES"] if not self.scheduled else []
-        results += ["RECEIVED"] if "receivers" in self.arrays and not self.scheduled else []
-        names = {"NEXT": "np.int64(held)", "EDGES": "edges", "RECEIVED": "np.int64(received)", "TOUCHED": "touched"}
-        lines = [f"counters[block(thread) + {x}] += {names[x]}" for x in [*results, "TOUCHED"]]
-        if self.prioritised:
+    def _results_of(self, used: set[str]) -> list[str]:
+        """What a stage leaves in the counters, and elsewhere."""
+        sums = {slot: name for name, (_, slot) in COUNTED.items() if name in used}
+        lines = [f"counters[block(thread) + {slot}] += np.int64({name})" for slot, name in sums.items()]
+        if "kept" in used:
             lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
             lines.append("lows[self_iteration % 3, thread * 8] = low")
-        return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates]
+        return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]
 
-    def stage(self, name: str, doc: str, body: list[str]) -> str:
+    def stage(self, name: str, doc: str, body: list[str]) -> Stage:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
-        return (
-            f'@{"entry_point" if self.staged else "jit"}\ndef {name}({self.arguments}):\n{INDENT}"""{doc}"""\n'
-            + block([*self.prologue, *body, *self.epilogue], 1)
-            + "\n"
-        )
+        lines = [*body, *self._results_of(names_in(body))]
+        for line in reversed(self.locals):
+            if names_in([line.partition(" = ")[0]]) & names_in(lines):
+                lines.insert(0, line)
+        return self.function(name, doc, [*(HEAD if self.staged else []), *lines])
+
+    def function(self, name: str, doc: str, lines: list[str]) -> Stage:
+        """A function with those of the arguments that it uses; with all of them where Python calls it."""
+        used = names_in(lines)
+        takes = [x for x in self.arguments.split(", ") if self.staged or x in used]
+        head = f'@{"entry_point" if self.staged else "jit"}\ndef {name}({", ".join(takes)}):\n{INDENT}"""{doc}"""\n'
+        return Stage(name, takes, head + block(lines, 1) + "\n")
 
     def over_queue(
         self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = ""

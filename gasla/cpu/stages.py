@@ -7,16 +7,41 @@ import numpy as np
 import semirings
 from gasla.cpu.arguments import Field
 from gasla.cpu.few import FEW, combined, within
-from gasla.cpu.pieces import INDENT, Pieces, block, literal_text, load_text, store_text, zero_text
+from gasla.cpu.pieces import INDENT, Pieces, Stage, literal_text, load_text, store_text, zero_text
 from semirings.printers import numba as printer
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
 
 class Stages(Pieces):
-    """The source of every stage. All take the same arguments; `run_loop` strings them together."""
+    """The source of every stage; `run_loop` strings them together."""
 
-    def fill(self) -> str:
+    @functools.cached_property
+    def stages(self) -> dict[str, Stage]:
+        """The stages that the program has, by name."""
+        found = [self.pull_list()] if self.scheduled else [self.pull_all()]
+        if self.sends and not self.scheduled:
+            found += [self.expand(), self.pull_list()]
+        if self.pushes:
+            found.append(self.push())
+        if self.prioritised:
+            found.append(self.split())
+        if "receivers" in self.arrays:
+            if self.staged or (self.components and self.components[0][0] in self.arrays):
+                found.append(self.apply_list())
+            if self.sends and not self.scheduled:
+                found.append(self.release())
+        if "scatter" in self.functions:
+            found.append(self.scatter())
+        if "post_apply" in self.functions:
+            found.append(self.post_apply())
+        if self.traced.aggregates:
+            found.append(self.aggregate())
+        if not self.staged:
+            found.append(self.fill())
+        return {stage.name: stage for stage in found}
+
+    def fill(self) -> Stage:
         """Fields are filled: from one value, and the values of some vertices; or from those of all.
 
         By all threads: to get fresh pages from the system takes longer than anything else before a run.
@@ -37,7 +62,7 @@ class Stages(Pieces):
             ((name, kind),) = self.components
             body += ["for v in range(low, high):", *(INDENT + x for x in store_text(name, kind, "v", self.identity))]
         doc = "What a run starts with: fields, empty bitmaps, nothing gathered."
-        return f'@jit\ndef fill({self.arguments}):\n{INDENT}"""{doc}"""\n' + block(body, 1) + "\n"
+        return self.function("fill", doc, body)
 
     def _fill(self, field: Field) -> list[str]:
         """The thread's part of one field. Values are none, if it is full already; all; or one, and those of places."""
@@ -185,7 +210,7 @@ class Stages(Pieces):
             return []
         return ["gathered = " + (f"({', '.join(values)},)" if self.is_tuple else values[0])]
 
-    def pull_list(self) -> str:
+    def pull_list(self) -> Stage:
         then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
         body = self.over_receivers(1, [*self.pull_edges(woken=True), *then], "g")
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
@@ -197,7 +222,7 @@ class Stages(Pieces):
             return [*self.finish(at, receiver=False), *note]
         return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
 
-    def pull_all(self) -> str:
+    def pull_all(self) -> Stage:
         if self.two_phases:
             done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
             body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
@@ -219,10 +244,10 @@ class Stages(Pieces):
         body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
 
-    def expand(self) -> str:
+    def expand(self) -> Stage:
         body = self.neighbours("s", "u", ["v = np.uint64(si[e])", *self.masked("v", self._wake())])
         body = [*self.loads("src", "u", "edge_mask"), *body, "touched += np.int64(last - first)"]
-        loop = [*self._clear_claims(), *self.over_active(self._clear_claim() + body)]
+        loop = self.over_active(self._clear_claim() + body)
         return self.stage("expand", "List the vertices that an edge from an active one reaches, each once.", loop)
 
     def _wake(self) -> list[str]:
@@ -232,14 +257,11 @@ class Stages(Pieces):
         ]
         return [*self.loads("dst", "v", "edge_mask"), *self.edge_loads("s", "edge_mask"), *self.edge_condition(claim)]
 
-    def _clear_claims(self) -> list[str]:
-        return ["claims, last_claims = claimed[parity], claimed[1 - parity]"]
-
     def _clear_claim(self) -> list[str]:
         """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
         return ["last_claims[u >> np.uint64(6)] = zero"] if self.absorbs or self.push_at_once else []
 
-    def push(self) -> str:
+    def push(self) -> Stage:
         loads = [*self.loads("dst", "v", "gather", "edge_mask"), *self.edge_loads("s", "gather", "edge_mask")]
         if self.absorbs:
             then = self._push_into_field()
@@ -254,8 +276,8 @@ class Stages(Pieces):
             *self.neighbours("s", "u", edge),
             "touched += np.int64(last - first)",
         ]
-        loop = [*self._clear_claims(), *self.over_active(body)]
-        return self.stage("push", "Active vertices send along their out-edges; the targets reduce.", loop)
+        doc = "Active vertices send along their out-edges; the targets reduce."
+        return self.stage("push", doc, self.over_active(body))
 
     def _target_ahead(self) -> list[str]:
         """Fetch the field of a target some edges on; in long lists alone, short ones end before it would help."""
@@ -291,7 +313,7 @@ class Stages(Pieces):
 
     _put_off = ("my_far[kept] = v", "kept += one")
 
-    def split(self) -> str:
+    def split(self) -> Stage:
         """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
         body = [
             "count, kept, low = kept, zero, np.inf",
@@ -348,7 +370,7 @@ class Stages(Pieces):
             *listed,
         ]
 
-    def apply_list(self) -> str:
+    def apply_list(self) -> Stage:
         """Apply to listed receivers what was put aside for them."""
         body = self.kept("v")
         if self.accumulates:
@@ -360,15 +382,13 @@ class Stages(Pieces):
             "apply_list", "Every receiver applies what it gathered; those that activate are listed.", loop
         )
 
-    def release(self) -> str:
+    def release(self) -> Stage:
         """Clear the claims of the receivers."""
-        loop = [
-            *self._clear_claims(),
-            *self.over_receivers(3, ["claims[v >> np.uint64(6)] = zero"]),
-        ]
-        return self.stage("release", "Forget who was claimed.", loop)
+        return self.stage(
+            "release", "Forget who was claimed.", self.over_receivers(3, ["claims[v >> np.uint64(6)] = zero"])
+        )
 
-    def scatter(self) -> str:
+    def scatter(self) -> Stage:
         fields = list(self.functions["scatter"].result)
         body = ["v = np.uint64(si[e])", *self.loads("dst", "v", "scatter"), *self.edge_loads("s", "scatter")]
         body.append(f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call('scatter')}")
@@ -385,7 +405,7 @@ class Stages(Pieces):
         ]
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
-    def post_apply(self) -> str:
+    def post_apply(self) -> Stage:
         body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply")]
         for f in self._vertex_function_fields("post_apply"):
             body += self.stores(f, "v", f"new_of_{f}")
@@ -393,7 +413,7 @@ class Stages(Pieces):
         loop = self.over_receivers(4, body)
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
-    def aggregate(self) -> str:
+    def aggregate(self) -> Stage:
         body: list[str] = []
         for name in self.traced.aggregates:
             for role in ("before", "after"):
