@@ -195,12 +195,12 @@ class Bound(Binding):
 
     def _with_values(self, start: _Start, given: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
         """What a field that starts otherwise is to be filled with, and its array."""
-        value, few = None, given is None or isinstance(given, FEW)
-        if not few and self._is_ready(given, layout(self.traced.vertex_types[start.name], self.graph.n)):
+        value, wanted = None, layout(self.traced.vertex_types[start.name], self.graph.n)
+        if type(given) is np.ndarray and self._is_ready(given, wanted):  # a subclass, Numba may refuse
             if start.name not in self.plan.copied:
                 return start.nothing, given
             value = given
-        elif not few:
+        elif given is not None and not isinstance(given, FEW):
             value = self._alike(start.name, given)
         if value is None:
             return start.nothing, self._vertex_array(start.name, given)
