@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -24,3 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = gpu_missing() if marked else None
     for item in marked if reason else []:
         item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """What is freed in the test is freed because nothing refers to it any more."""
+    gc.disable()
+    yield
+    gc.enable()
