@@ -1,5 +1,6 @@
 """Runs of vertex programs against an independent engine, in every way that gasla can run them."""
 
+import ast
 import dataclasses
 import inspect
 import weakref
@@ -148,6 +149,18 @@ PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, prog
 def test_deterministic_runs_pull(program: Any, start: Any, alone: bool, limit: int) -> None:
     assert ("push(" in result_source(program, False)) == (program in PUSHING)
     assert "push(" not in result_source(program, True)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("program", [program for program, *_ in CASES])
+def test_stages_take_what_they_use_and_no_more(program: Any, deterministic: bool) -> None:
+    tree = ast.parse(result_source(program, deterministic))
+    stages = [f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "jit"]
+    taken = {f.name: [a.arg for a in f.args.args] for f in stages if any(a.arg == "control" for a in f.args.args)}
+    assert {"fill", "gather_all"} <= set(taken)
+    for stage in stages:
+        if stage.name in taken:
+            assert set(taken[stage.name]) <= {x.id for x in ast.walk(stage) if isinstance(x, ast.Name)}
 
 
 @pytest.mark.parametrize("program", [pytest.param(programs.Hops, marks=pytest.mark.slow), programs.Paths])

@@ -155,7 +155,7 @@ class Pieces(Arguments):
         return [f"if {self.call('edge_mask')}:", *(INDENT + line for line in body)]
 
     @property
-    def locals(self) -> list[str]:
+    def local_names(self) -> list[str]:
         """Local names that any stage may use, each line after those that it needs."""
         lines = [
             "one, zero = np.uint64(1), np.uint64(0)",
@@ -185,7 +185,7 @@ class Pieces(Arguments):
     def stage(self, name: str, doc: str, body: list[str]) -> Stage:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
         lines = [*body, *self._results_of(names_in(body))]
-        for line in reversed(self.locals):
+        for line in reversed(self.local_names):
             if names_in([line.partition(" = ")[0]]) & names_in(lines):
                 lines.insert(0, line)
         return self.function(name, doc, [*(HEAD if self.staged else []), *lines])
