@@ -335,3 +335,9 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     other.start()
     other.join(60)
     assert not other.is_alive()
+
+
+def test_a_worker_that_nobody_noted_shares_nothing_with_the_next() -> None:
+    """As when Ctrl-C comes between its start and its place in the list: it may still write to its letters."""
+    unnoted, worker = threads._Worker(0), threads._Worker(0)
+    assert not np.shares_memory(unnoted.letters, worker.letters)

@@ -56,7 +56,6 @@ _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 _crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 _timer = np.zeros(4, np.int64)
-_letters = np.zeros((MOST, LETTERS), np.int64)
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
@@ -317,8 +316,8 @@ class _Worker:
     """
 
     def __init__(self, place: int) -> None:
-        letters = _letters[place]
-        letters[:] = 0
+        # Nobody else's: if Ctrl-C comes before this one is noted, there will be another in its place.
+        self.letters = letters = np.zeros(LETTERS, np.int64)
         _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
         letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
         letters[SELF] = self.address = letters.ctypes.data
@@ -348,7 +347,10 @@ def release(owner: object) -> None:
 
 def are_awake(wanted: int) -> bool:
     """Whether so many threads, with this one, need not be woken."""
-    return len(_workers) >= wanted and sum(_letters[:wanted, ASLEEP].tolist()) <= 1
+    awake = 1
+    for worker in _workers[:wanted]:
+        awake += not worker.letters.item(ASLEEP)
+    return awake >= wanted
 
 
 def run_parallel(
