@@ -39,7 +39,8 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Alarm, lambda s: {}, True, 4),
     (programs.Ring, lambda s: {}, True, 4),
 ]
-NAMES = [program.__name__ for program, *_ in CASES]
+PROGRAMS = [program for program, *_ in CASES]
+NAMES = [program.__name__ for program in PROGRAMS]
 
 
 @st.composite
@@ -152,7 +153,7 @@ def test_deterministic_runs_pull(program: Any, start: Any, alone: bool, limit: i
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
-@pytest.mark.parametrize("program", [program for program, *_ in CASES])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_stages_take_what_they_use_and_no_more(program: Any, deterministic: bool) -> None:
     tree = ast.parse(result_source(program, deterministic))
     stages = [f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "jit"]
@@ -473,7 +474,7 @@ def test_many_runs_from_several_python_threads(name: str) -> None:
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("deterministic", [False, True])
-@pytest.mark.parametrize("program", [program for program, *_ in CASES])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_workspace_is_what_a_run_keeps_with_the_graph(
     program: type, deterministic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ class _Start:
     """How a vertex field starts where the run itself fills it: everywhere alike, but for some vertices."""
 
     def __init__(self, field: Field, kind: Any, value: np.ndarray | None, room: Room) -> None:
-        self.field, self.name, self.array, self.room = field, field.name, field.array, room
+        self.field, self.room = field, room
         self.value = value  # an array of one; None where the program has it start otherwise
         self.nothing = np.empty(*layout(kind, 0)), NOTHING  # in place of seeds: nothing is to be filled
         self.seeds = self.nothing  # what it starts with, first everywhere and then at some vertices; and at which
@@ -50,7 +50,7 @@ class _Start:
         least, most = self._bounds
         for i, (v, x) in enumerate(given.items()):
             if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
-                check(self.name, v, x)
+                check(self.field.name, v, x)
             places[i], values[i + 1] = v, x
 
 
@@ -135,7 +135,7 @@ class Bound(Binding):
         self._common["control"] = self.control
         self._common["counts"] = np.empty((3, runtime.FIRST + self._team * runtime.BLOCK), np.int64)
         self._starts = self._find_starts()
-        self._names, self._checks_all = frozenset(plan.starting), bool(plan.edge_states)
+        self._names = frozenset(plan.starting)
         # Whether others can join later: where nothing but lists is each thread's own.
         self._can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
 
@@ -151,7 +151,7 @@ class Bound(Binding):
         self.program, self.graph, self.threads, self._way = program, graph, self._team, way
         self.iteration, self.edges, self.ended = 0, 0, False
         self._work = 0  # edges looked at, and those that lead on
-        if self._checks_all or not fields.keys() <= self._names:
+        if not fields.keys() <= self._names:
             self.check(fields)
         arrays = self.arrays = self._common.copy()  # and scalars
         self._schedule = None
@@ -163,7 +163,8 @@ class Bound(Binding):
                 arrays[name] = self._make(name, fields, sides)
         self._fields: dict[str, np.ndarray] = {}
         for start in self._starts:
-            self._fields[start.name] = arrays[start.array] = self._make_field(start, fields.get(start.name))
+            name = start.field.name
+            self._fields[name] = arrays[start.field.array] = self._make_field(start, fields.get(name))
         for part, identity in self._parts:
             part.fill(identity)
         if self.traced.parameter_types:
@@ -181,29 +182,31 @@ class Bound(Binding):
 
     def _make_field(self, start: _Start, given: Any) -> np.ndarray:
         """A field's array, which the run itself fills wherever it can."""
+        name, _, values, places = start.field
         if start.value is not None and (given is None or isinstance(given, FEW)):
             start.seed(given or {}, self.graph.n, self._check_seed)
             filling, array = start.seeds, np.empty(*start.room)
         else:
             if given is not None:
-                self.check({start.name: given})
-            if start.name not in self.plan.filled:
-                return self._vertex_array(start.name, given)
+                self.check({name: given})
+            if name not in self.plan.filled:
+                return self._vertex_array(name, given)
             filling, array = self._with_values(start, given)
-        self.arrays[start.field.values], self.arrays[start.field.places] = filling
+        self.arrays[values], self.arrays[places] = filling
         return array
 
     def _with_values(self, start: _Start, given: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
         """What a field that starts otherwise is to be filled with, and its array."""
-        value, wanted = None, layout(self.traced.vertex_types[start.name], self.graph.n)
+        name, value = start.field.name, None
+        wanted = layout(self.traced.vertex_types[name], self.graph.n)
         if type(given) is np.ndarray and self._is_ready(given, wanted):  # a subclass, Numba may refuse
-            if start.name not in self.plan.copied:
+            if name not in self.plan.copied:
                 return start.nothing, given
             value = given
         elif given is not None and not isinstance(given, FEW):
-            value = self._alike(start.name, given)
+            value = self._alike(name, given)
         if value is None:
-            return start.nothing, self._vertex_array(start.name, given)
+            return start.nothing, self._vertex_array(name, given)
         return (value, NOTHING), np.empty(*start.room)
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:
@@ -271,6 +274,7 @@ class Bound(Binding):
 
     def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
         if name.startswith("e_"):
+            self.check({field: fields[field] for field in fields.keys() & {name[2:]}})
             return self._edge_array(name[2:], fields)
         return self._graph_array(name, sides)
 

@@ -185,9 +185,11 @@ class Pieces(Arguments):
     def stage(self, name: str, doc: str, body: list[str]) -> Stage:
         """One stage function; `threads` is how many take part, which may be fewer than run."""
         lines = [*body, *self._results_of(names_in(body))]
+        used = names_in(lines)
         for line in reversed(self.local_names):
-            if names_in([line.partition(" = ")[0]]) & names_in(lines):
+            if names_in([line.partition(" = ")[0]]) & used:
                 lines.insert(0, line)
+                used |= names_in([line])
         return self.function(name, doc, [*(HEAD if self.staged else []), *lines])
 
     def function(self, name: str, doc: str, lines: list[str]) -> Stage:
