@@ -13,7 +13,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
@@ -35,7 +35,7 @@ CONTROL_SIZE = 56
 # So are a worker's letters: a job; whether it sleeps; on which lock and core, and how many cores there are; which cores
 # it may run on, and the one to sleep on, as sets of bits.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
-ASLEEP, LOCK, PLACE, CORE, CORES, SELF, ALL, OWN = 8, 16, 17, 18, 19, 20, 32, 48
+ASLEEP, LOCK, PLACE, CORE, CORES, SELF, CROWD, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 32, 48
 LETTERS, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
@@ -46,6 +46,7 @@ TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel
 MOST = 64 * SET  # threads
 AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
+ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
 _get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
@@ -56,26 +57,27 @@ _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 _crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 _timer = np.zeros(4, np.int64)
+_asleep = np.zeros(1, np.int64)  # how many workers sleep
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
 
 def num_threads() -> int:
     """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
-    _start_numba()
-    return min(int(_set_number()), MOST)
+    global _is_numba_ready
+    if not _is_numba_ready:
+        parallel.get_num_threads()  # has Numba start its threads, who know that number
+        _is_numba_ready = True
+    return _set_number()
 
 
-@cache
-def _start_numba() -> None:
-    """Have Numba start its threads, who know that number."""
-    parallel.get_num_threads()
+_is_numba_ready = False
 
 
 @njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
 def _set_number() -> int:  # pragma: no cover - compiled
     """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return _get_num_threads()
+    return min(_get_num_threads(), MOST)
 
 
 def new_control() -> np.ndarray:
@@ -201,6 +203,7 @@ def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray)
             letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
             fetch_add(letters, JOB, GIVEN)
             if compare_and_swap(letters, ASLEEP, 1, 0):
+                fetch_add(words_at(letters[CROWD], 1), 0, -1)
                 _release(letters[LOCK])
     is_timed = timer[IS_ON] != 0
     began = _read(control[TIMER]) if is_timed else 0
@@ -282,7 +285,7 @@ else:
 @njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
 def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Do jobs for ever: awake for a while after one, as one call often follows another."""
-    awake = 0
+    awake, crowd = 0, words_at(letters[CROWD], 1)
     while letters[LOCK] != 0:
         for _ in range(awake):
             if load(letters, JOB) == GIVEN:
@@ -290,9 +293,12 @@ def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
             pause()
         if load(letters, JOB) != GIVEN:
             settled = _settle(letters)
+            fetch_add(crowd, 0, 1)
             fetch_add(letters, ASLEEP, 1)
             if fetch_add(letters, JOB, 0) != GIVEN or not compare_and_swap(letters, ASLEEP, 1, 0):
                 _acquire(letters[LOCK], 1)
+            else:
+                fetch_add(crowd, 0, -1)
             if settled:
                 _leave(letters)
         awake = 0
@@ -321,6 +327,7 @@ class _Worker:
         _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
         letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
         letters[SELF] = self.address = letters.ctypes.data
+        letters[CROWD] = _asleep.ctypes.data
         letters[LOCK] = lock = _new_lock()
         _take(lock, 1)
         threading.Thread(target=_serve, args=(letters,), name="gasla", daemon=True).start()
@@ -347,16 +354,13 @@ def release(owner: object) -> None:
 
 def are_awake(wanted: int) -> bool:
     """Whether so many threads, with this one, need not be woken."""
-    awake = 1
-    for worker in _workers[:wanted]:
-        awake += not worker.letters.item(ASLEEP)
-    return awake >= wanted
+    return len(_workers) + 1 - _asleep.item(0) >= wanted
 
 
 def run_parallel(
     kernel: Callable[..., Any],
     control: np.ndarray,
-    args: tuple[Any, ...],
+    args: Sequence[Any],
     threads: int,
     watch: Callable[[], None] | None = None,
     held: bool = False,
@@ -381,15 +385,28 @@ def run_parallel(
         if not (held or hold(owner)):
             kernel(TOGETHER, 1, control, *args)
             return
-        if len(_workers) < threads:
-            _hire(threads)
-        if short:
-            kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
-        else:
-            _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
+        run_held(kernel, control, args, threads, watch, short, loose)
     finally:
         if not held:
             release(owner)
+
+
+def run_held(
+    kernel: Callable[..., Any],
+    control: np.ndarray,
+    args: Sequence[Any],
+    threads: int,
+    watch: Callable[[], None] | None = None,
+    short: bool = False,
+    loose: bool = False,
+) -> None:
+    """The same on several threads that the caller holds."""
+    if len(_workers) < threads:
+        _hire(threads)
+    if short:
+        kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+    else:
+        _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
 
 
 def _hire(threads: int) -> None:
@@ -443,6 +460,7 @@ def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
     global _workers, _busy
     _workers, _busy = [], {}
+    _asleep[0] = 0
 
 
 if hasattr(os, "register_at_fork"):
