@@ -13,6 +13,8 @@ launch      arguments of the kernel; on the CPU threads wake, and the last one r
 kernel      compiled code, from the first thread's start to the last one's end; on the GPU, by its own clock
 result      fields, aggregates and frontier handed out
 
+On the CPU, searches like one before them have all but arguments and launch in one step: binding.
+
 `call` is the time of an unwatched call. On the GPU that is one of a row of calls at whose end the stream is waited for
 once, as some return before their kernel has ended: then Python's part of the next passes meanwhile. `alone` is the time
 of a call that is waited for, in which the parts are watched; the host mostly waits, and `waiting` is that.
@@ -43,7 +45,7 @@ from gasla import runner
 from gasla.arrays import finish
 from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
-from gasla.cpu import blocks, engine, symmetry, threads
+from gasla.cpu import again, blocks, engine, symmetry, threads
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
@@ -87,15 +89,16 @@ class Watch:
 
         return counted
 
-    def with_kernel(self, run: Callable[..., Any], spent: Callable[[], int]) -> Callable[..., Any]:
+    def with_kernel(self, launch: Callable[..., Any], spent: Callable[[], int]) -> Callable[..., Any]:
         """A launch on the CPU, but for the time that its kernel runs on any thread; `spent` tells that of all."""
 
-        def run_parallel(*arguments: Any, **options: Any) -> None:
+        def launched(*arguments: Any, **options: Any) -> Any:
             before = spent()
-            run(*arguments, **options)
+            found = launch(*arguments, **options)
             self.moved(1e-9 * (spent() - before), "launch", "kernel")
+            return found
 
-        return self.counting("launch", run_parallel)
+        return self.counting("launch", launched)
 
 
 @contextmanager
@@ -109,6 +112,9 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
         running = watch.with_kernel(threads.run_parallel, spent)
         for module in (threads, blocks, symmetry):
             stack.enter_context(mock.patch.object(module, "run_parallel", running))
+        _count(watch, stack, again.Again, {"begin": "binding"})
+        to_end = watch.with_kernel(again.Again.to_end, spent)
+        stack.enter_context(mock.patch.object(again.Again, "to_end", to_end))
         yield
 
 

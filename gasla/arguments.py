@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.binding import NO_LIMIT
 from gasla.graph import Graph
 
 
@@ -28,6 +29,11 @@ def whole_number(name: str, given: Any) -> int:
     if number < 0:
         raise ValueError(f"{name} is {number}; expected 0 or more")
     return number
+
+
+def most_iterations(name: str, given: Any) -> int:
+    """An argument that limits the iterations of a run; None is for no limit."""
+    return NO_LIMIT if given is None else min(whole_number(name, given), NO_LIMIT)
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:

@@ -29,12 +29,9 @@ class Binding:
 
     def __init__(self, program: VertexProgram, graph: Graph) -> None:
         self.program, self.graph = program, graph
+        self.ids = graph.id_dtype
         self.traced = self.plan.traced
         self.xp: Any = module_of(graph.device)
-
-    @property
-    def _ids(self) -> np.dtype:
-        return self.graph.id_dtype
 
     def check(self, fields: Mapping[str, Any]) -> None:
         known = self.plan.starting
@@ -123,7 +120,7 @@ class Binding:
             return init
         graph = self.graph
         record = Record("vertex", _Lazy(
-            id=lambda: self.xp.arange(graph.n, dtype=self._ids),
+            id=lambda: self.xp.arange(graph.n, dtype=self.ids),
             in_degree=lambda: graph.in_degrees.astype(np.int64),
             out_degree=lambda: graph.out_degrees.astype(np.int64),
         ))  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arguments import whole_number
+from gasla.arguments import most_iterations
 from gasla.arrays import Device
 from gasla.binding import AUTO, NO_LIMIT, PULL, PUSH
 from gasla.frontier import Frontier, as_frontier
@@ -144,7 +144,7 @@ def run(
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
-    limit = NO_LIMIT if max_iterations is None else whole_number("max_iterations", max_iterations)
+    limit = most_iterations("max_iterations", max_iterations)
     graph = as_graph(graph)
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
@@ -158,15 +158,16 @@ def run(
         bound.close()
 
 
-def begun(program: VertexProgram, graph: Graph, active: Frontier, **fields: Any) -> Callable[[], Result]:
+def begun(program: VertexProgram, graph: Graph, source: int, **fields: Any) -> Callable[[], tuple[Any, int]]:
     """What waits for the end of a run, which a GPU begins at once, and goes on with while Python does other things.
 
-    Who calls this lets the stream finish before leaving, whatever happens.
+    It gives the fields and the number of iterations. Who calls this lets the stream finish before leaving, whatever
+    happens.
     """
     if graph.device == "cpu":
-        return partial(run, program, graph, active=active, **fields)
-    bound = _engine(graph.device)(program, graph, fields)
-    bound.begin(active, None)
+        return partial(left_running, program, graph, source, **fields)
+    bound = _engine(graph.device)(program, graph, _seeded(source, fields))
+    bound.begin(Frontier.one(graph.n, source), None)
     bound.launch(NO_LIMIT)
     return partial(_end, bound)
 
@@ -179,10 +180,10 @@ def get_ready(programs: Iterable[VertexProgram], graph: Graph) -> None:
         begin_scheduled(programs, graph)
 
 
-def _end(bound: Any) -> Result:
+def _end(bound: Any) -> tuple[Any, int]:
     try:
         bound.finish()
-        return _result(bound, [])
+        return bound.state(), bound.iteration
     finally:
         bound.close()
 
@@ -190,29 +191,42 @@ def _end(bound: Any) -> Result:
 def left_running(
     program: VertexProgram,
     graph: Graph,
+    source: int | None = None,
     *,
-    active: Frontier | None = None,
     schedule: Schedule | None = None,
     limit: int = NO_LIMIT,
     delta: float | None = None,
     **fields: Any,
-) -> Mapping[str, Any]:
+) -> tuple[Mapping[str, Any], int]:
     """The fields of a run that a GPU may still be at: whatever its stream does next finds them finished.
 
-    Where many iterations are likely, or a progress bar is open, they are finished already.
+    It starts from a vertex of the graph, or goes along a schedule. Start values of fields are numbers (for a vector a
+    tuple), which hold at the source, or arrays as such fields are left behind. With the fields comes the number of
+    iterations, as far as they are known to have ended. Where many iterations are likely, or a progress bar is open, all
+    have.
     """
-    bound = _engine(graph.device)(program, graph, fields, schedule=schedule)
+    spare = graph.known("spare")
+    if spare is not None and delta is None:
+        left = spare.again(program, source, schedule, limit, fields)
+        if left is not None:
+            return left
+    bound = _engine(graph.device)(program, graph, _seeded(source, fields), schedule=schedule)
     try:
-        bound.begin(Frontier.all(graph.n) if active is None else active, delta)
+        bound.begin(Frontier.all(graph.n) if source is None else Frontier.one(graph.n, source), delta)
         if bound.may_be_left:
             bound.launch(limit)
         else:
             bound.advance(limit)
             while not bound.ended and bound.iteration < limit:
                 bound.advance(limit)
-        return bound.state()
+        return bound.state(), bound.iteration
     finally:
         bound.close()
+
+
+def _seeded(source: int | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The same start values, as whatever they are for any vertices."""
+    return {name: {source: value} if isinstance(value, int | tuple) else value for name, value in fields.items()}
 
 
 @cache

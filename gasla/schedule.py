@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from gasla.arrays import array_module
 
 __all__ = ["Schedule", "as_schedule"]
+
+INT32 = np.dtype(np.int32)
+MOST = 2**31  # iterations: engines number them in 32 bits
 
 
 class Schedule:
@@ -54,36 +60,44 @@ class Schedule:
         except TypeError:
             raise TypeError(f"first is {first!r}; expected a level, an integer") from None
         self.is_reversed = False
-        self._known: dict[Hashable, Any] = {}  # shared with the reversed one
+        self.made: dict[Hashable, Any] = {}  # of the levels, by engines; the reversed one has the same
 
     def __len__(self) -> int:
         """The number of vertices."""
         return len(self.levels)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The number of iterations."""
-        return self.kept("depth", lambda _: max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0)
+        return max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0
 
     def reversed(self) -> Schedule:
         """The same levels, the last of them first."""
         other = Schedule.__new__(Schedule)
-        other.levels, other.first, other._known = self.levels, self.first, self._known
-        other.is_reversed = not self.is_reversed
+        other.levels, other.first, other.depth = self.levels, self.first, self.depth
+        other.is_reversed, other.made = not self.is_reversed, self.made
         return other
-
-    def kept(self, kind: Hashable, make: Callable[[Schedule], Any]) -> Any:
-        """What an engine makes of the levels, the same whichever way they are taken, when it first asks for it."""
-        if kind not in self._known:
-            self._known[kind] = make(self)
-        return self._known[kind]
 
 
 def of_depth(levels: Any, first: int, depth: int) -> Schedule:
-    """A schedule whose depth is known already, so that nobody has to look at all levels, and to wait for a GPU."""
-    schedule = Schedule(levels, first)
-    schedule._known["depth"] = depth
+    """A schedule of levels that a run has left, and whose depth is known: nobody looks at them, or waits for a GPU."""
+    schedule = Schedule.__new__(Schedule)
+    schedule.levels, schedule.first, schedule.depth, schedule.is_reversed = levels, first, depth, False
+    schedule.made = {}
     return schedule
+
+
+def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
+    """The levels as int32, and which of them is the first."""
+    levels, first, depth = schedule.levels, schedule.first, schedule.depth
+    if depth >= MOST:
+        raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
+    if levels.dtype == INT32 and abs(first) + depth < MOST:
+        return levels, first
+    xp: Any = array_module(levels)
+    if depth == 0:
+        return xp.full(len(levels), -1, np.int32), 0
+    return xp.subtract(xp.maximum(levels.astype(np.int64), first - 1), first).astype(np.int32), 0
 
 
 def as_schedule(n: int, given: Any) -> Schedule:

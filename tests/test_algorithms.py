@@ -12,8 +12,9 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.bfs import begun_search
+from gasla.algorithms.bfs import LEVELS
 from gasla.graph import Graph
+from gasla.runner import begun
 
 
 @st.composite
@@ -48,7 +49,7 @@ def test_bfs(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(np.where(levels < 0, np.inf, levels), dijkstra(ones, indices=source))
     verify.bfs(Graph(A), source, levels, parents)
     np.testing.assert_array_equal(gasla.bfs(A, source), levels)
-    assert begun_search(Graph(A), source)()[1] == levels.max()
+    assert begun(LEVELS, Graph(A), source, level=0)()[1] == levels.max() + 1  # the last reaches nothing
     depth = data.draw(st.integers(0, 4))
     np.testing.assert_array_equal(gasla.bfs(A, source, depth_limit=depth), np.where(levels > depth, -1, levels))
 

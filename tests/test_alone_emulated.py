@@ -50,7 +50,7 @@ class Emulated(EmulatedLoop):
         arguments.active_ids = 0
         arguments.active_count = self.graph.n if active is None else len(active)
         if active is not None:
-            self.put("active_ids", np.asarray(active, self._ids))
+            self.put("active_ids", np.asarray(active, self.ids))
         arguments.lanes, arguments.way, arguments.fresh, arguments.limit = lanes, DENSE, True, 0
         while arguments.fresh or (now.size and not now.done and now.iteration < limit):
             arguments.limit = min(limit, arguments.limit + at_once)

@@ -139,10 +139,11 @@ def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     """Every part of a run is seen, and together they are about a call."""
     monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)
     file = tmp_path / "overhead.json"
-    overhead.main(["--graphs", "grid10", "--algorithms", "levels,components,mxv", "--json", str(file)])
-    levels, components, product = json.loads(file.read_text())["overhead"]
-    assert all(levels[part] > 0 for part in ("arguments", "binding", "start", "launch", "kernel", "result"))
-    for cell in (levels, components, product):
+    overhead.main(["--graphs", "grid10", "--algorithms", "levels,pagerank,components,mxv", "--json", str(file)])
+    levels, ranks, components, product = json.loads(file.read_text())["overhead"]
+    assert all(levels[part] > 0 for part in ("arguments", "binding", "launch", "kernel"))
+    assert ranks["start"] > 0 and ranks["result"] > 0
+    for cell in (levels, ranks, components, product):
         assert 0 < cell["kernel"] < sum(cell[part] for part in overhead.PARTS)
         assert 0 < cell["outside"] < 1
     assert "grid10" in capsys.readouterr().out

@@ -21,10 +21,9 @@ from test_programs import CASES, NAMES
 import gasla
 import semirings
 from gasla import verify
-from gasla.algorithms.bfs import begun_search
-from gasla.frontier import Frontier
+from gasla.algorithms.bfs import LEVELS
 from gasla.graph import Graph
-from gasla.runner import left_running
+from gasla.runner import begun, left_running
 from gasla.schedule import Schedule
 
 pytestmark = pytest.mark.gpu
@@ -252,20 +251,20 @@ def test_an_exception_of_a_callback_ends_the_run() -> None:
 def test_searches_under_way_at_once(make: Callable[[], Graph]) -> None:
     """Each has a workspace, and knows its last level, in whatever order they are asked."""
     graph = make()
-    ends = [begun_search(graph, source) for source in range(6)]
+    ends = [begun(LEVELS, graph, source, level=0) for source in range(6)]
     for source in (3, 0, 5, 1, 4, 2):
-        levels, last = ends[source]()
-        np.testing.assert_array_equal(levels.get(), gasla.bfs(graph, source).get())
-        assert last == levels.max()
+        fields, iterations = ends[source]()
+        np.testing.assert_array_equal(fields["level"].get(), gasla.bfs(graph, source).get())
+        assert iterations == fields["level"].max() + 1  # the last reaches nothing
 
 
 def test_runs_left_running_follow_each_other() -> None:
     """Many more than are waited for: what one makes the next one finds, and workspaces are not shared."""
     graph = ring(2000)
     schedule = Schedule((gasla.bfs(graph, 0) - 1).astype(np.int32))
-    paths, expected = {0: 1}, {0: 1}
+    paths, expected = 1, {0: 1}
     for _ in range(12):
-        paths = left_running(Doubled(), graph, schedule=schedule, x=paths)["x"]
+        paths = left_running(Doubled(), graph, 0, schedule=schedule, x=paths)[0]["x"]
         expected = gasla.run(Doubled, graph, schedule=schedule, x=expected).x
     np.testing.assert_array_equal(paths.get(), expected.get())
 
@@ -354,7 +353,7 @@ def test_a_run_that_is_stopped_stops_none_before_it() -> None:
 
     graph, limit = wheel(), 100_000
     expected = gasla.run(Falling, graph, active=[0], max_iterations=limit).cost
-    left = left_running(Falling(), graph, active=Frontier.one(graph.n, 0), limit=limit)["cost"]
+    left = left_running(Falling(), graph, 0, limit=limit)[0]["cost"]
     with pytest.raises(EnoughError):
         gasla.run(Falling, graph, active=[0], progress=enough)
     np.testing.assert_array_equal(left.get(), expected.get())

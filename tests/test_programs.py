@@ -233,6 +233,27 @@ def test_a_schedule_serves_several_runs_and_backwards(kind: Any) -> None:
         np.testing.assert_array_equal(result.trace["active"], expected.trace["active"])
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("first", [0, 3, -100, 2**31, 2**62])
+def test_levels_of_a_schedule_are_of_any_type_and_begin_anywhere(kind: Any, first: int) -> None:
+    graph = Graph.from_edges([0, 0, 1, 2, 1], [1, 2, 3, 3, 2])
+    if not np.iinfo(kind).min <= first <= np.iinfo(kind).max - 3:
+        schedule = gasla.Schedule(np.arange(4, dtype=kind), first=max(first, 4))  # nobody takes part
+        assert gasla.run(Count, graph, schedule=schedule, paths={0: 1}).paths.tolist() == [1, 0, 0, 0]
+        return
+    schedule = gasla.Schedule((np.arange(4) - 1 + first).astype(kind), first=first)
+    for turned in (schedule, schedule.reversed(), schedule):
+        result = gasla.run(Count, graph, schedule=turned, paths={0: 1})
+        assert result.paths.tolist() == ([1, 1, 1, 0] if turned.is_reversed else [1, 1, 2, 3])
+        assert result.iterations == 3
+
+
+def test_a_schedule_has_no_more_iterations_than_32_bits_count() -> None:
+    schedule = np.array([0, 2**31 - 1, 0, 0])
+    with pytest.raises(ValueError, match="the schedule has 2147483648 iterations; expected less than 2147483648"):
+        gasla.run(programs.Counter, ring(4), schedule=schedule)
+
+
 @pytest.mark.parametrize("scatters", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_who_is_active_where_everyone_receives(scatters: bool) -> None:
     class Rising(gasla.VertexProgram):
@@ -486,7 +507,7 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
     monkeypatch.setattr(threads, "run_parallel", end)
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    (workspace,) = graph._known["cpu"].values()
+    (workspace,) = graph._known["spare"].values()
     assert program.workspace(graph, deterministic) == sum(array.nbytes for array in workspace.arrays.values())
 
 
@@ -494,8 +515,8 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
 def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
     gasla.run(AnyOrder, graph, active=[0], distance={0: 0})
-    (bound,) = graph._known["cpu"]["spare"].bound.values()
-    own = {name: bound._common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in bound._common}
+    (bound,) = graph._known["spare"]["workspace"].bound.values()
+    own = {name: bound.common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in bound.common}
     assert list(own) == ["gi", "si", "gv_weight", "sv_weight"][: 4 if kept else 2]
     held = graph.out.indices, graph.in_.indices, graph.out_values, graph.in_values
     assert all(any(array is part for part in held) for array in own.values())
@@ -509,11 +530,12 @@ def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> 
         found = gasla.run(AnyOrder, graph, active=[0], distance=np.array([0, np.inf, np.inf, np.inf])).distance
         levels = gasla.bfs(graph, 0)
         paths = gasla.run(Count, graph, schedule=schedule, paths={0: 1}).paths
-        (order, starts) = schedule._known["cpu", graph.id_dtype]
+        ((order, starts, _),) = schedule.made.values()
         ranks = gasla.pagerank(graph).ranks
-        gone = [weakref.ref(array) for array in (found, levels, paths, ranks, schedule.levels, order, starts)]
-        del found, levels, paths, ranks, schedule, order, starts
-        assert [array() for array in gone] == [None] * 7
+        scores = gasla.betweenness_centrality(graph)
+        gone = [weakref.ref(array) for array in (found, levels, paths, ranks, scores, schedule.levels, order, starts)]
+        del found, levels, paths, ranks, scores, schedule, order, starts, _
+        assert [array() is None for array in gone] == [True] * 8
     freed = weakref.ref(graph)
     del graph
     assert freed() is None

@@ -180,7 +180,7 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     stages.gather(stages.start(programs.Hops, graph), [1])
     generated = {"run_loop", "start", "multiply", "gather_list"}
     named = {"_hook", "_link", "_compress", "_number", "_components", "_merge", "_orient", "_probe"}
-    assert generated | named | {"sort_by_level", "_imbalance"} <= seen
+    assert generated | named | {"_imbalance"} <= seen
     assert not others
 
 

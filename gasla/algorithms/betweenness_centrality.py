@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.bfs import begun_search
+from gasla.algorithms.bfs import LEVELS
 from gasla.algorithms.sssp import sssp
 from gasla.arguments import check_weights, source_vertex, whole_number
 from gasla.arrays import array_module, finish, module_of
@@ -25,7 +25,7 @@ from gasla.fields import edge, vertex
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
 from gasla.progress import track
-from gasla.runner import get_ready, left_running, run
+from gasla.runner import begun, get_ready, left_running, run
 from gasla.schedule import Schedule, of_depth
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
@@ -219,7 +219,7 @@ def betweenness_centrality(
         return module_of(graph.device).zeros(graph.n)
     weight = graph.values.dtype if weighted else None
     get_ready(_programs(weight, wide=False), graph)
-    scores: Any = 0
+    scores: Any = None
     wide = False
     branching = log2(max(graph.m / max(graph.n, 1), 1))
     try:
@@ -247,13 +247,13 @@ def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[s
 
     The next search begins before, so that a GPU has something to do meanwhile.
     """
-    coming = begun_search(graph, sources[0])
+    coming = begun(LEVELS, graph, sources[0], level=0)
     for following in [*sources[1:], None]:
         ended = coming
         if following is not None:
-            coming = begun_search(graph, following)
-        levels, depth = ended()
-        yield of_depth(levels, first=1, depth=depth), {}
+            coming = begun(LEVELS, graph, following, level=0)
+        found, iterations = ended()
+        yield of_depth(found["level"], first=1, depth=iterations - 1), {}  # the last iteration reaches nothing
 
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
@@ -279,10 +279,13 @@ def _accumulate(
     A GPU may still be working on them.
     """
     count, depend = _programs(weight, wide)
-    paths = left_running(count, graph, schedule=schedule, paths={source: (1, 0) if wide else 1}, **fields)["paths"]
+    one = (1, 0) if wide else 1
+    paths = left_running(count, graph, source, schedule=schedule, paths=one, **fields)[0]["paths"]
     if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    return left_running(depend, graph, schedule=schedule.reversed(), paths=paths, score=scores, **fields)["score"]
+    if scores is not None:
+        fields = {"score": scores, **fields}
+    return left_running(depend, graph, schedule=schedule.reversed(), paths=paths, **fields)[0]["score"]
 
 
 @cache
@@ -328,7 +331,7 @@ def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoin
         return total
     pairs = float(len(chosen) if len(chosen) < n else ends)
     pairs *= ends - 1 if normalized else 2 if twice else 1
-    total /= pairs if normalized else pairs / ends
+    total *= 1 / pairs if normalized else ends / pairs  # in NetworkX's way: to divide takes longer
     if 1 < len(chosen) < n and not endpoints:
         total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
     return total

@@ -9,19 +9,16 @@ parent when the frontier is large, stopping at the first.
 S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 import semirings
-from gasla.arguments import source_vertex, whole_number
-from gasla.binding import NO_LIMIT
+from gasla.arguments import most_iterations, source_vertex
 from gasla.fields import ID, vertex
-from gasla.frontier import Frontier
-from gasla.graph import Graph, as_graph
+from gasla.graph import as_graph
 from gasla.program import VertexProgram
-from gasla.runner import begun, left_running
+from gasla.runner import left_running
 
 
 class Levels(VertexProgram):
@@ -117,21 +114,8 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    limit = NO_LIMIT if depth_limit is None else whole_number("depth_limit", depth_limit)
-    active = Frontier.one(graph.n, source)
+    limit = most_iterations("depth_limit", depth_limit)
     if not parents:
-        return left_running(LEVELS, graph, active=active, limit=limit, level={source: 0})["level"]
-    start: dict[str, Any] = {"level": {source: 0}, "parent": {source: source}}
-    found = left_running(PARENTS, graph, active=active, limit=limit, **start)
+        return left_running(LEVELS, graph, source, limit=limit, level=0)[0]["level"]
+    found, _ = left_running(PARENTS, graph, source, limit=limit, level=0, parent=source)
     return BFSResult(found["level"], found["parent"])
-
-
-def begun_search(graph: Graph, source: int) -> Callable[[], tuple[Any, int]]:
-    """What waits for the end of a search that has begun; it gives the levels, and the last of them."""
-    end = begun(LEVELS, graph, Frontier.one(graph.n, source), level={source: 0})
-
-    def ended() -> tuple[Any, int]:
-        found = end()
-        return found.state["level"], found.iterations - 1  # the last iteration reaches nothing
-
-    return ended

@@ -17,7 +17,6 @@ import semirings
 from gasla.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import any_true, array_module, moved
 from gasla.fields import ID, edge, vertex
-from gasla.frontier import Frontier
 from gasla.graph import Graph, as_graph
 from gasla.program import VertexProgram
 from gasla.runner import left_running, run
@@ -138,11 +137,10 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     program = graph.kept("sssp", _program)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    start: dict[str, Any] = {"active": Frontier.one(graph.n, source), "distance": {source: 0}}
     if isinstance(program, NearFirst):
-        distances = left_running(program, graph, delta=delta, **start)["distance"]
+        distances = left_running(program, graph, source, delta=delta, distance=0)[0]["distance"]
     else:
-        result = run(program, graph, max_iterations=graph.n, **start)
+        result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
         distances = result.state["distance"]
         if not result.converged:
             vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))

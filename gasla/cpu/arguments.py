@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from gasla.cpu import levels
 from gasla.plan import Plan
 
 
@@ -24,9 +25,9 @@ class Arguments(Plan):
     def arrays(self) -> list[str]:
         """The array arguments, by name, in order."""
         t = self.traced
-        names = ["control", "counts", "log"] + (["receivers"] if self.scheduled else [])
+        names = ["control", "counts", "log"]
+        names += list(levels.NAMES) if self.scheduled and not self.staged else ["receivers"] if self.staged else []
         names += ["queues"] if self.keeps_active and not self.scheduled else []
-        names += ["starts"] if self.scheduled and not self.staged else []
         if self.keeps_active:
             names.append("bits")
         if self.staged:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Room, layout, rooms
-from gasla.cpu import generate, runtime, threads
+from gasla.cpu import generate, levels, runtime, threads
 from gasla.cpu.arguments import Field
+from gasla.cpu.spare import Workspace, spare
+from gasla.cpu.threads import ALONE
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
@@ -18,7 +20,6 @@ from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
-ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
 ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
@@ -53,24 +54,16 @@ class _Start:
                 check(self.field.name, v, x)
             places[i], values[i + 1] = v, x
 
+    def forms(self, place: int, copied: set[str]) -> tuple[Any, ...]:
+        """What it may start with, if a run fills it that has it as an argument at a place.
 
-class Workspace:
-    """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
-
-    With them goes what runs of each kind are bound to.
-    """
-
-    def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
-        self.bound: dict[Any, Bound] = {}
-
-    def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
-        """Arrays of these shapes and types."""
-        arrays = {name: _fitting(self.arrays.get(name), *shape) for name, shape in shapes.items()}
-        if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
-            self.bound.clear()  # nobody keeps the one before
-        self.arrays |= arrays
-        return arrays
+        Its name, place and layout; whether an array given is copied; and what fills it otherwise: everywhere alike,
+        nothing, and one value for all vertices but one.
+        """
+        assert self.value is not None
+        seeds = np.repeat(self.value, 2, axis=0), np.zeros(1, NOTHING.dtype)
+        name = self.field.name
+        return name, place, *self.room, name in copied, (self.value, NOTHING), self.nothing, seeds
 
 
 def bind(
@@ -83,18 +76,13 @@ def bind(
 ) -> "Bound":
     """A program and a graph at the start of a run: as the last run of that kind left them, if it has ended."""
     key = type(program), deterministic, schedule is not None, threads.num_threads()
-    workspace = graph.kept("cpu", _nothing_spare).pop("spare", None) or Workspace()
+    workspace = spare(graph).pop("workspace", None) or Workspace()
     bound = workspace.bound.get(key)
     if bound is None:
         bound = Bound(program, graph, workspace, deterministic, schedule is not None)
         workspace.bound[key] = bound
     bound.start(program, graph, fields, way, schedule)
     return bound
-
-
-def _nothing_spare(_: Graph) -> dict[str, Workspace]:
-    """What is kept with a graph between runs: the last one's workspace, as "spare"."""
-    return {}
 
 
 class Bound(Binding):
@@ -114,12 +102,12 @@ class Bound(Binding):
         kind: Any = type(program)
         self.plan = plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self._workspace, self._team = workspace, _team(graph, once=plan.scheduled)
-        self._size = graph.n + graph.m
+        self._workspace, self.team = workspace, _team(graph, once=plan.scheduled)
+        self.size = graph.n + graph.m
         self.control = threads.new_control()
         self.control[runtime.REMAINING] = self.control[runtime.EDGE_SUM] = graph.m
-        self._first = self.control.copy()  # as a run starts
-        shapes = workspace_shapes(plan, graph, self._team)
+        self.first = self.control.copy()  # as a run starts
+        shapes = workspace_shapes(plan, graph, self.team)
         is_scheduled = scheduled and not staged
         if is_scheduled:
             del shapes["receivers"]
@@ -127,17 +115,17 @@ class Bound(Binding):
         lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_kept(name, sides)}
         of_fields = {name for field in plan.fields for name in field[1:]}
         kinds = self.traced.aggregate_types
-        parts = {f"part_{name}": np.empty((2, 8 * self._team), kind) for name, kind in kinds.items()}
+        parts = {f"part_{name}": np.empty((2, 8 * self.team), kind) for name, kind in kinds.items()}
         self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
-        elsewhere = {*shapes, *lists, *of_fields, *parts, *(("receivers", "starts") if is_scheduled else ())}
-        self._others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
-        self._common = self._scalars() | lists | workspace.fitting(shapes) | parts
-        self._common["control"] = self.control
-        self._common["counts"] = np.empty((3, runtime.FIRST + self._team * runtime.BLOCK), np.int64)
-        self._starts = self._find_starts()
+        elsewhere = {*shapes, *lists, *of_fields, *parts, *(levels.NAMES if is_scheduled else ())}
+        self.others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
+        self.common = self._scalars() | lists | workspace.fitting(shapes) | parts
+        self.common["control"] = self.control
+        self.common["counts"] = np.empty((3, runtime.FIRST + self.team * runtime.BLOCK), np.int64)
+        self.starts = self._find_starts()
         self._names = frozenset(plan.starting)
         # Whether others can join later: where nothing but lists is each thread's own.
-        self._can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
+        self.can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
 
     def start(
         self,
@@ -148,21 +136,24 @@ class Bound(Binding):
         schedule: Schedule | None = None,
     ) -> None:
         """Take or make what is a run's own."""
-        self.program, self.graph, self.threads, self._way = program, graph, self._team, way
+        self.program, self.graph, self.threads, self._way = program, graph, self.team, way
         self.iteration, self.edges, self.ended = 0, 0, False
         self._work = 0  # edges looked at, and those that lead on
         if not fields.keys() <= self._names:
             self.check(fields)
-        arrays = self.arrays = self._common.copy()  # and scalars
+        arrays = self.arrays = self.common.copy()  # and scalars
         self._schedule = None
         if schedule is not None:
-            self._schedule = arrays["receivers"], arrays["starts"] = self._sorted(schedule)
-        if self._others:
+            known = schedule.made.get(levels.kind(self.ids))
+            found = known or levels.unsorted(schedule, self.ids, self.team)
+            self._schedule = schedule, found, known is not None
+            arrays.update(zip(levels.NAMES, found, strict=True))
+        if self.others:
             sides = self._sides()
-            for name in self._others:
+            for name in self.others:
                 arrays[name] = self._make(name, fields, sides)
         self._fields: dict[str, np.ndarray] = {}
-        for start in self._starts:
+        for start in self.starts:
             name = start.field.name
             self._fields[name] = arrays[start.field.array] = self._make_field(start, fields.get(name))
         for part, identity in self._parts:
@@ -173,10 +164,10 @@ class Bound(Binding):
 
     def close(self) -> None:
         threads.release(self)
-        kept = self.graph.kept("cpu", _nothing_spare)
+        kept = spare(self.graph)
         del self.graph, self.arrays, self._fields, self._schedule
         if self.control.item(threads.STOP) == 0:
-            kept["spare"] = self._workspace  # for the next run
+            kept["workspace"] = self._workspace  # for the next run
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
@@ -255,23 +246,6 @@ class Bound(Binding):
             return False
         return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
 
-    def _sorted(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
-        """The vertices by level, and where each iteration starts: at the end of them, if the schedule is reversed."""
-        order, starts = schedule.kept(("cpu", self._ids), self._by_level)
-        return order, starts[::-1].copy() if schedule.is_reversed else starts
-
-    def _by_level(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
-        """The same of a schedule that isn't reversed."""
-        levels, order = schedule.levels, np.empty(self.graph.n, self._ids)
-        try:
-            crew = self.threads if self.threads > 1 and threads.hold(self) else 1
-            starts, places = np.empty(schedule.depth + 1, np.int64), np.zeros((crew, schedule.depth), np.int64)
-            arguments, short = (levels, schedule.first, places, starts, order), len(levels) <= threads.SHORT
-            threads.run_parallel(runtime.sort_by_level, self.control, arguments, crew, held=crew > 1, short=short)
-        finally:
-            threads.release(self)
-        return order[: starts[-1]], starts
-
     def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
         if name.startswith("e_"):
             self.check({field: fields[field] for field in fields.keys() & {name[2:]}})
@@ -291,7 +265,7 @@ class Bound(Binding):
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel, arguments = getattr(self.plan.loaded, stage), self.plan.after_control(self.arrays)
-        short = self._size <= threads.SHORT
+        short = self.size <= threads.SHORT
         threads.run_parallel(kernel, self.control, arguments, self.threads, held=threads.are_held(self), short=short)
 
     def begin(self, frontier: Frontier, delta: float | None) -> None:
@@ -301,10 +275,14 @@ class Bound(Binding):
         control, plan = self.control, self.plan
         only = frontier.only if plan.keeps_active else None
         count = 1 if only is not None else len(frontier) if plan.keeps_active else self.graph.n
-        control[:] = self._first
+        control[:] = self.first
         control[runtime.WAY] = self._way
-        control[runtime.ACTIVE] = len(self._schedule[1]) - 1 if self._schedule else count
-        can_wait = self._can_wait and self._way != PULL and count <= ALONE
+        control[runtime.ACTIVE] = count
+        if self._schedule is not None:
+            schedule, _, is_sorted = self._schedule
+            control[runtime.ACTIVE] = schedule.depth
+            control[runtime.SORTED], control[runtime.BACKWARD] = is_sorted, schedule.is_reversed
+        can_wait = self.can_wait and self._way != PULL and count <= ALONE
         self._alone = can_wait and self.threads > 1 and not threads.are_awake(self.threads)
         if plan.keeps_active:
             if only is not None:
@@ -363,10 +341,13 @@ class Bound(Binding):
             follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         crew = 1 if self._alone else self.threads
-        short = self._alone or (watch is None and max(self._work, self._size) <= threads.SHORT)
+        short = self._alone or (watch is None and max(self._work, self.size) <= threads.SHORT)
         control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
         threads.run_parallel(kernel, control, arguments, crew, watch, self.threads > 1, short)
+        if self._schedule is not None:
+            schedule, sorted_, _ = self._schedule
+            schedule.made[levels.kind(self.ids)] = sorted_
         self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
         waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
         self.ended = waiting == 0 or control.item(runtime.DONE) != 0
@@ -408,11 +389,6 @@ class Bound(Binding):
             return Frontier(n, np.concatenate([queues[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self.arrays["bits"][row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
-
-
-def _fitting(spare: np.ndarray | None, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
-    """An array of any content: a spare one, if it is of that shape and type."""
-    return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:

@@ -21,6 +21,7 @@ from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier, launched
 
 __all__ = [
     "ACTIVE",
+    "BACKWARD",
     "BITS",
     "CHUNK",
     "DENSE",
@@ -43,6 +44,7 @@ __all__ = [
     "PUT_OFF",
     "RECEIVED",
     "REMAINING",
+    "SORTED",
     "SPARSE",
     "STOP",
     "STOPPED",
@@ -77,6 +79,7 @@ __all__ = [
     "renew",
     "select",
     "smallest",
+    "sort_by_level",
     "store",
     "take",
     "to_bits",
@@ -89,7 +92,8 @@ reassociating = njit(**INNER, fastmath={"reassoc", "nsz"})
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
-assert FILLED < CONTROL_SIZE
+SORTED, BACKWARD = 53, 54  # of a schedule
+assert BACKWARD < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
@@ -243,33 +247,34 @@ def clear_both(thread, threads, pair):
     clear(thread, threads, pair[1])
 
 
-@entry_point
-def sort_by_level(thread, threads, control, levels, first, places, starts, order):
-    """A counting sort of the vertices from level `first` on; ids stay in order.
+@jit
+def sort_by_level(thread, threads, control, levels, starts, order):
+    """A counting sort of the vertices from the level `starts[0, 0]` on; ids stay in order.
 
-    `places[t, l]`, 0 at first, is how many vertices of the l-th level thread t has, then where the next of them goes.
+    `starts[0]` becomes where each level starts, and at last the number of vertices. `starts[1 + t, l]` is how many
+    vertices of the l-th level thread t has, then where the next of them goes. The caller's next barrier makes it seen.
     """
-    if launched(thread, threads, control):
-        return
-    n = len(levels)
+    n, depth, first, places = len(levels), starts.shape[1] - 1, starts[0, 0], starts[1 + thread]
     begin, end = n * thread // threads, n * (thread + 1) // threads
+    for level in range(depth):
+        places[level] = 0
     for v in range(begin, end):
         if levels[v] >= first:
-            places[thread, levels[v] - first] += 1
+            places[levels[v] - first] += 1
     barrier(control, threads)
     if thread == 0:
-        place, depth = np.int64(0), len(starts) - 1
+        place = np.int64(0)
         for level in range(depth):
-            starts[level] = place
+            starts[0, level] = place
             for t in range(threads):
-                place, places[t, level] = place + places[t, level], place
-        starts[depth] = place
+                place, starts[1 + t, level] = place + starts[1 + t, level], place
+        starts[0, depth] = place
     barrier(control, threads)
     for v in range(begin, end):
         if levels[v] >= first:
             level = levels[v] - first
-            order[np.uint64(places[thread, level])] = v
-            places[thread, level] += 1
+            order[np.uint64(places[level])] = v
+            places[level] += 1
 
 
 @jit

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.engine import Bound, Workspace
+from gasla.cpu.engine import Bound
+from gasla.cpu.spare import Workspace
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.graph import Graph
 from gasla.program import VertexProgram
@@ -54,7 +55,7 @@ class Staged(Bound):
 
     def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
         """Call one generated stage function for some vertices."""
-        self.arrays["receivers"] = np.ascontiguousarray(vertices, self._ids)
+        self.arrays["receivers"] = np.ascontiguousarray(vertices, self.ids)
         self.arrays["counts"][:] = 0
         self.arrays["receiver_count"] = np.int64(len(vertices))
         self.arrays["self_iteration"] = np.int64(iteration)

@@ -135,8 +135,10 @@ class Bound(Binding):
     def _set_schedule(self, schedule: Schedule) -> int:
         """The vertices by level, and where each level starts among them; returns how many levels there are."""
         stream = self.xp.cuda.get_current_stream()  # what another one makes may not be finished
-        key = "gpu", compile.device(), self._ids, stream.ptr
-        found = schedule.kept(key, lambda forward: levels.by_level(forward, self._ids))
+        key = "gpu", compile.device(), self.ids, stream.ptr
+        if key not in schedule.made:
+            schedule.made[key] = levels.by_level(schedule, self.ids)
+        found = schedule.made[key]
         for name, array in (("levels", found.levels), ("aside", found.order), ("starts", found.starts)):
             self._set(name, array)
         self._arguments.first_level, self._arguments.backward = found.first, schedule.is_reversed
@@ -167,7 +169,7 @@ class Bound(Binding):
             arguments.active_count, arguments.first_active = 1, frontier.only
         elif count := len(frontier.ids):
             arguments.active_count = count
-            self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self._ids))
+            self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self.ids))
         if self.plan.prioritised:
             arguments.delta = self._default_delta() if delta is None else delta
 

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import array_module
 from gasla.gpu.compile import Kernel, ahead, device
-from gasla.schedule import Schedule
+from gasla.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
 
@@ -38,21 +37,12 @@ def begin(ids: np.dtype) -> None:
 
 def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:
     """The vertices of a schedule, those of each level by id; ids have this type."""
-    levels, first = _narrow(schedule)
-    few = schedule.depth <= MOST
-    return Sorted(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
-
-
-def _narrow(schedule: Schedule) -> tuple[Array, int]:
-    """The levels in 32 bits on the GPU, and which of them is the first."""
     import cupy
 
-    levels, first = schedule.levels, schedule.first
-    if levels.dtype != np.dtype(np.int32) or abs(first) + schedule.depth >= 2**31:
-        xp: Any = array_module(levels)
-        levels = xp.subtract(xp.maximum(levels.astype(np.int64), first - 1), first).astype(np.int32)
-        first = 0
-    return cupy.asarray(levels), first
+    levels, first = in_32_bits(schedule)
+    levels = cupy.asarray(levels)
+    few = schedule.depth <= MOST
+    return Sorted(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
 
 
 def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:

@@ -65,7 +65,7 @@ class Staged(Binding):
         self._arguments.edges = edges = int(ends[-1]) if len(ends) else 0
         before = xp.zeros_like(ends)
         before[1:] = ends[:-1]
-        widest = max(self.plan.offset_type.itemsize, self._ids.itemsize)
+        widest = max(self.plan.offset_type.itemsize, self.ids.itemsize)
         self._set("queue", xp.stack([before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
         self._launch("scatter", edges, len(ids), iteration)
 
@@ -82,7 +82,7 @@ class Staged(Binding):
     def edge_mask(self, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
         """Which edges the mask of edges admits, given their places in the lists, too."""
         flags = self._set("flags", self.xp.empty(len(edges), bool))
-        self._set("targets", edges.dst.astype(self._ids, copy=False))
+        self._set("targets", edges.dst.astype(self.ids, copy=False))
         self._set("places", places.astype(self.plan.offset_type, copy=False))
         self._over("edge_mask", edges.src, iteration)
         return flags
@@ -90,7 +90,7 @@ class Staged(Binding):
     # --- launches -------------------------------------------------------------------------------------------------
 
     def _over(self, stage: str, vertices: Any, iteration: int) -> None:
-        self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self._ids))
+        self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 
     def _launch(self, stage: str, items: int, count: int, iteration: int) -> None:

@@ -1,0 +1,117 @@
+"""A run like one before it: all that one settled is at hand, so that little of Python comes before the kernel.
+
+After a kernel has used all caches, a line of Python takes half a microsecond, and a search of a millisecond has some
+fifty to spare. So here a run from one vertex, or along a schedule, is a line for each thing that changes; whatever else
+a run may be takes the long way, through `engine.Bound`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import empty, ndarray
+
+from gasla.binding import NO_LIMIT
+from gasla.cpu import levels
+from gasla.cpu.runtime import (
+    ACTIVE,
+    BACKWARD,
+    DONE,
+    EDGE_SUM,
+    ENOUGH,
+    ITERATION,
+    LAST,
+    PUT_OFF,
+    SORTED,
+    WORK,
+)
+from gasla.cpu.threads import ALONE, SHORT, TOGETHER, are_awake, hold, release, run_held
+from gasla.schedule import Schedule
+
+if TYPE_CHECKING:
+    from gasla.cpu.engine import Bound
+
+Left = tuple[dict[str, np.ndarray], int]  # the fields that a run leaves behind, and its number of iterations
+
+
+class Again:
+    """The runs of a program on a graph, whose workspace the caller has."""
+
+    def __init__(self, bound: "Bound") -> None:
+        plan, common, starts, traced = bound.plan, bound.common, bound.starts, bound.traced
+        has_more = plan.staged or plan.doubled or plan.edge_states or plan.starts_active
+        has_more = has_more or bound.others or traced.aggregates or traced.parameter_types
+        self.is_unusual = bool(has_more) or any(start.value is None for start in starts)
+        names = [*(name for name in plan.arrays if name != "control"), *plan.scalars]
+        self._arguments = [common.get(name) for name in names]
+        self._levels, self._kind = names.index("receivers") if plan.scheduled else 0, levels.kind(bound.ids)
+        forms = (start.forms(names.index(start.field.array), plan.copied) for start in starts)
+        self._fields = [] if self.is_unusual else [*forms]
+        self._kernel, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
+        self._words = bound.control.data  # of which Python soon reads and writes one
+        self._first = bound.first.copy().data
+        self._first[ACTIVE] = 1
+        self._queues: Any = common.get("queues")
+        self._ids, self._size = bound.ids, bound.size
+        self._can_wait = bound.can_wait and bound.team > 1
+
+    def __call__(
+        self, source: int | None, schedule: Schedule | None, limit: int, given: Mapping[str, Any]
+    ) -> Left | None:
+        """Run it; None if others have the threads."""
+        try:
+            if self.team > 1 and not hold(self):
+                return None
+            fields, arguments = self.begin(source, schedule, given)
+            return fields, self.to_end(arguments, limit)
+        finally:
+            release(self)
+
+    def begin(
+        self, source: int | None, schedule: Schedule | None, given: Mapping[str, Any]
+    ) -> tuple[dict[str, np.ndarray], list[Any]]:
+        """The fields of a run, and the arguments of its kernel, which is to fill them."""
+        words, arguments, fields = self._words, self._arguments.copy(), {}
+        words[:] = self._first
+        for name, place, shape, kind, is_copied, alike, nothing, seeds in self._fields:
+            value = given.get(name)
+            if type(value) is ndarray:
+                if not is_copied:
+                    fields[name], arguments[place : place + 3] = value, (value, *nothing)
+                    continue
+                filling = value, nothing[1]
+            elif value is None:
+                filling = alike
+            else:
+                filling = seeds
+                seeds[0][1], seeds[1][0] = value, source
+            fields[name] = array = empty(shape, kind)
+            arguments[place : place + 3] = array, *filling
+        if schedule is None:
+            self._queues[0, 0, 0] = source
+        else:
+            found = schedule.made.get(self._kind)
+            words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
+            if found is None:
+                found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
+            arguments[self._levels : self._levels + 3] = found
+            words[ACTIVE] = schedule.depth
+        return fields, arguments
+
+    def to_end(self, arguments: list[Any], limit: int) -> int:
+        """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
+        control, words, team, work = self._control, self._words, self.team, self._size
+        alone = self._can_wait and not are_awake(team)
+        words[LAST] = limit
+        while True:
+            short = alone or work <= SHORT
+            words[ENOUGH] = ALONE if alone else SHORT if short else NO_LIMIT
+            if alone or team == 1:
+                self._kernel(TOGETHER, 1, control, *arguments)
+            else:
+                run_held(self._kernel, control, arguments, team, short=short)
+            iterations = words[ITERATION]
+            if words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] or iterations >= limit:
+                return iterations
+            seen = words[WORK] + words[EDGE_SUM]
+            alone, work = alone and seen <= ALONE, max(seen, work)

@@ -1,0 +1,80 @@
+"""What a run leaves with the graph for the next: scratch arrays of any content, and all that it has settled."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gasla.binding import Room
+from gasla.cpu import threads
+from gasla.cpu.again import Again, Left
+from gasla.graph import Graph
+from gasla.program import VertexProgram
+from gasla.progress import is_watched
+from gasla.schedule import Schedule
+
+if TYPE_CHECKING:
+    from gasla.cpu.engine import Bound
+
+
+class Workspace:
+    """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
+
+    With them goes what runs of each kind are bound to, and what repeats one.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self.bound: dict[Any, Bound] = {}
+        self.again: dict[Any, Again] = {}
+
+    def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
+        """Arrays of these shapes and types."""
+        arrays = {name: _fitting(self.arrays.get(name), *shape) for name, shape in shapes.items()}
+        if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
+            self.bound.clear()  # nobody keeps the one before
+            self.again.clear()
+        self.arrays |= arrays
+        return arrays
+
+    def ready(self, program: VertexProgram, is_scheduled: bool) -> Again | None:
+        """What repeats runs of a program, if one of this kind has run, and is not unusual."""
+        key = type(program), False, is_scheduled, threads.num_threads()
+        run = self.again.get(key)
+        if run is None and key in self.bound:
+            run = self.again[key] = Again(self.bound[key])
+        return None if run is None or run.is_unusual else run
+
+
+class Spare(dict[str, Workspace]):
+    """The workspace of a graph between runs, as "workspace": who pops it has it."""
+
+    def again(
+        self,
+        program: VertexProgram,
+        source: int | None,
+        schedule: Schedule | None,
+        limit: int,
+        given: Mapping[str, Any],
+    ) -> Left | None:
+        """Run a program, if it has run on the graph before and nothing is unusual; else None, and nothing has happened.
+
+        `given` are start values of fields: at the source, where it is a vertex, or arrays as such a field is left.
+        """
+        workspace = self.pop("workspace", None)
+        if workspace is None:
+            return None
+        run = None if is_watched() else workspace.ready(program, schedule is not None)
+        left = None if run is None else run(source, schedule, limit, given)
+        self["workspace"] = workspace
+        return left
+
+
+def spare(graph: Graph) -> Spare:
+    """That of a graph."""
+    return graph.kept("spare", lambda _: Spare())
+
+
+def _fitting(spare: np.ndarray | None, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    """An array of any content: a spare one, if it is of that shape and type."""
+    return spare if spare is not None and spare.shape == shape and spare.dtype == kind else np.empty(shape, kind)

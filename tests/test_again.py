@@ -1,0 +1,181 @@
+"""Runs like one before on the same graph, which take a shorter way to the kernel."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from test_algorithms import chain, matrices
+
+import gasla
+from gasla import verify
+from gasla.algorithms.bfs import LEVELS
+from gasla.cpu import again, engine, threads
+from gasla.cpu.spare import Spare
+from gasla.graph import Graph
+from gasla.runner import left_running
+
+SHORT_WAY = again.Again.begin
+
+
+@pytest.fixture
+def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """An entry for each run that takes the short way."""
+    taken: list[int] = []
+
+    def begin(self: Any, source: Any, *others: Any) -> Any:
+        taken.append(source)
+        return SHORT_WAY(self, source, *others)
+
+    monkeypatch.setattr(again.Again, "begin", begin)
+    return taken
+
+
+@pytest.fixture(params=["one thread", "two threads", "a second one later on"])
+def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many threads even for the smallest graph; the second one comes at once, or in the midst of a run."""
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(threads, "num_threads", lambda: 1 if request.param == "one thread" else 2)
+    later = request.param == "a second one later on"
+    for module in (engine, again):
+        monkeypatch.setattr(module, "ALONE", 3)
+    monkeypatch.setattr(threads, "are_awake", lambda _: not later)
+    monkeypatch.setattr(again, "are_awake", lambda _: not later)
+
+
+@pytest.mark.usefixtures("crew")
+@settings(max_examples=40)
+@given(A=matrices(), data=st.data())
+def test_searches(A: csr_array, data: st.DataObject) -> None:
+    graph, ones = Graph(A), csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    for source in data.draw(st.lists(st.integers(0, A.shape[0] - 1), min_size=2, max_size=4)):
+        levels, parents = gasla.bfs(graph, source, parents=True)
+        expected = dijkstra(ones, indices=source)
+        np.testing.assert_array_equal(np.where(levels < 0, np.inf, levels), expected)
+        verify.bfs(graph, source, levels, parents)
+        np.testing.assert_array_equal(gasla.bfs(graph, source), levels)
+        depth = data.draw(st.integers(0, 4))
+        cut = gasla.bfs(graph, source, depth_limit=depth)
+        np.testing.assert_array_equal(cut, np.where(levels > depth, -1, levels))
+        np.testing.assert_array_equal(gasla.sssp(graph, source), dijkstra(A, indices=source))
+
+
+@pytest.mark.usefixtures("crew")
+@settings(max_examples=40)
+@given(A=matrices(least=1), weighted=st.booleans())
+def test_betweenness_of_all_sources_is_the_sum_of_each(A: csr_array, weighted: bool) -> None:
+    n = A.shape[0]
+    options = {"normalized": False, "weighted": weighted}
+    alone = [gasla.betweenness_centrality(Graph(A), sources=[s], **options) for s in range(n)]
+    together = gasla.betweenness_centrality(Graph(A), **options)
+    # From one source it is an estimate of what all come to: n - 1 times as much.
+    np.testing.assert_allclose(together, sum(alone) / max(n - 1, 1), rtol=1e-12, atol=1e-12)
+
+
+def test_a_search_takes_it_from_the_second_on(short_ways: list[int]) -> None:
+    graph = chain(10)
+    for source in (3, 5, 7):
+        gasla.bfs(graph, source)
+    gasla.bfs(graph, 2, parents=True)  # another program
+    gasla.bfs(graph, 4, parents=True)
+    assert short_ways == [5, 7, 4]
+    gasla.betweenness_centrality(graph, sources=[1, 2, 3])  # of each source a search, and then sums forth and back
+    assert sorted(short_ways[3:], key=str) == [1, 2, 2, 3, 3, None, None]
+
+
+def test_results_are_arrays_of_their_own() -> None:
+    graph = chain(10)
+    found = [gasla.bfs(graph, source) for source in (3, 5, 7)]
+    for source, levels in zip((3, 5, 7), found, strict=True):
+        np.testing.assert_array_equal(levels, np.where(np.arange(10) < source, -1, np.arange(10) - source))
+
+
+def held(graph: Graph) -> Any:
+    """While another run has the threads."""
+    owner = object()
+    assert threads.hold(owner)
+    try:
+        return gasla.sssp(graph, 0)
+    finally:
+        threads.release(owner)
+
+
+def without_workspace(graph: Graph) -> Any:
+    """While another run has the workspace."""
+    kept: Spare = graph.known("spare")
+    taken = kept.pop("workspace")
+    try:
+        return gasla.sssp(graph, 0)
+    finally:
+        kept["workspace"] = taken
+
+
+def with_other_threads(graph: Graph) -> Any:
+    """With another number of threads than before."""
+    before = threads.num_threads
+    try:
+        threads.num_threads = lambda: 1
+        return gasla.sssp(graph, 0)
+    finally:
+        threads.num_threads = before
+
+
+WAYS = {
+    "delta is given": lambda graph: gasla.sssp(graph, 0, delta=0.5),
+    "others have the threads": held,
+    "others have the workspace": without_workspace,
+    "another number of threads": with_other_threads,
+}
+
+
+@pytest.mark.parametrize("call", WAYS.values(), ids=WAYS)
+def test_otherwise_the_long_way_gives_the_same(
+    call: Any, short_ways: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(threads, "num_threads", lambda: 2)
+    graph = chain(10)
+    expected = gasla.sssp(graph, 0)
+    np.testing.assert_array_equal(call(graph), expected)
+    assert short_ways == []
+    for _ in range(2):
+        np.testing.assert_array_equal(gasla.sssp(graph, 0), expected)
+    assert short_ways
+
+
+def test_an_open_bar_is_told_of_iterations(short_ways: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = chain(10)
+    expected = gasla.bfs(graph, 0)
+    monkeypatch.setattr("gasla.cpu.spare.is_watched", lambda: True)
+    np.testing.assert_array_equal(gasla.bfs(graph, 0), expected)
+    assert short_ways == []
+
+
+def test_ctrl_c_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = chain(10)
+    gasla.bfs(graph, 0)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(again.Again, "to_end", interrupted)
+        patch.setattr(again.Again, "team", 2, raising=False)
+        with pytest.raises(KeyboardInterrupt):
+            gasla.bfs(graph, 0)
+    assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
+    np.testing.assert_array_equal(gasla.bfs(graph, 0), np.arange(10))
+
+
+def test_more_iterations_than_a_word_counts_are_no_limit() -> None:
+    np.testing.assert_array_equal(gasla.bfs(chain(10), 0, depth_limit=10**30), np.arange(10))
+
+
+def test_fields_are_left_with_the_number_of_iterations() -> None:
+    graph = chain(10)
+    for source in (0, 4):
+        found, iterations = left_running(LEVELS, graph, source, level=0)
+        assert iterations == 10 - source and list(found) == ["level"]
