@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import programs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from test_algorithms import chain, matrices
+from test_programs import CASES, NAMES
 
 import gasla
 from gasla import verify
@@ -18,6 +20,7 @@ from gasla.cpu.spare import Spare
 from gasla.graph import Graph
 from gasla.runner import left_running
 
+SHORT = (programs.Hops, programs.Paths, programs.Reach, programs.Counter, programs.Alarm, programs.Ring)
 SHORT_WAY = again.Again.begin
 
 
@@ -84,6 +87,23 @@ def test_a_search_takes_it_from_the_second_on(short_ways: list[int]) -> None:
     assert short_ways == [5, 7, 4]
     gasla.betweenness_centrality(graph, sources=[1, 2, 3])  # of each source a search, and then sums forth and back
     assert sorted(short_ways[3:], key=str) == [1, 2, 2, 3, 3, None, None]
+
+
+@pytest.mark.usefixtures("crew")
+@pytest.mark.parametrize(("program", "start", "limit"), [case[:2] + case[3:] for case in CASES], ids=NAMES)
+def test_any_program(program: Any, start: Any, limit: int, short_ways: list[int]) -> None:
+    """Whether it can take the short way, which knows no parameters, aggregates or fields of edges, or not."""
+    rng = np.random.default_rng(5)
+    graph = Graph.from_edges(*rng.integers(0, 50, (2, 150)), rng.integers(0, 9, 150), n=50)
+    for source in (3, 8, 3):
+        given = start(source)
+        expected = gasla.run(program, graph, active=[source], max_iterations=limit, **given)
+        fields = {name: values[source] for name, values in given.items()}
+        found, iterations = left_running(program(), graph, source, limit=limit, **fields)
+        assert iterations == expected.iterations
+        for name, values in expected.state.items():
+            np.testing.assert_array_equal(found[name], values, err_msg=name)
+    assert len(short_ways) == (3 if program in SHORT else 0)
 
 
 def test_results_are_arrays_of_their_own() -> None:
