@@ -265,6 +265,38 @@ def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPa
     assert gone() is None
 
 
+class Marked(np.ndarray):
+    """A kind of array of somebody's own."""
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_another_product_of_a_graph_is_like_the_first(by_column: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever x may be; the long way, with all its checks, is taken where x needs them."""
+    A = csr_array(np.float32([[0, 2, 1], [0, 0, 3], [4, 0, 0]]))
+    graph, x = gasla.Graph(A), np.arange(3, dtype=np.float32)
+    multiply = (lambda x: gasla.vxm(x, graph)) if by_column else (lambda x: gasla.mxv(graph, x))
+    expected = multiply(x)
+    lengthened, misplaced = np.zeros((3, 2), np.float32), np.zeros(13, np.uint8)[1:].view(np.float32)
+    lengthened[:, 0] = misplaced[:] = x
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    long_ways: list[Any] = []
+    checked = gasla.products._vector
+    monkeypatch.setattr("gasla.products._vector", lambda x, *rest: [long_ways.append(x), checked(x, *rest)][1])
+    for plain in (x, fixed):
+        assert_array_equal(multiply(plain), expected, strict=True)
+    assert multiply(x) is not multiply(x) and not long_ways
+    others = lengthened[:, 0], misplaced, x.astype(">f4"), x.tolist(), x.view(Marked)
+    for other in others:
+        assert_array_equal(multiply(other), expected)
+    assert len(long_ways) == len(others)
+    graph.out.indices[0] = 7  # somebody else's hand
+    if by_column:
+        graph.in_.indices[0] = 7
+    with pytest.raises(ValueError, match=f"is in {'row' if by_column else 'column'} 7; expected 0 to 2"):
+        multiply(x)
+
+
 # --- monoids held in another form ------------------------------------------------------------------------------------
 
 hypot = Monoid(lambda x, y: semirings.sqrt(x * x + y * y), 0, held=Held(np.square, semirings.plus, np.sqrt))
