@@ -112,7 +112,7 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
         running = watch.with_kernel(threads.run_parallel, spent)
         for module in (threads, blocks, symmetry):
             stack.enter_context(mock.patch.object(module, "run_parallel", running))
-        _count(watch, stack, again.Again, {"begin": "binding"})
+        _count(watch, stack, again.Again, {"__call__": "binding"})
         to_end = watch.with_kernel(again.Again.to_end, spent)
         stack.enter_context(mock.patch.object(again.Again, "to_end", to_end))
         yield

@@ -1,8 +1,8 @@
 """A run like one before it: all that one settled is at hand, so that little of Python comes before the kernel.
 
-After a kernel has used all caches, a line of Python takes half a microsecond, and a search of a millisecond has some
-fifty to spare. So here a run from one vertex, or along a schedule, is a line for each thing that changes; whatever else
-a run may be takes the long way, through `engine.Bound`.
+After a kernel has used all caches, a line of Python takes half a microsecond and more, and of a search that takes a
+millisecond they should take fifty at most. So here a run from one vertex, or along a schedule, is a line for each thing
+that changes; whatever else a run may be takes the long way, through `engine.Bound`.
 """
 
 from collections.abc import Mapping
@@ -62,41 +62,34 @@ class Again:
         try:
             if self.team > 1 and not hold(self):
                 return None
-            fields, arguments = self.begin(source, schedule, given)
+            words, arguments, fields = self._words, self._arguments.copy(), {}
+            words[:] = self._first
+            for name, place, shape, kind, is_copied, alike, nothing, seeds in self._fields:
+                value = given.get(name)
+                if type(value) is ndarray:
+                    if not is_copied:
+                        fields[name], arguments[place : place + 3] = value, (value, *nothing)
+                        continue
+                    filling = value, nothing[1]
+                elif value is None:
+                    filling = alike
+                else:
+                    filling = seeds
+                    seeds[0][1], seeds[1][0] = value, source
+                fields[name] = array = empty(shape, kind)
+                arguments[place : place + 3] = array, *filling
+            if schedule is None:
+                self._queues[0, 0, 0] = source
+            else:
+                found = schedule.made.get(self._kind)
+                words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
+                if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
+                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
+                arguments[self._levels : self._levels + 3] = found
+                words[ACTIVE] = schedule.depth
             return fields, self.to_end(arguments, limit)
         finally:
             release(self)
-
-    def begin(
-        self, source: int | None, schedule: Schedule | None, given: Mapping[str, Any]
-    ) -> tuple[dict[str, np.ndarray], list[Any]]:
-        """The fields of a run, and the arguments of its kernel, which is to fill them."""
-        words, arguments, fields = self._words, self._arguments.copy(), {}
-        words[:] = self._first
-        for name, place, shape, kind, is_copied, alike, nothing, seeds in self._fields:
-            value = given.get(name)
-            if type(value) is ndarray:
-                if not is_copied:
-                    fields[name], arguments[place : place + 3] = value, (value, *nothing)
-                    continue
-                filling = value, nothing[1]
-            elif value is None:
-                filling = alike
-            else:
-                filling = seeds
-                seeds[0][1], seeds[1][0] = value, source
-            fields[name] = array = empty(shape, kind)
-            arguments[place : place + 3] = array, *filling
-        if schedule is None:
-            self._queues[0, 0, 0] = source
-        else:
-            found = schedule.made.get(self._kind)
-            words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
-            if found is None:
-                found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
-            arguments[self._levels : self._levels + 3] = found
-            words[ACTIVE] = schedule.depth
-        return fields, arguments
 
     def to_end(self, arguments: list[Any], limit: int) -> int:
         """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
