@@ -32,8 +32,8 @@ def whole_number(name: str, given: Any) -> int:
 
 
 def most_iterations(name: str, given: Any) -> int:
-    """An argument that limits the iterations of a run; None is for no limit."""
-    return NO_LIMIT if given is None else min(whole_number(name, given), NO_LIMIT)
+    """An argument that limits the iterations of a run."""
+    return min(whole_number(name, given), NO_LIMIT)
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:

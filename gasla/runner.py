@@ -144,7 +144,7 @@ def run(
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
-    limit = most_iterations("max_iterations", max_iterations)
+    limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
     graph = as_graph(graph)
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)

@@ -172,8 +172,10 @@ def test_an_open_bar_is_told_of_iterations(short_ways: list[int], monkeypatch: p
     graph = chain(10)
     expected = gasla.bfs(graph, 0)
     monkeypatch.setattr("gasla.cpu.spare.is_watched", lambda: True)
-    np.testing.assert_array_equal(gasla.bfs(graph, 0), expected)
-    assert short_ways == []
+    for most, taken in ((0, []), (100, [0])):  # the graph is small enough for nobody to have to wait
+        monkeypatch.setattr("gasla.cpu.spare.LONG", most)
+        np.testing.assert_array_equal(gasla.bfs(graph, 0), expected)
+        assert short_ways == taken
 
 
 def test_ctrl_c_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:

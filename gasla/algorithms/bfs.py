@@ -15,6 +15,7 @@ import numpy as np
 
 import semirings
 from gasla.arguments import most_iterations, source_vertex
+from gasla.binding import NO_LIMIT
 from gasla.fields import ID, vertex
 from gasla.graph import as_graph
 from gasla.program import VertexProgram
@@ -114,7 +115,7 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    limit = most_iterations("depth_limit", depth_limit)
+    limit = NO_LIMIT if depth_limit is None else most_iterations("depth_limit", depth_limit)
     if not parents:
         return left_running(LEVELS, graph, source, limit=limit, level=0)[0]["level"]
     found, _ = left_running(PARENTS, graph, source, limit=limit, level=0, parent=source)

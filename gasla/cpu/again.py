@@ -45,14 +45,15 @@ class Again:
         names = [*(name for name in plan.arrays if name != "control"), *plan.scalars]
         self._arguments = [common.get(name) for name in names]
         self._levels, self._kind = names.index("receivers") if plan.scheduled else 0, levels.kind(bound.ids)
-        forms = (start.forms(names.index(start.field.array), plan.copied) for start in starts)
+        self._place = np.zeros(1, np.int64)  # the source, where fields start with something else
+        forms = (start.forms(names.index(start.field.array), plan.copied, self._place) for start in starts)
         self._fields = [] if self.is_unusual else [*forms]
         self._kernel, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
         self._words = bound.control.data  # of which Python soon reads and writes one
         self._first = bound.first.copy().data
         self._first[ACTIVE] = 1
         self._queues: Any = common.get("queues")
-        self._ids, self._size = bound.ids, bound.size
+        self._ids, self.size = bound.ids, bound.size
         self._can_wait = bound.can_wait and bound.team > 1
 
     def __call__(
@@ -75,9 +76,11 @@ class Again:
                     filling = alike
                 else:
                     filling = seeds
-                    seeds[0][1], seeds[1][0] = value, source
+                    seeds[0][1] = value
                 fields[name] = array = empty(shape, kind)
                 arguments[place : place + 3] = array, *filling
+            if source is not None:
+                self._place[0] = source
             if schedule is None:
                 self._queues[0, 0, 0] = source
             else:
@@ -93,7 +96,7 @@ class Again:
 
     def to_end(self, arguments: list[Any], limit: int) -> int:
         """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
-        control, words, team, work = self._control, self._words, self.team, self._size
+        control, words, team, work = self._control, self._words, self.team, self.size
         alone = self._can_wait and not are_awake(team)
         words[LAST] = limit
         while True:

@@ -54,16 +54,15 @@ class _Start:
                 check(self.field.name, v, x)
             places[i], values[i + 1] = v, x
 
-    def forms(self, place: int, copied: set[str]) -> tuple[Any, ...]:
-        """What it may start with, if a run fills it that has it as an argument at a place.
+    def forms(self, argument: int, copied: set[str], source: np.ndarray) -> tuple[Any, ...]:
+        """What it may start with, if it is such an argument of a run that fills it.
 
-        Its name, place and layout; whether an array given is copied; and what fills it otherwise: everywhere alike,
-        nothing, and one value for all vertices but one.
+        Its name, argument and layout; whether an array given is copied; and what fills it otherwise: everywhere alike,
+        nothing, and one value for all vertices but a source.
         """
         assert self.value is not None
-        seeds = np.repeat(self.value, 2, axis=0), np.zeros(1, NOTHING.dtype)
-        name = self.field.name
-        return name, place, *self.room, name in copied, (self.value, NOTHING), self.nothing, seeds
+        seeds, name = np.repeat(self.value, 2, axis=0), self.field.name
+        return name, argument, *self.room, name in copied, (self.value, NOTHING), self.nothing, (seeds, source)
 
 
 def bind(

@@ -16,6 +16,10 @@ from gasla.schedule import Schedule
 if TYPE_CHECKING:
     from gasla.cpu.engine import Bound
 
+LONG = (
+    1 << 22
+)  # vertices and edges; where there are more, an open bar is told of the iterations, which takes the long way
+
 
 class Workspace:
     """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
@@ -37,14 +41,6 @@ class Workspace:
         self.arrays |= arrays
         return arrays
 
-    def ready(self, program: VertexProgram, is_scheduled: bool) -> Again | None:
-        """What repeats runs of a program, if one of this kind has run, and is not unusual."""
-        key = type(program), False, is_scheduled, threads.num_threads()
-        run = self.again.get(key)
-        if run is None and key in self.bound:
-            run = self.again[key] = Again(self.bound[key])
-        return None if run is None or run.is_unusual else run
-
 
 class Spare(dict[str, Workspace]):
     """The workspace of a graph between runs, as "workspace": who pops it has it."""
@@ -64,8 +60,13 @@ class Spare(dict[str, Workspace]):
         workspace = self.pop("workspace", None)
         if workspace is None:
             return None
-        run = None if is_watched() else workspace.ready(program, schedule is not None)
-        left = None if run is None else run(source, schedule, limit, given)
+        key = type(program), False, schedule is not None, threads.num_threads()
+        run = workspace.again.get(key)
+        if run is None and key in workspace.bound:
+            run = workspace.again[key] = Again(workspace.bound[key])
+        left = None
+        if run is not None and not run.is_unusual and not (run.size > LONG and is_watched()):
+            left = run(source, schedule, limit, given)
         self["workspace"] = workspace
         return left
 
