@@ -179,15 +179,17 @@ def test_an_open_bar_is_told_of_iterations(short_ways: list[int], monkeypatch: p
 
 
 def test_ctrl_c_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(threads, "num_threads", lambda: 2)
     graph = chain(10)
     gasla.bfs(graph, 0)
 
-    def interrupted(*_: Any) -> None:
+    def interrupted(run: again.Again, *_: Any) -> None:
+        assert threads.are_held(run)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(again.Again, "to_end", interrupted)
-        patch.setattr(again.Again, "team", 2, raising=False)
         with pytest.raises(KeyboardInterrupt):
             gasla.bfs(graph, 0)
     assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it

@@ -48,12 +48,12 @@ class Again:
         self._place = np.zeros(1, np.int64)  # the source, where fields start with something else
         forms = (start.forms(names.index(start.field.array), plan.copied, self._place) for start in starts)
         self._fields = [] if self.is_unusual else [*forms]
-        self._kernel, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
+        self._kernel, self._control, self._team = plan.loaded.run_loop, bound.control, bound.team
         self._words = bound.control.data  # of which Python soon reads and writes one
         self._first = bound.first.copy().data
         self._first[ACTIVE] = 1
         self._queues: Any = common.get("queues")
-        self._ids, self.size = bound.ids, bound.size
+        self._ids, self._size = bound.ids, bound.size
         self._can_wait = bound.can_wait and bound.team > 1
 
     def __call__(
@@ -61,7 +61,7 @@ class Again:
     ) -> Left | None:
         """Run it; None if others have the threads."""
         try:
-            if self.team > 1 and not hold(self):
+            if self._team > 1 and not hold(self):
                 return None
             words, arguments, fields = self._words, self._arguments.copy(), {}
             words[:] = self._first
@@ -87,7 +87,7 @@ class Again:
                 found = schedule.made.get(self._kind)
                 words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
                 if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
-                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
+                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self._team)
                 arguments[self._levels : self._levels + 3] = found
                 words[ACTIVE] = schedule.depth
             return fields, self.to_end(arguments, limit)
@@ -96,7 +96,7 @@ class Again:
 
     def to_end(self, arguments: list[Any], limit: int) -> int:
         """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
-        control, words, team, work = self._control, self._words, self.team, self.size
+        control, words, team, work = self._control, self._words, self._team, self._size
         alone = self._can_wait and not are_awake(team)
         words[LAST] = limit
         while True:

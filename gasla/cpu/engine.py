@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from operator import index
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Room, layout, rooms
 from gasla.cpu import generate, levels, runtime, threads
+from gasla.cpu.again import Again
 from gasla.cpu.arguments import Field
 from gasla.cpu.spare import Workspace, spare
 from gasla.cpu.threads import ALONE
@@ -125,6 +127,11 @@ class Bound(Binding):
         self._names = frozenset(plan.starting)
         # Whether others can join later: where nothing but lists is each thread's own.
         self.can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
+
+    @cached_property
+    def again(self) -> Again:
+        """What repeats such a run."""
+        return Again(self)
 
     def start(
         self,

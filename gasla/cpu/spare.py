@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.binding import Room
 from gasla.cpu import threads
-from gasla.cpu.again import Again, Left
+from gasla.cpu.again import Left
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.progress import is_watched
@@ -16,28 +16,24 @@ from gasla.schedule import Schedule
 if TYPE_CHECKING:
     from gasla.cpu.engine import Bound
 
-LONG = (
-    1 << 22
-)  # vertices and edges; where there are more, an open bar is told of the iterations, which takes the long way
+LONG = 1 << 22  # vertices and edges; where there are more, an open bar counts iterations, by the long way
 
 
 class Workspace:
     """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
 
-    With them goes what runs of each kind are bound to, and what repeats one.
+    With them goes what runs of each kind are bound to.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self.bound: dict[Any, Bound] = {}
-        self.again: dict[Any, Again] = {}
 
     def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
         """Arrays of these shapes and types."""
         arrays = {name: _fitting(self.arrays.get(name), *shape) for name, shape in shapes.items()}
         if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
             self.bound.clear()  # nobody keeps the one before
-            self.again.clear()
         self.arrays |= arrays
         return arrays
 
@@ -61,12 +57,10 @@ class Spare(dict[str, Workspace]):
         if workspace is None:
             return None
         key = type(program), False, schedule is not None, threads.num_threads()
-        run = workspace.again.get(key)
-        if run is None and key in workspace.bound:
-            run = workspace.again[key] = Again(workspace.bound[key])
+        bound = workspace.bound.get(key)
         left = None
-        if run is not None and not run.is_unusual and not (run.size > LONG and is_watched()):
-            left = run(source, schedule, limit, given)
+        if bound is not None and not bound.again.is_unusual and not (bound.size > LONG and is_watched()):
+            left = bound.again(source, schedule, limit, given)
         self["workspace"] = workspace
         return left
 
