@@ -48,6 +48,7 @@ def check(graph: Graph, offsets: type | None = None) -> None:
     result = gasla.connected_components(on_device(graph, offsets))
     np.testing.assert_array_equal(result.labels.get(), labels)
     assert result.count == count
+    assert (result.count.dtype, result.count.shape) == (np.int64, ())  # an array, so that nobody waits
     assert result.labels.dtype == graph.id_dtype
 
 

@@ -22,7 +22,7 @@ class ComponentsResult(NamedTuple):
     """How many components there are, and the component of every vertex."""
 
     count: int  # type: ignore[assignment]  # a tuple has a method of this name
-    labels: np.ndarray[Any, Any]
+    labels: np.ndarray[Any, Any]  # or CuPy's, as then is `count`, of no dimension
 
 
 def connected_components(graph: Any) -> ComponentsResult:
@@ -38,6 +38,11 @@ def connected_components(graph: Any) -> ComponentsResult:
     ComponentsResult
         A named tuple ``(count, labels)``: the number of components, and for each vertex the number of its own, from 0
         in the order of each component's smallest vertex.
+
+    Notes
+    -----
+    On a GPU it may return while its kernel still runs, as CuPy's functions do, and `count` is a CuPy array of no
+    dimension, as CuPy's sums are: `int(result.count)` waits for the number.
 
     Examples
     --------

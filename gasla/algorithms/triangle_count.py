@@ -23,7 +23,7 @@ class TrianglesResult(NamedTuple):
     """How many triangles there are, and how many each vertex is in."""
 
     total: int
-    per_vertex: np.ndarray[Any, Any]  # or CuPy's
+    per_vertex: np.ndarray[Any, Any]  # or CuPy's, as then is `total`, of no dimension
 
 
 def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesResult:
@@ -42,6 +42,11 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     int, or TrianglesResult
         The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, the latter int64 and
         on the device of the graph.
+
+    Notes
+    -----
+    On a GPU it may return while its kernels still run, as CuPy's functions do, and the number is a CuPy array of no
+    dimension, as CuPy's sums are: `int(total)` waits for it.
 
     Examples
     --------

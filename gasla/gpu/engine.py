@@ -19,7 +19,9 @@ from gasla.program import VertexProgram
 from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
 
-PATIENCE = 2e-3  # seconds of looking at the page again and again, before sleeping in between
+# Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
+# from which the system wakes it a tenth of a millisecond late, and its core slow.
+PATIENCE, WAKEFUL = 2e-3, 2e-2
 
 
 class Bound(Binding):
@@ -236,7 +238,7 @@ class Bound(Binding):
                 progress(int(page.progress))
             if self.xp.cuda.get_current_stream().done:  # an error, if the kernel ended by one
                 return
-            time.sleep(5e-5)
+            time.sleep(0 if now - began < WAKEFUL else 5e-5)
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())

@@ -74,19 +74,19 @@ def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
     return counts
 
 
-def triangles(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
+def triangles(graph: Graph, per_vertex: bool = False) -> tuple[Array, Array | None]:
     """Count the triangles of a symmetric graph without parallel edges.
 
     Returns
     -------
-    total : int
+    total : int64 array of no dimension, which nobody waits for
     counts : array of int64, or None
         With `per_vertex`, the triangles that each vertex is in.
     """
     import cupy
 
     if graph.m == 0:
-        return 0, cupy.zeros(graph.n, np.int64) if per_vertex else None
+        return cupy.zeros((), np.int64), cupy.zeros(graph.n, np.int64) if per_vertex else None
     if graph.max_out_degree <= FLAT:
         return intersect_sorted(graph.sorted_out.indptr, graph.sorted_out.indices, per_vertex)
     return intersect_oriented(orient(graph.out.indptr, graph.out.indices, graph.out_degrees), per_vertex)
@@ -104,18 +104,17 @@ def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
     return offsets, keys.view(np.uint32)[::2].astype(indices.dtype)
 
 
-def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[int, Array | None]:
+def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[Array, Array | None]:
     """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists."""
     import cupy
 
-    n, total = len(indptr) - 1, counters(1)
+    n, total = len(indptr) - 1, cupy.empty((), np.int64)
     counts = cupy.zeros(n, np.int64) if per_vertex else None
     lanes = _lanes(len(indices) / n)
     kernel = _kernel("count_merging", 256, indptr, indices, per_vertex)
     blocks = min(-(-n * lanes // 256), MOST_BLOCKS)
-    places = total.words, total.result_address, _address(counts)
-    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), *places)
-    return total.result(), counts
+    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), counters(1), total, _address(counts))
+    return total, counts
 
 
 def _lanes(mean_degree: float) -> int:
@@ -139,7 +138,7 @@ def orient(indptr: Array, indices: Array, degrees: Array) -> Oriented:
     return Oriented(indptr, indices, forward, lengths)
 
 
-def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
+def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[Array, Array | None]:
     """Count triangles over forward lists."""
     import cupy
 
@@ -153,7 +152,7 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
     kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
     kernel = _kernel("count_by_warps", 256, indptr, indices, per_vertex)
     kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts))
-    return int(total.item()), counts
+    return total.view(np.int64).reshape(()), counts
 
 
 def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int, count: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.compile import Kernel, device
-from gasla.gpu.counters import Counters, counters
+from gasla.gpu.counters import counters
 from gasla.gpu.lists import C_TYPES
 from gasla.graph import Graph
 
@@ -52,7 +52,7 @@ def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = Non
     limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
-        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _counters(kernel).words),
+        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _counters(kernel)),
         blocks=_blocks(graph.n),
     )
 
@@ -69,22 +69,22 @@ def number(parents: Array) -> int:
     n = len(parents)
     if n == 0:
         return 0
-    kernel = _kernel("forest_number", parents)
-    shared = _counters(kernel)
-    kernel.cooperative(parents, cupy.empty_like(parents), n, shared.words, shared.result_address, blocks=_blocks(n))
-    return shared.result()
+    kernel, count = _kernel("forest_number", parents), cupy.empty((), np.int64)
+    kernel.cooperative(parents, cupy.empty_like(parents), n, _counters(kernel), count, blocks=_blocks(n))
+    return int(count)
 
 
 def likely_largest(parents: Array) -> int:
     """The root that most of a sample of vertices have: the largest tree's, if one holds most vertices."""
-    kernel = _kernel("forest_largest", parents)
-    shared = _counters(kernel)
-    kernel.plain(1, parents, len(parents), shared.result_address)
-    return shared.result()
+    import cupy
+
+    root = cupy.empty((), np.int64)
+    _kernel("forest_largest", parents).plain(1, parents, len(parents), root)
+    return int(root)
 
 
-def connected_components(graph: Graph) -> tuple[int, Array]:
-    """How many components there are and the number of each vertex's own, in one launch.
+def connected_components(graph: Graph) -> tuple[Array, Array]:
+    """How many components there are and the number of each vertex's own, in one launch that nobody waits for.
 
     The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
     by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.
@@ -94,17 +94,16 @@ def connected_components(graph: Graph) -> tuple[int, Array]:
     lists = graph.out
     labels = cupy.empty(graph.n, graph.id_dtype)
     if not graph.n:
-        return 0, labels
-    kernel = _kernel("connected_components", labels, lists.indptr)
-    shared = _counters(kernel)
+        return cupy.zeros((), np.int64), labels
+    kernel, count = _kernel("connected_components", labels, lists.indptr), cupy.empty((), np.int64)
     slices = 8 * _room_of_slices(graph.m)
     scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
-        *(labels, scratch.ptr + slices, scratch.ptr, shared.words, shared.result_address),
+        *(labels, scratch.ptr + slices, scratch.ptr, _counters(kernel), count),
         blocks=_blocks(graph.n),
     )
-    return shared.result(), labels
+    return count, labels
 
 
 def _check(graph: Graph, parents: Array) -> None:
@@ -136,6 +135,6 @@ def _room_of_slices(m: int) -> int:
     return 3 * (2 * m // _SLICE)
 
 
-def _counters(kernel: Kernel) -> Counters:
+def _counters(kernel: Kernel) -> Array:
     """`Control` in link.cuh."""
     return counters(4 + kernel.blocks)

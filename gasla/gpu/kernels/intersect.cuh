@@ -173,7 +173,7 @@ __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
-// What all blocks found, for the host: by every thread of a block. A word counts, and how many blocks have left: of at
+// What all blocks found: by every thread of a block. A word counts, and how many blocks have left: of at
 // most 2^20, which leaves 43 bits for the triangles of vertices with up to 128 neighbours. The last leaves it at zero.
 __device__ __forceinline__ void tell_total(u64* word, u64* result, u64 found) {
     constexpr u32 LEFT_BITS = 21;
