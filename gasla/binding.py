@@ -33,6 +33,10 @@ class Binding:
         self.traced = self.plan.traced
         self.xp: Any = module_of(graph.device)
 
+    def leave(self, iterations: int) -> bool:
+        """Begin a run of just so many iterations that goes on while Python does; False if it can't be."""
+        return False
+
     def check(self, fields: Mapping[str, Any]) -> None:
         known = self.plan.starting
         for name, given in fields.items():

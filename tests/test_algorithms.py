@@ -144,11 +144,28 @@ def test_pagerank_says_that_it_did_not_converge() -> None:
     with pytest.warns(gasla.ConvergenceWarning, match="after 2 iterations"):
         result = gasla.pagerank(datasets.rmat(8), max_iter=2, tol=1e-12)
     assert (result.iterations, result.converged) == (2, False)
+    assert type(result.residual) is float
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranks = gasla.pagerank(datasets.rmat(8), dtype=np.float32, tol=1e-4).ranks
     assert ranks.dtype == np.float32
     np.testing.assert_allclose(ranks.sum(), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 2, 20])
+def test_pagerank_of_just_so_many_iterations(iterations: int) -> None:
+    """Without a tolerance, and without a warning; ranks are those of the power iteration."""
+    A = datasets.rmat(10)
+    degrees = np.diff(A.indptr)
+    pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    ranks = before = np.full(A.shape[0], 1 / A.shape[0])
+    for _ in range(iterations):
+        before, lost = ranks, ranks[degrees == 0].sum()
+        ranks = (0.15 + 0.85 * lost) / len(ranks) + 0.85 * (pattern.T @ (ranks / np.maximum(degrees, 1)))
+    result = gasla.pagerank(A, weighted=False, tol=0, max_iter=iterations)
+    np.testing.assert_allclose(result.ranks, ranks, rtol=1e-12)
+    np.testing.assert_allclose(result.residual, abs(ranks - before).sum(), rtol=1e-6)
+    assert (result.iterations, result.converged) == (iterations, False)
 
 
 @settings(max_examples=30)

@@ -22,6 +22,7 @@ from test_algorithms import (  # noqa: F401  (collected)
     test_empty_and_single,
     test_int64_offsets_and_ids_give_the_same,
     test_pagerank,
+    test_pagerank_of_just_so_many_iterations,
     test_pagerank_says_that_it_did_not_converge,
     test_pagerank_without_normalisation,
     test_sssp,

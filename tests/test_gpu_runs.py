@@ -22,8 +22,9 @@ import gasla
 import semirings
 from gasla import verify
 from gasla.algorithms.bfs import LEVELS
+from gasla.algorithms.pagerank import Uniform
 from gasla.graph import Graph
-from gasla.runner import begun, left_running
+from gasla.runner import begun, left_running, run_exactly
 from gasla.schedule import Schedule
 
 pytestmark = pytest.mark.gpu
@@ -360,14 +361,20 @@ def test_a_run_that_is_stopped_stops_none_before_it() -> None:
 
 
 def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches of many levels; and any, where a bar shows how far they are."""
+    """Searches of many levels, and PageRank for long; and any, where a bar shows how far they are."""
     cupy = pytest.importorskip("cupy")
 
-    def always_ends(graph: Graph) -> bool:
-        """Whether each of some searches has ended when it returns."""
+    def search(graph: Graph, source: int) -> None:
+        gasla.bfs(graph, source)
+
+    def rank(graph: Graph, _: int) -> None:
+        gasla.pagerank(graph, tol=0)
+
+    def always_ends(graph: Graph, call: Callable[[Graph, int], None] = search) -> bool:
+        """Whether each of some calls has ended when it returns."""
         ended = []
         for source in range(10):
-            gasla.bfs(graph, source)
+            call(graph, source)
             ended.append(not any(space.is_busy for space in spaces_of(graph)))
             cupy.cuda.runtime.deviceSynchronize()
         return all(ended)
@@ -375,8 +382,28 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
     graph = random_graph(1_000_000, 20_000_000)
     assert always_ends(ring(100_000))
     assert not always_ends(graph)
+    assert not always_ends(graph, rank)
+    with monkeypatch.context() as patch:
+        patch.setattr("gasla.gpu.engine.LONG", 10**9)
+        assert always_ends(graph, rank)
     monkeypatch.setattr("gasla.gpu.engine.is_watched", lambda: True)
     assert always_ends(graph)
+    assert always_ends(graph, rank)
+
+
+@pytest.mark.parametrize("iterations", [0, 3, 4])
+@pytest.mark.parametrize("program", [Uniform(tolerance=0), programs.Settling(enough=0)], ids=lambda p: type(p).__name__)
+def test_just_so_many_iterations(program: Any, iterations: int) -> None:
+    """Also of fields with two copies, of which it is known beforehand in which the values will be."""
+    graph = random_graph()
+    fields, aggregates = run_exactly(program, graph, iterations)
+    expected = gasla.run(program, graph, max_iterations=iterations)
+    assert fields.keys() == expected.state.keys()
+    for name, array in fields.items():
+        np.testing.assert_allclose(array.get(), expected.state[name].get(), rtol=1e-12)
+    assert aggregates.keys() == expected.aggregates.keys()
+    for name, value in aggregates.items():
+        np.testing.assert_allclose(value.get(), expected.aggregates[name], rtol=1e-9, atol=1e-15)
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any, NamedTuple
@@ -118,8 +117,7 @@ def pagerank(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
 
 
 def _pagerank(graph: BenchmarkGraph, tol: float, iterations: int = 100) -> Any:
-    with warnings.catch_warnings(action="ignore", category=gasla.ConvergenceWarning):
-        return gasla.pagerank(graph.graph, weighted=False, dtype=np.float32, tol=tol, max_iter=iterations)
+    return gasla.pagerank(graph.graph, weighted=False, dtype=np.float32, tol=tol, max_iter=iterations)
 
 
 def moved_by_another(pattern: Any, rank: Any, alpha: float = 0.85, tolerance: float = 1e-5) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -80,5 +79,4 @@ class Types(Calls):
 
 def weighted_pagerank(graph: gasla.Graph) -> Any:
     """Ranks in the type of the weights, after a fixed number of iterations: no tolerance is ever met."""
-    with warnings.catch_warnings(action="ignore", category=gasla.ConvergenceWarning):
-        return gasla.pagerank(graph, tol=0, max_iter=PAGERANK_ITERATIONS)
+    return gasla.pagerank(graph, tol=0, max_iter=PAGERANK_ITERATIONS)

@@ -23,7 +23,7 @@ from gasla.fields import aggregate, edge, parameter, vertex
 from gasla.graph import Graph, as_graph
 from gasla.products import mxv
 from gasla.program import VertexProgram
-from gasla.runner import ConvergenceWarning, run
+from gasla.runner import ConvergenceWarning, run, run_exactly
 
 
 class Uniform(VertexProgram):
@@ -123,7 +123,7 @@ class PageRankResult(NamedTuple):
 
     ranks: np.ndarray
     iterations: int
-    residual: float
+    residual: float  # or an array of CuPy's, of no dimension
     converged: bool
 
 
@@ -157,7 +157,8 @@ def pagerank(
     weighted : bool
         Whether the matrix's values divide a vertex's rank among its out-edges; otherwise all get the same.
     tol : float
-        The run ends when the ranks change by less than this in all (L1), whatever the number of vertices.
+        The run ends when the ranks change by less than this in all (L1), whatever the number of vertices. With 0 it
+        takes just `max_iter` iterations, and nobody is warned.
     max_iter : int
         The run ends at the latest after this many iterations, with a warning.
     normalized : bool
@@ -180,6 +181,11 @@ def pagerank(
     -----
     ConvergenceWarning
         If the tolerance was not met.
+
+    Notes
+    -----
+    On a GPU a run with `tol=0` may be under way when this returns, as with CuPy's functions, and `residual` is a CuPy
+    array of no dimension, as CuPy's sums are. Whether a tolerance was met, the host has to wait for.
 
     References
     ----------
@@ -212,6 +218,9 @@ def pagerank(
             shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol))
+    if normalized and tol == 0:  # no change is less
+        left, aggregates = run_exactly(program, graph, max_iter, **fields)
+        return PageRankResult(left["rank"], max_iter, _number(aggregates["residual"]), False)
     result = run(program, graph, max_iterations=max_iter, **fields)
     if not result.converged:
         warnings.warn(
@@ -219,8 +228,13 @@ def pagerank(
             ConvergenceWarning,
             stacklevel=2,
         )
-    residual = float(result.aggregates["residual"])
+    residual = _number(result.aggregates["residual"])
     return PageRankResult(result.state["rank"], result.iterations, residual, result.converged)
+
+
+def _number(value: Any) -> Any:
+    """A number of Python's, but for an array that a GPU may still be making."""
+    return float(value) if array_module(value) is np else value
 
 
 def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:

@@ -22,6 +22,9 @@ from gasla.schedule import Schedule
 # Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
 # from which the system wakes it a tenth of a millisecond late, and its core slow.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
+LONG = (
+    1 << 33
+)  # edges and vertices gone over: a tenth of a second and more, for which nobody should be unable to stop it
 
 
 class Bound(Binding):
@@ -29,6 +32,7 @@ class Bound(Binding):
 
     log_rows = 1024
     iteration, edges, ended = 0, 0, False
+    _shown: Mapping[str, Any] | None = None  # aggregates of a run that is left to itself
 
     def __init__(
         self,
@@ -204,6 +208,14 @@ class Bound(Binding):
         """Whether the kernel soon ends, nobody watches it, and where its fields will be is known before."""
         return not (self.plan.doubled or self.plan.shape.local or is_watched())
 
+    def leave(self, iterations: int) -> bool:
+        if is_watched() or iterations * (self.graph.n + self.graph.m) > LONG:
+            return False
+        self._shown = self._space.show_on_device()
+        self.launch(iterations)
+        self.iteration = iterations
+        return True
+
     def launch(self, until: int, trace: bool = False) -> None:
         """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
         arguments, page = self._arguments, self._space.page
@@ -250,7 +262,7 @@ class Bound(Binding):
 
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return {name: shown[()] for name, shown in self._space.shown.items()}
+        return {name: shown[()] for name, shown in (self._shown or self._space.shown).items()}
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

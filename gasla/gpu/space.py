@@ -122,7 +122,7 @@ class Space:
         self.page = Page.from_address(pinned.ptr)
         self.control = self.page.control  # the same memory
         self.page.stop = self.page.ended = self._memory.launched = self._number = 0  # it may have been some other run's
-        sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
+        sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
@@ -177,6 +177,14 @@ class Space:
         self.arguments.launch = self._number = (self._number + 1) % 2**32
         self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
         self._memory.launched = self._number
+
+    def show_on_device(self) -> dict[str, Any]:
+        """Where the kernel leaves what the aggregates come to, if not with the host: arrays of no dimension."""
+        cupy: Any = require_gpu()
+        memory = cupy.cuda.alloc(self._sums.itemsize)
+        self.arguments.shown = memory.ptr
+        places: Any = self._sums.fields
+        return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
 
     def stop(self) -> None:
         """Have the kernel end after the iteration at hand, if it was launched; not one before it."""
