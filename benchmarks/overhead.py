@@ -32,7 +32,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -127,7 +126,6 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     parts = {"__init__": "binding", "begin": "start", **dict.fromkeys(("advance", "launch", "finish"), "launch")}
     with ExitStack() as stack:
         _count(watch, stack, gpu.Bound, parts | {"_wait": "waiting", "state": "result"})
-        _count(watch, stack, import_module("gasla.algorithms.betweenness_centrality"), {"finish": "waiting"})
         _count(watch, stack, runner, {"_result": "result"})
         _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield

@@ -161,8 +161,7 @@ def run(
 def begun(program: VertexProgram, graph: Graph, source: int, **fields: Any) -> Callable[[], tuple[Any, int]]:
     """What waits for the end of a run, which a GPU begins at once, and goes on with while Python does other things.
 
-    It gives the fields and the number of iterations. Who calls this lets the stream finish before leaving, whatever
-    happens.
+    It gives the fields and the number of iterations. Who leaves without them, for an error, lets the stream finish.
     """
     if graph.device == "cpu":
         return partial(left_running, program, graph, source, **fields)

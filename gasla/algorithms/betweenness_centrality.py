@@ -198,6 +198,11 @@ def betweenness_centrality(
     ValueError
         For sources that are not vertices, or lengths that are not positive.
 
+    Notes
+    -----
+    On a GPU it may return while its last kernels still run, as CuPy's functions do: what the stream does next finds the
+    result finished.
+
     References
     ----------
     U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
@@ -238,8 +243,9 @@ def betweenness_centrality(
                 scores[source] += reached.sum()
         twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
         return _scale(scores, chosen, normalized, twice, endpoints)
-    finally:
-        finish(graph.device)  # a GPU may still be at it
+    except BaseException:  # such as Ctrl-C: no search that has begun is left running
+        finish(graph.device)
+        raise
 
 
 def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
