@@ -88,7 +88,7 @@ def new_control() -> np.ndarray:
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
 _NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = _crew.ctypes.data, _timer.ctypes.data
 
-_helper = njit(error_model="numpy", nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_helper = njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @_helper
