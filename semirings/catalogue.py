@@ -161,19 +161,18 @@ def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
     """Whether tuple x is preferred: by its first item, on a tie by the others."""
-    before, tie = _preferred(x[0], y[0], less)
+    before, not_after = _preferred(x[0], y[0], less)
     if len(x) == 1:
         return before
-    return before | (tie & _comes_first(x[1:], y[1:], less))
+    return before | (not_after & _comes_first(x[1:], y[1:], less))
 
 
 def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
-    """(x is preferred to y, neither is preferred), where NaN is preferred to any number."""
-    before, tie = less(x, y), x == y
+    """(x is preferred to y, y is not preferred to x), where NaN is preferred to any number."""
     if _scalar_type(x).kind != "f":
-        return before, tie
-    x_is_nan, y_is_nan = np.isnan(x), np.isnan(y)
-    return before | (x_is_nan & ~y_is_nan), tie | (x_is_nan & y_is_nan)
+        return less(x, y), ~less(y, x)
+    at_most = np.less_equal if less is np.less else np.greater_equal  # true of no NaN: a comparison less to make
+    return ~at_most(y, x) & ~np.isnan(y), at_most(x, y) | np.isnan(x)
 
 
 def _as_exponent(x: Any) -> Any:

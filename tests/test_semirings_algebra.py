@@ -200,12 +200,20 @@ class TestMonoid:
         assert affine.reduce(columns) == expected
         assert check_laws(affine, ("i8", "i8")).ok
 
-    @given(st.lists(st.tuples(st.floats(width=32), st.integers(0, 5)), min_size=1, max_size=12))
-    def test_argmin_is_the_lexicographic_minimum(self, pairs: list[tuple[float, int]]) -> None:
+    @pytest.mark.parametrize(("monoid", "best", "nan"), [(semirings.argmin, min, -1), (semirings.argmax, max, 1)])
+    @given(
+        pairs=st.lists(
+            st.tuples(st.sampled_from([np.nan, 1.5, np.inf]) | st.floats(width=32), st.integers(0, 5)),
+            min_size=1,
+            max_size=12,
+        )
+    )
+    def test_pairs_reduce_in_lexicographic_order(
+        self, monoid: Monoid, best: Any, nan: int, pairs: list[tuple[float, int]]
+    ) -> None:
         columns = (np.array([p[0] for p in pairs], np.float32), np.array([p[1] for p in pairs], np.int32))
-        key, index = semirings.argmin.reduce(columns)
-        expected = min(pairs, key=lambda pair: (not np.isnan(pair[0]), pair[0] if pair[0] == pair[0] else 0, pair[1]))
-        np.testing.assert_array_equal([key, index], np.float32(expected))
+        expected = best(pairs, key=lambda pair: (nan, 0, pair[1]) if math.isnan(pair[0]) else (0, *pair))
+        np.testing.assert_array_equal(monoid.reduce(columns), np.float32(expected))
 
     def test_first_and_second(self) -> None:
         assert semirings.first.reduce(np.array([3, 0, 5])) == 3
