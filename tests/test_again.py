@@ -16,12 +16,13 @@ import gasla
 from gasla import verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.cpu import again, engine, threads
+from gasla.cpu.passes import Passes
 from gasla.cpu.spare import Spare
 from gasla.graph import Graph
 from gasla.runner import left_running
 
 SHORT = (programs.Hops, programs.Paths, programs.Reach, programs.Counter, programs.Alarm, programs.Ring)
-SHORT_WAY = again.Again.__call__
+SHORT_WAY, TAKE = again.Again.__call__, Passes.take
 
 
 @pytest.fixture
@@ -87,8 +88,6 @@ def test_a_search_takes_it_from_the_second_on(short_ways: list[int]) -> None:
     gasla.bfs(graph, 2, parents=True)  # another program
     gasla.bfs(graph, 4, parents=True)
     assert short_ways == [5, 7, 4]
-    gasla.betweenness_centrality(graph, sources=[1, 2, 3])  # of each source a search, and then sums forth and back
-    assert sorted(short_ways[3:], key=str) == [1, 2, 2, 3, 3, None, None]
 
 
 @pytest.mark.usefixtures("crew")
@@ -106,6 +105,101 @@ def test_any_program(program: Any, start: Any, limit: int, short_ways: list[int]
         for name, values in expected.state.items():
             np.testing.assert_array_equal(found[name], values, err_msg=name)
     assert len(short_ways) == (3 if program in SHORT else 0)
+
+
+@pytest.fixture
+def passes_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """An entry for each source that betweenness hands to its passes: which, and whether they had done with it."""
+    taken: list[tuple[int, bool]] = []
+
+    def take(self: Passes, source: int) -> Any:
+        found = TAKE(self, source)
+        taken.append((source, found is True))
+        return found
+
+    monkeypatch.setattr(Passes, "take", take)
+    return taken
+
+
+@pytest.mark.usefixtures("crew")
+def test_betweenness_goes_on_from_the_second_source(passes_taken: list[tuple[int, bool]]) -> None:
+    graph = chain(10)
+    first = gasla.betweenness_centrality(graph, sources=[1, 2, 0], normalized=False)
+    assert passes_taken == [(2, True), (0, True)]
+    before = first.copy()
+    np.testing.assert_array_equal(gasla.betweenness_centrality(graph, sources=[1, 2, 0], normalized=False), before)
+    assert passes_taken[2:] == [(1, True), (2, True), (0, True)]
+    np.testing.assert_array_equal(first, before)  # an array of its own
+    del passes_taken[:]
+    gasla.betweenness_centrality(graph, sources=[1, 2], weighted=True)
+    gasla.betweenness_centrality(graph, sources=[1, 2], endpoints=True)
+    assert passes_taken == []
+
+
+@pytest.mark.parametrize("what", ["threads", "workspace"])
+def test_betweenness_where_others_have_the_threads_or_the_workspace(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(threads, "num_threads", lambda: 2)
+    graph = chain(10)
+    expected = gasla.betweenness_centrality(graph, sources=range(4))
+    spare: Spare = graph.known("spare")
+
+    def take(self: Passes, source: int) -> Any:
+        if source != 2:
+            return TAKE(self, source)
+        if what == "threads":
+            assert threads.hold(graph)
+        workspace = spare.pop("workspace")
+        if what == "threads":
+            spare["workspace"] = workspace
+        assert TAKE(self, source) is False
+        threads.release(graph)
+        spare["workspace"] = workspace
+        return False
+
+    monkeypatch.setattr(Passes, "take", take)
+    np.testing.assert_array_equal(gasla.betweenness_centrality(graph, sources=range(4)), expected)
+    assert not threads._busy and "workspace" in spare
+
+
+@pytest.mark.usefixtures("crew")
+@pytest.mark.parametrize("middles", [2, 8])
+def test_betweenness_of_a_source_with_more_paths_than_numbers(
+    middles: int, passes_taken: list[tuple[int, bool]]
+) -> None:
+    """From the first vertex there are 2**1500, or surely too many; from those near the end few."""
+    k = 1500
+    junction = (middles + 1) * np.arange(k + 1)
+    middle = junction[:-1, None] + 1 + np.arange(middles)
+    src = np.concatenate([np.repeat(junction[:-1], middles), middle.ravel()])
+    dst = np.concatenate([middle.ravel(), np.repeat(junction[1:], middles)])
+    graph = Graph.from_edges(src, dst)
+    sources = [*map(int, junction[[-3, -5, 0, -4]])]
+    alone = [gasla.betweenness_centrality(Graph.from_edges(src, dst), sources=[s], normalized=False) for s in sources]
+    for _ in range(2):
+        together = gasla.betweenness_centrality(graph, sources=sources, normalized=False)
+        keep = np.ones(graph.n, bool)
+        keep[sources] = False  # of which the estimate knows three quarters
+        np.testing.assert_allclose(together[keep], sum(alone)[keep] / 4, rtol=1e-12)
+    assert passes_taken == 2 * [(sources[1], True), (0, False)]  # wide numbers want a larger workspace, for all anew
+
+
+def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(threads, "num_threads", lambda: 2)
+    graph = chain(10)
+    expected = gasla.betweenness_centrality(graph, sources=range(4))
+
+    def interrupted(run: again.Again, *_: Any) -> None:
+        assert threads._busy
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(again.Again, "along", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            gasla.betweenness_centrality(graph, sources=range(4))
+    assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
+    np.testing.assert_array_equal(gasla.betweenness_centrality(graph, sources=range(4)), expected)
 
 
 def test_results_are_arrays_of_their_own() -> None:

@@ -10,7 +10,7 @@ U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Socio
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from math import log2
 from typing import Any
 
@@ -226,17 +226,25 @@ def betweenness_centrality(
     get_ready(_programs(weight, wide=False), graph)
     scores: Any = None
     wide = False
-    branching = log2(max(graph.m / max(graph.n, 1), 1))
+    by_passes = graph.device == "cpu" and not (weighted or endpoints)
+    passes: Any = _passes(graph, np.zeros(graph.n)) if by_passes else None
     try:
-        orders = (_weighted_orders if weighted else _orders)(graph, chosen)
-        for source, (schedule, fields) in zip(track(chosen, "sources"), orders, strict=True):
+        orders = None if by_passes else (_weighted_orders if weighted else _orders)(graph, chosen)
+        for source in track(chosen, "sources"):
+            taken = passes is not None and passes.take(source)
+            if taken is True:
+                scores = passes.scores
+                continue
+            schedule, fields = (taken, {}) if taken else next(orders or _orders(graph, [source]))
             # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
-            wide = wide or schedule.depth * branching > 2000
+            wide = wide or _overflow(graph, schedule.depth)
             added = None if wide else _accumulate(graph, source, schedule, weight, False, fields, scores)
             if added is None:
                 wide, added = True, _accumulate(graph, source, schedule, weight, True, fields, scores)
                 assert added is not None
             scores = added
+            if by_passes:
+                passes = None if wide else _passes(graph, scores)
             if endpoints:
                 reached = array_module(scores).greater(schedule.levels, 0)
                 scores += reached
@@ -246,6 +254,20 @@ def betweenness_centrality(
     except BaseException:  # such as Ctrl-C: no search that has begun is left running
         finish(graph.device)
         raise
+
+
+def _passes(graph: Graph, scores: np.ndarray) -> Any:
+    """What adds to scores, on the CPU, what a source comes to, in fewer lines of Python; None if it can't be had."""
+    from gasla.cpu.passes import passes  # Numba takes its time to import
+
+    return passes(graph, LEVELS, *_programs(None, wide=False), scores, partial(_overflow, graph))
+
+
+def _overflow(graph: Graph, depth: int, paths: Any = None) -> bool:
+    """Whether the paths of so many levels exceed plain numbers; or surely would, if all vertices branched alike."""
+    if paths is None:
+        return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
+    return _may_overflow(graph, depth) and not np.isfinite(float(paths.max()))
 
 
 def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
@@ -287,7 +309,7 @@ def _accumulate(
     count, depend = _programs(weight, wide)
     one = (1, 0) if wide else 1
     paths = left_running(count, graph, source, schedule=schedule, paths=one, **fields)[0]["paths"]
-    if not wide and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
+    if not wide and _overflow(graph, schedule.depth, paths):
         return None
     if scores is not None:
         fields = {"score": scores, **fields}

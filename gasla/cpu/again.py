@@ -5,7 +5,7 @@ millisecond they should take fifty at most. So here a run from one vertex, or al
 that changes; whatever else a run may be takes the long way, through `engine.Bound`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gasla.cpu.engine import Bound
 
 Left = tuple[dict[str, np.ndarray], int]  # the fields that a run leaves behind, and its number of iterations
+Settled = tuple[list[Any], dict[str, np.ndarray]]  # the arguments of its kernel, and those fields
 
 
 class Again:
@@ -44,11 +45,11 @@ class Again:
         self.is_unusual = bool(has_more) or not starts_from_one or any(start.value is None for start in starts)
         names = [*(name for name in plan.arrays if name != "control"), *plan.scalars]
         self._arguments = [common.get(name) for name in names]
-        self._levels, self._kind = names.index("receivers") if plan.scheduled else 0, levels.kind(bound.ids)
+        self.levels, self._kind = names.index("receivers") if plan.scheduled else 0, levels.kind(bound.ids)
         self._place = np.zeros(1, np.int64)  # the source, where fields start with something else
         forms = (start.forms(names.index(start.field.array), plan.copied, self._place) for start in starts)
         self._fields = [] if self.is_unusual else [*forms]
-        self._kernel, self._control, self._team = plan.loaded.run_loop, bound.control, bound.team
+        self._kernel, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
         self._words = bound.control.data  # of which Python soon reads and writes one
         self._first = bound.first.copy().data
         self._first[ACTIVE] = 1
@@ -61,24 +62,11 @@ class Again:
     ) -> Left | None:
         """Run it; None if others have the threads."""
         try:
-            if self._team > 1 and not hold(self):
+            if self.team > 1 and not hold(self):
                 return None
-            words, arguments, fields = self._words, self._arguments.copy(), {}
+            arguments, fields = self.settled(given)
+            words = self._words
             words[:] = self._first
-            for name, place, shape, kind, is_copied, alike, nothing, seeds in self._fields:
-                value = given.get(name)
-                if type(value) is ndarray:
-                    if not is_copied:
-                        fields[name], arguments[place : place + 3] = value, (value, *nothing)
-                        continue
-                    filling = value, nothing[1]
-                elif value is None:
-                    filling = alike
-                else:
-                    filling = seeds
-                    seeds[0][1] = value
-                fields[name] = array = empty(shape, kind)
-                arguments[place : place + 3] = array, *filling
             if source is not None:
                 self._place[0] = source
             if schedule is None:
@@ -87,16 +75,52 @@ class Again:
                 found = schedule.made.get(self._kind)
                 words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
                 if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
-                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self._team)
-                arguments[self._levels : self._levels + 3] = found
+                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
+                arguments[self.levels : self.levels + 3] = found
                 words[ACTIVE] = schedule.depth
             return fields, self.to_end(arguments, limit)
         finally:
             release(self)
 
+    def settled(self, given: Mapping[str, Any], in_place: Container[str] = ()) -> Settled:
+        """The arguments of a run with such start values, and the fields that it leaves; some arrays it goes on with."""
+        arguments, fields = self._arguments.copy(), {}
+        for name, place, shape, kind, is_copied, alike, nothing, seeds in self._fields:
+            value = given.get(name)
+            if type(value) is ndarray:
+                if not is_copied or name in in_place:
+                    fields[name], arguments[place : place + 3] = value, (value, *nothing)
+                    continue
+                filling = value, nothing[1]
+            elif value is None:
+                filling = alike
+            else:
+                filling = seeds
+                seeds[0][1] = value
+            fields[name] = array = empty(shape, kind)
+            arguments[place : place + 3] = array, *filling
+        return arguments, fields
+
+    def from_vertex(self, arguments: list[Any], source: Any, limit: int) -> int:
+        """Run it with such arguments, from one vertex; the number of iterations."""
+        self._words[:] = self._first
+        self._place[0] = self._queues[0, 0, 0] = source
+        return self.to_end(arguments, limit)
+
+    def along(
+        self, arguments: list[Any], source: int | None, depth: int, is_sorted: bool, is_backward: bool, limit: int
+    ) -> int:
+        """Run it with such arguments, among them a schedule's."""
+        words = self._words
+        words[:] = self._first
+        words[ACTIVE], words[SORTED], words[BACKWARD] = depth, is_sorted, is_backward
+        if source is not None:
+            self._place[0] = source
+        return self.to_end(arguments, limit)
+
     def to_end(self, arguments: list[Any], limit: int) -> int:
         """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
-        control, words, team, work = self._control, self._words, self._team, self._size
+        control, words, team, work = self._control, self._words, self.team, self._size
         alone = self._can_wait and not are_awake(team)
         words[LAST] = limit
         while True:
