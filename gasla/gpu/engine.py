@@ -20,11 +20,9 @@ from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
 
 # Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
-# from which the system wakes it a tenth of a millisecond late, and its core slow.
+# from which the system wakes it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
-LONG = (
-    1 << 33
-)  # edges and vertices gone over: a tenth of a second and more, for which nobody should be unable to stop it
+LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
 
 
 class Bound(Binding):
