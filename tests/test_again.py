@@ -1,5 +1,6 @@
 """Runs like one before on the same graph, which take a shorter way to the kernel."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from test_algorithms import chain, matrices
 from test_programs import CASES, NAMES
 
 import gasla
-from gasla import verify
+from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.cpu import again, engine, threads
 from gasla.cpu.passes import Passes
@@ -182,6 +183,23 @@ def test_betweenness_of_a_source_with_more_paths_than_numbers(
         keep[sources] = False  # of which the estimate knows three quarters
         np.testing.assert_allclose(together[keep], sum(alone)[keep] / 4, rtol=1e-12)
     assert passes_taken == 2 * [(sources[1], True), (0, False)]  # wide numbers want a larger workspace, for all anew
+
+
+def test_betweenness_and_searches_in_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take the threads and the workspace of one graph from each other, between one source and the next."""
+    monkeypatch.setattr(engine, "SMALL", 0)
+    A = datasets.rmat(9)
+    graph, sources = Graph(A), range(0, 40, 2)
+    expected = gasla.betweenness_centrality(Graph(A), sources=sources), gasla.bfs(Graph(A), 5)
+
+    def work(what: int) -> list[np.ndarray]:
+        calls = (lambda: gasla.betweenness_centrality(graph, sources=sources), lambda: gasla.bfs(graph, 5))
+        return [calls[what]() for _ in range(5)]
+
+    with ThreadPoolExecutor(4) as executor:
+        for what, found in zip((0, 1, 0, 0), executor.map(work, (0, 1, 0, 0)), strict=True):
+            for answer in found:
+                np.testing.assert_allclose(answer, expected[what], rtol=1e-12)
 
 
 def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
