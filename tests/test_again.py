@@ -208,12 +208,16 @@ def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch
     graph = chain(10)
     expected = gasla.betweenness_centrality(graph, sources=range(4))
 
-    def interrupted(run: again.Again, *_: Any) -> None:
+    to_end = again.Again.to_end
+
+    def interrupted(run: again.Again, *arguments: Any, **options: Any) -> int:
         assert threads._busy
-        raise KeyboardInterrupt
+        if options:  # a schedule's
+            raise KeyboardInterrupt
+        return to_end(run, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(again.Again, "along", interrupted)
+        patch.setattr(again.Again, "to_end", interrupted)
         with pytest.raises(KeyboardInterrupt):
             gasla.betweenness_centrality(graph, sources=range(4))
     assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it

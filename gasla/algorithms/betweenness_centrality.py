@@ -227,10 +227,12 @@ def betweenness_centrality(
     scores: Any = None
     wide = False
     by_passes = graph.device == "cpu" and not (weighted or endpoints)
-    passes: Any = _passes(graph, np.zeros(graph.n)) if by_passes else None
+    passes: Any = None
     try:
         orders = None if by_passes else (_weighted_orders if weighted else _orders)(graph, chosen)
         for source in track(chosen, "sources"):
+            if by_passes and passes is None and not wide:
+                passes = _passes(graph, scores)
             taken = passes is not None and passes.take(source)
             if taken is True:
                 scores = passes.scores
@@ -242,9 +244,7 @@ def betweenness_centrality(
             if added is None:
                 wide, added = True, _accumulate(graph, source, schedule, weight, True, fields, scores)
                 assert added is not None
-            scores = added
-            if by_passes:
-                passes = None if wide else _passes(graph, scores)
+            scores, passes = added, None
             if endpoints:
                 reached = array_module(scores).greater(schedule.levels, 0)
                 scores += reached
@@ -256,7 +256,7 @@ def betweenness_centrality(
         raise
 
 
-def _passes(graph: Graph, scores: np.ndarray) -> Any:
+def _passes(graph: Graph, scores: np.ndarray | None) -> Any:
     """What adds to scores, on the CPU, what a source comes to, in fewer lines of Python; None if it can't be had."""
     from gasla.cpu.passes import passes  # Numba takes its time to import
 

@@ -54,7 +54,7 @@ class Again:
         self._first = bound.first.copy().data
         self._first[ACTIVE] = 1
         self._queues: Any = common.get("queues")
-        self._ids, self._size = bound.ids, bound.size
+        self.ids, self._size = bound.ids, bound.size
         self._can_wait = bound.can_wait and bound.team > 1
 
     def __call__(
@@ -65,20 +65,14 @@ class Again:
             if self.team > 1 and not hold(self):
                 return None
             arguments, fields = self.settled(given)
-            words = self._words
-            words[:] = self._first
-            if source is not None:
-                self._place[0] = source
             if schedule is None:
-                self._queues[0, 0, 0] = source
-            else:
-                found = schedule.made.get(self._kind)
-                words[SORTED], words[BACKWARD] = found is not None, schedule.is_reversed
-                if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
-                    found = schedule.made[self._kind] = levels.unsorted(schedule, self._ids, self.team)
-                arguments[self.levels : self.levels + 3] = found
-                words[ACTIVE] = schedule.depth
-            return fields, self.to_end(arguments, limit)
+                return fields, self.to_end(arguments, source, limit)
+            found = schedule.made.get(self._kind)
+            is_sorted = found is not None
+            if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
+                found = schedule.made[self._kind] = levels.unsorted(schedule, self.ids, self.team)
+            arguments[self.levels : self.levels + 3] = found
+            return fields, self.to_end(arguments, source, limit, schedule.depth, is_sorted, schedule.is_reversed)
         finally:
             release(self)
 
@@ -101,26 +95,27 @@ class Again:
             arguments[place : place + 3] = array, *filling
         return arguments, fields
 
-    def from_vertex(self, arguments: list[Any], source: Any, limit: int) -> int:
-        """Run it with such arguments, from one vertex; the number of iterations."""
-        self._words[:] = self._first
-        self._place[0] = self._queues[0, 0, 0] = source
-        return self.to_end(arguments, limit)
-
-    def along(
-        self, arguments: list[Any], source: int | None, depth: int, is_sorted: bool, is_backward: bool, limit: int
+    def to_end(
+        self,
+        arguments: list[Any],
+        source: int | None,
+        limit: int = NO_LIMIT,
+        depth: int | None = None,
+        is_sorted: bool = False,
+        is_backward: bool = False,
     ) -> int:
-        """Run it with such arguments, among them a schedule's."""
-        words = self._words
+        """Run it with such arguments, to its end or so many iterations; the number of these.
+
+        From a vertex, or along the schedule among the arguments, of such a depth. The caller holds the threads.
+        """
+        control, words, team, work = self._control, self._words, self.team, self._size
         words[:] = self._first
-        words[ACTIVE], words[SORTED], words[BACKWARD] = depth, is_sorted, is_backward
         if source is not None:
             self._place[0] = source
-        return self.to_end(arguments, limit)
-
-    def to_end(self, arguments: list[Any], limit: int) -> int:
-        """Launch the kernel until it has come to its end, or to so many iterations; the number of these."""
-        control, words, team, work = self._control, self._words, self.team, self._size
+        if depth is None:
+            self._queues[0, 0, 0] = source
+        else:
+            words[ACTIVE], words[SORTED], words[BACKWARD] = depth, is_sorted, is_backward
         alone = self._can_wait and not are_awake(team)
         words[LAST] = limit
         while True:

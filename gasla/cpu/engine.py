@@ -12,7 +12,7 @@ from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Ro
 from gasla.cpu import generate, levels, runtime, threads
 from gasla.cpu.again import Again
 from gasla.cpu.arguments import Field
-from gasla.cpu.spare import Workspace, spare
+from gasla.cpu.spare import Workspace, kind_of_run, spare
 from gasla.cpu.threads import ALONE
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
@@ -76,7 +76,7 @@ def bind(
     schedule: Schedule | None = None,
 ) -> "Bound":
     """A program and a graph at the start of a run: as the last run of that kind left them, if it has ended."""
-    key = type(program), deterministic, schedule is not None, threads.num_threads()
+    key = kind_of_run(program, deterministic, schedule is not None)
     workspace = spare(graph).pop("workspace", None) or Workspace()
     bound = workspace.bound.get(key)
     if bound is None:

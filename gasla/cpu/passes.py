@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gasla.binding import NO_LIMIT
 from gasla.cpu import levels, threads
 from gasla.cpu.again import Again
-from gasla.cpu.spare import Spare, Workspace
+from gasla.cpu.spare import Spare, Workspace, kind_of_run
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.schedule import Schedule, of_depth
@@ -21,18 +20,12 @@ class Passes:
     """A search, sums over paths along its levels, and sums back, added to the scores, which stay where they are."""
 
     def __init__(
-        self,
-        graph: Graph,
-        workspace: Workspace,
-        kinds: tuple[Again, Again, Again],
-        scores: np.ndarray,
-        overflow: Callable[..., bool],
+        self, spare: Spare, workspace: Workspace, runs: list[Again], scores: np.ndarray, overflow: Callable[..., bool]
     ) -> None:
         self.scores, self._overflow = scores, overflow
-        self._spare: Spare = graph.known("spare")
-        self._workspace, self._ids = workspace, graph.id_dtype
-        self._search, self._count, self._depend = kinds
-        self._team = max(kind.team for kind in kinds)
+        self._spare, self._workspace = spare, workspace
+        self._search, self._count, self._depend = runs
+        self._team = max(run.team for run in runs)
         self._searching, fields = self._search.settled({"level": 0})
         self._levels, self._depth = fields["level"], -1
         self._counting, fields = self._count.settled({"paths": 1})
@@ -51,14 +44,14 @@ class Passes:
                 self._spare["workspace"] = taken
             return False
         try:
-            depth = self._search.from_vertex(self._searching, source, NO_LIMIT) - 1  # the last one reaches nothing
+            depth = self._search.to_end(self._searching, source) - 1  # the last one reaches nothing
             if depth != self._depth:
                 self._make_room(depth)
             if is_plain := not self._overflow(depth):
                 self._starts[0, 0] = 1
-                self._count.along(self._counting, source, depth, False, False, NO_LIMIT)
+                self._count.to_end(self._counting, source, depth=depth)
                 if is_plain := not self._overflow(depth, self._paths):
-                    self._depend.along(self._depending, None, depth, True, True, NO_LIMIT)
+                    self._depend.to_end(self._depending, None, depth=depth, is_sorted=True, is_backward=True)
             self._spare["workspace"] = taken
             return is_plain or of_depth(self._levels, 1, depth)
         finally:
@@ -66,10 +59,10 @@ class Passes:
 
     def _make_room(self, depth: int) -> None:
         """Arrays for schedules of so many levels."""
-        found = levels.unsorted(of_depth(self._levels, 1, depth), self._ids, self._team)
+        found = levels.unsorted(of_depth(self._levels, 1, depth), self._count.ids, self._team)
         self._depth, self._starts = depth, found[1]
-        for kind, arguments in ((self._count, self._counting), (self._depend, self._depending)):
-            arguments[kind.levels : kind.levels + 3] = found
+        for run, arguments in ((self._count, self._counting), (self._depend, self._depending)):
+            arguments[run.levels : run.levels + 3] = found
 
 
 def passes(
@@ -77,19 +70,20 @@ def passes(
     search: VertexProgram,
     count: VertexProgram,
     depend: VertexProgram,
-    scores: np.ndarray,
+    scores: np.ndarray | None,
     overflow: Callable[..., bool],
 ) -> Passes | None:
     """What takes source after source, if these programs have run on the graph before, and nothing is unusual.
 
-    `overflow(depth)` says whether paths of so many levels surely exceed plain numbers, and `overflow(depth, paths)`
-    whether these have.
+    What these come to is added to scores, if there are some. `overflow(depth)` says whether paths of so many levels
+    surely exceed plain numbers, and `overflow(depth, paths)` whether these have.
     """
     spare: Spare | None = graph.known("spare")
     workspace = None if spare is None else spare.get("workspace")
-    if workspace is None:
+    if spare is None or workspace is None:
         return None
-    crew, runs = threads.num_threads(), ((search, False), (count, True), (depend, True))
-    bound = [workspace.bound.get((type(program), False, scheduled, crew)) for program, scheduled in runs]
-    kinds = [one.again for one in bound if one is not None and not one.again.is_unusual]
-    return Passes(graph, workspace, (kinds[0], kinds[1], kinds[2]), scores, overflow) if len(kinds) == 3 else None
+    kinds = kind_of_run(search, False, False), kind_of_run(count, False, True), kind_of_run(depend, False, True)
+    runs = [bound.again for bound in map(workspace.bound.get, kinds) if bound is not None]
+    if len(runs) < 3 or any(run.is_unusual for run in runs):
+        return None
+    return Passes(spare, workspace, runs, np.zeros(graph.n) if scores is None else scores, overflow)

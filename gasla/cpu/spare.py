@@ -1,6 +1,6 @@
 """What a run leaves with the graph for the next: scratch arrays of any content, and all that it has settled."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 LONG = 1 << 22  # vertices and edges; where there are more, an open bar counts iterations, by the long way
 
 
+def kind_of_run(program: VertexProgram, deterministic: bool, is_scheduled: bool) -> Hashable:
+    """What a workspace knows the runs of a kind by, on as many threads as there are now."""
+    return type(program), deterministic, is_scheduled, threads.num_threads()
+
+
 class Workspace:
     """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
 
@@ -27,7 +32,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self.bound: dict[Any, Bound] = {}
+        self.bound: dict[Hashable, Bound] = {}
 
     def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
         """Arrays of these shapes and types."""
@@ -56,8 +61,8 @@ class Spare(dict[str, Workspace]):
         workspace = self.pop("workspace", None)
         if workspace is None:
             return None
-        key = type(program), False, schedule is not None, threads.num_threads()
-        bound = workspace.bound.get(key)
+        kind = type(program), False, schedule is not None, threads.num_threads()  # `kind_of_run`, but for the call
+        bound = workspace.bound.get(kind)
         left = None
         if bound is not None and not bound.again.is_unusual and not (bound.size > LONG and is_watched()):
             left = bound.again(source, schedule, limit, given)
