@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
@@ -165,6 +166,40 @@ def test_cuda_widens_the_magnitude_of_the_lowest_value(dtype: str) -> None:
     with np.errstate(over="ignore"):
         right = np.absolute(values).astype(np.int64) * 7
     assert_same(answer, right, dtype)
+
+
+NEGATIVES: list[Callable[[Any], Any]] = [
+    lambda a: -a,
+    lambda a: 0 - a,
+    lambda a: a * -1,
+    lambda a: ~a + 1,
+    lambda a: where(a > 0, a, -a),
+    lambda a: (-a.astype(np.int64)).astype(a.dtype),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_cuda_compares_the_negative_of_the_lowest_value(dtype: str) -> None:
+    """It is itself, and so less than 1; a compiler may compare what it is in more bits."""
+    a = Symbol("a", np.dtype(dtype))
+    values = awkward(np.dtype(dtype))
+    program = Program([a], tuple(negative(a) < 1 for negative in NEGATIVES))
+    (answers,) = run_cuda([program], [[values]])
+    with np.errstate(over="ignore"):
+        expected = [negative(values) < 1 for negative in NEGATIVES]
+    for number, (answer, right) in enumerate(zip(answers, expected, strict=True)):
+        assert_same(answer, right, f"{dtype}, way {number}")
+
+
+def test_cuda_negates_no_short_in_16_bits() -> None:
+    """What the test above finds on a GPU: ptxas takes the answers of these two instructions for exact."""
+    a = Symbol("a", np.dtype(np.int16))
+    nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy").cuda.nvrtc
+    source = cuda_source([Program([a], tuple(f(a) < 1 for f in [*NEGATIVES, np.absolute]))])
+    program = nvrtc.createProgram(source, "printed.cu", [], [])
+    nvrtc.compileProgram(program, ["-arch=compute_90", "-std=c++17"])
+    assert not set(re.findall(r"(?:neg|abs)\.s16", str(nvrtc.getPTX(program))))
 
 
 def test_literals_of_vectors_and_tuples() -> None:

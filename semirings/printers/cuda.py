@@ -26,10 +26,16 @@ _STRUCTS = "".join(
 _HELPERS = """
 // Integer arithmetic wraps: signed overflow is undefined in C++, so it is done on unsigned numbers.
 using word = unsigned long long;
-template <class T> __device__ __forceinline__ T add(T a, T b) { return T(word(a) + word(b)); }
-template <class T> __device__ __forceinline__ T subtract(T a, T b) { return T(word(a) - word(b)); }
-template <class T> __device__ __forceinline__ T multiply(T a, T b) { return T(word(a) * word(b)); }
-template <class T> __device__ __forceinline__ T negative(T a) { return T(word(0) - word(a)); }
+template <class T> __device__ __forceinline__ T narrow(word a) {
+    if (sizeof(T) != 2) return T(a);
+    unsigned int b = a;
+    asm("" : "+r"(b));  // hides what it is: CUDA 12.9 compares neg.s16 in 32 bits, where the lowest is positive
+    return T(b);
+}
+template <class T> __device__ __forceinline__ T add(T a, T b) { return narrow<T>(word(a) + word(b)); }
+template <class T> __device__ __forceinline__ T subtract(T a, T b) { return narrow<T>(word(a) - word(b)); }
+template <class T> __device__ __forceinline__ T multiply(T a, T b) { return narrow<T>(word(a) * word(b)); }
+template <class T> __device__ __forceinline__ T negative(T a) { return narrow<T>(word(0) - word(a)); }
 template <class T> __device__ __forceinline__ T absolute(T a) {
     word b = a < T(0) ? word(0) - word(a) : word(a);
     asm("" : "+l"(b));  // hides that this is abs: CUDA 13.0 takes abs.s16 for 0 or more, which the lowest's isn't
@@ -273,6 +279,8 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     if source.kind == "f" and target.kind in "iu":
         helper = "to_signed" if target.kind == "i" else "to_unsigned"
         return f"semirings::{helper}<{ctype(target)}>({text})"
+    if target.name == "int16":
+        return f"semirings::narrow<short>({text})"
     return f"{_parenthesised(target)}{text}"
 
 
