@@ -1,8 +1,12 @@
 """Runs like one before on the same graph, which take a shorter way to the kernel."""
 
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import programs
 import pytest
@@ -16,7 +20,8 @@ from test_programs import CASES, NAMES
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
-from gasla.cpu import again, engine, threads
+from gasla.cpu import again, engine, launch, threads
+from gasla.cpu.atomics import fetch_add
 from gasla.cpu.passes import Passes
 from gasla.cpu.spare import Spare
 from gasla.graph import Graph
@@ -41,16 +46,36 @@ def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
-@pytest.fixture(params=["one thread", "two threads", "a second one later on"])
-def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many threads even for the smallest graph; the second one comes at once, or in the midst of a run."""
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Even for the smallest graph."""
     monkeypatch.setattr(engine, "SMALL", 0)
-    monkeypatch.setattr(threads, "num_threads", lambda: 1 if request.param == "one thread" else 2)
-    later = request.param == "a second one later on"
-    for module in (engine, again):
-        monkeypatch.setattr(module, "ALONE", 3)
-    monkeypatch.setattr(threads, "are_awake", lambda _: not later)
-    monkeypatch.setattr(again, "are_awake", lambda _: not later)
+    numba.set_num_threads(2)
+    yield
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+
+
+@numba.njit
+def count_sleepers(crowd: np.ndarray, more: int) -> None:
+    fetch_add(crowd, threads.SLEEPING, more)
+
+
+@pytest.fixture(params=["one thread", "two threads", "a second one later on", "two, arguments not kept"])
+def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As many threads even for the smallest graph; the second one comes at once, or in the midst of a run.
+
+    Arguments are not kept where NumPy's arrays aren't laid out as expected.
+    """
+    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(engine, "ALONE", 3)
+    sleepers = 1000 if request.param == "a second one later on" else -1000
+    count_sleepers(threads._crowd, sleepers)
+    numba.set_num_threads(1 if request.param == "one thread" else 2)
+    if request.param == "two, arguments not kept":
+        monkeypatch.setattr(launch, "HEAD", launch.HEAD + 8)
+    yield
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    count_sleepers(threads._crowd, -sleepers)
 
 
 @pytest.mark.usefixtures("crew")
@@ -137,10 +162,9 @@ def test_betweenness_goes_on_from_the_second_source(passes_taken: list[tuple[int
     assert passes_taken == []
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("what", ["threads", "workspace"])
 def test_betweenness_where_others_have_the_threads_or_the_workspace(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SMALL", 0)
-    monkeypatch.setattr(threads, "num_threads", lambda: 2)
     graph = chain(10)
     expected = gasla.betweenness_centrality(graph, sources=range(4))
     spare: Spare = graph.known("spare")
@@ -185,26 +209,32 @@ def test_betweenness_of_a_source_with_more_paths_than_numbers(
     assert passes_taken == 2 * [(sources[1], True), (0, False)]  # wide numbers want a larger workspace, for all anew
 
 
-def test_betweenness_and_searches_in_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take the threads and the workspace of one graph from each other, between one source and the next."""
-    monkeypatch.setattr(engine, "SMALL", 0)
-    A = datasets.rmat(9)
-    graph, sources = Graph(A), range(0, 40, 2)
+@pytest.mark.usefixtures("two_threads")
+def test_betweenness_and_searches_in_several_threads() -> None:
+    """They take the threads and the workspace of one graph from each other, anywhere between two lines of Python."""
+    A, sources = datasets.rmat(9), range(0, 40, 2)
     expected = gasla.betweenness_centrality(Graph(A), sources=sources), gasla.bfs(Graph(A), 5)
 
-    def work(what: int) -> list[np.ndarray]:
+    def work(graph: Graph, what: int) -> list[np.ndarray]:
         calls = (lambda: gasla.betweenness_centrality(graph, sources=sources), lambda: gasla.bfs(graph, 5))
         return [calls[what]() for _ in range(5)]
 
-    with ThreadPoolExecutor(4) as executor:
-        for what, found in zip((0, 1, 0, 0), executor.map(work, (0, 1, 0, 0)), strict=True):
-            for answer in found:
-                np.testing.assert_allclose(answer, expected[what], rtol=1e-12)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            kinds = 0, 1, 0, 0
+            with ThreadPoolExecutor(4) as executor:
+                answers = executor.map(partial(work, Graph(A)), kinds)
+            for what, found in zip(kinds, answers, strict=True):
+                for answer in found:
+                    np.testing.assert_allclose(answer, expected[what], rtol=1e-12)
+    finally:
+        sys.setswitchinterval(interval)
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SMALL", 0)
-    monkeypatch.setattr(threads, "num_threads", lambda: 2)
     graph = chain(10)
     expected = gasla.betweenness_centrality(graph, sources=range(4))
 
@@ -253,12 +283,11 @@ def without_workspace(graph: Graph) -> Any:
 
 def with_other_threads(graph: Graph) -> Any:
     """With another number of threads than before."""
-    before = threads.num_threads
+    numba.set_num_threads(1)
     try:
-        threads.num_threads = lambda: 1
         return gasla.sssp(graph, 0)
     finally:
-        threads.num_threads = before
+        numba.set_num_threads(2)
 
 
 WAYS = {
@@ -269,12 +298,11 @@ WAYS = {
 }
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("call", WAYS.values(), ids=WAYS)
 def test_otherwise_the_long_way_gives_the_same(
     call: Any, short_ways: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "SMALL", 0)
-    monkeypatch.setattr(threads, "num_threads", lambda: 2)
     graph = chain(10)
     expected = gasla.sssp(graph, 0)
     np.testing.assert_array_equal(call(graph), expected)
@@ -294,9 +322,8 @@ def test_an_open_bar_is_told_of_iterations(short_ways: list[int], monkeypatch: p
         assert short_ways == taken
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_ctrl_c_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SMALL", 0)
-    monkeypatch.setattr(threads, "num_threads", lambda: 2)
     graph = chain(10)
     gasla.bfs(graph, 0)
 

@@ -19,7 +19,7 @@ import semirings
 from gasla import stages
 from gasla.algorithms.betweenness_centrality import Count
 from gasla.algorithms.sssp import AnyOrder
-from gasla.cpu import runtime, threads
+from gasla.cpu import launch, threads
 from gasla.graph import Graph
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
@@ -69,7 +69,7 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.threads.are_awake", lambda _: False)
+    monkeypatch.setattr("gasla.cpu.threads.are_ready", lambda _: False)
 
 
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
@@ -502,7 +502,7 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
     """Whatever the kernel does, which need not be compiled for that."""
 
     def end(kernel: Any, control: np.ndarray, *others: Any, **options: Any) -> None:
-        control[runtime.ITERATION], control[runtime.ACTIVE] = 1, 0
+        control[launch.ITERATION], control[launch.ACTIVE] = 1, 0
 
     monkeypatch.setattr(threads, "run_parallel", end)
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)

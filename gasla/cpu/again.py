@@ -5,7 +5,8 @@ millisecond they should take fifty at most. So here a run from one vertex, or al
 that changes; whatever else a run may be takes the long way, through `engine.Bound`.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +14,22 @@ from numpy import empty, ndarray
 
 from gasla.binding import NO_LIMIT
 from gasla.cpu import levels
-from gasla.cpu.runtime import (
+from gasla.cpu.launch import (
     ACTIVE,
+    AGAIN,
     BACKWARD,
-    DONE,
-    EDGE_SUM,
+    ENDED,
     ENOUGH,
+    FILLED,
     ITERATION,
     LAST,
-    PUT_OFF,
     SORTED,
-    WORK,
+    SOURCE,
+    WAY,
+    Call,
+    Page,
 )
-from gasla.cpu.threads import ALONE, SHORT, TOGETHER, are_awake, hold, release, run_held
+from gasla.cpu.threads import SHORT, hold, release, run_parallel
 from gasla.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -49,32 +53,61 @@ class Again:
         self._place = np.zeros(1, np.int64)  # the source, where fields start with something else
         forms = (start.forms(names.index(start.field.array), plan.copied, self._place) for start in starts)
         self._fields = [] if self.is_unusual else [*forms]
-        self._kernel, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
+        self._loop, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
         self._words = bound.control.data  # of which Python soon reads and writes one
-        self._first = bound.first.copy().data
-        self._first[ACTIVE] = 1
-        self._queues: Any = common.get("queues")
-        self.ids, self._size = bound.ids, bound.size
-        self._can_wait = bound.can_wait and bound.team > 1
+        self.ids, self.number, self._size = bound.ids, bound.number, bound.size
 
     def __call__(
         self, source: int | None, schedule: Schedule | None, limit: int, given: Mapping[str, Any]
     ) -> Left | None:
-        """Run it; None if others have the threads."""
+        """Run it; None if others have the threads, or another number of them is wanted now."""
         try:
             if self.team > 1 and not hold(self):
                 return None
-            arguments, fields = self.settled(given)
-            if schedule is None:
-                return fields, self.to_end(arguments, source, limit)
-            found = schedule.made.get(self._kind)
-            is_sorted = found is not None
-            if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
-                found = schedule.made[self._kind] = levels.unsorted(schedule, self.ids, self.team)
-            arguments[self.levels : self.levels + 3] = found
-            return fields, self.to_end(arguments, source, limit, schedule.depth, is_sorted, schedule.is_reversed)
+            fields = None if schedule is not None else self._renewed(given)
+            if fields is not None:
+                iterations = self.to_end(self._page.call, source, limit)
+            else:
+                arguments, fields = self.settled(given)
+                call = self._loop, arguments
+                if schedule is None:
+                    iterations = self.to_end(call, source, limit)
+                else:
+                    found = schedule.made.get(self._kind)
+                    is_sorted = found is not None
+                    if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
+                        found = schedule.made[self._kind] = levels.unsorted(schedule, self.ids, self.team)
+                    arguments[self.levels : self.levels + 3] = found
+                    iterations = self.to_end(call, source, limit, schedule.depth, is_sorted, schedule.is_reversed)
+            return None if iterations < 0 else (fields, iterations)
         finally:
             release(self)
+
+    @cached_property
+    def _page(self) -> Page:
+        """What a run is passed that starts from a vertex with numbers in its fields."""
+        arguments, _ = self.settled(dict.fromkeys((name for name, *_ in self._fields), 0))
+        return self.page(arguments, [place for _, place, *_ in self._fields])
+
+    def page(self, arguments: list[Any], fresh: Sequence[int] = ()) -> Page:
+        """Such arguments, kept, but for some that are arrays."""
+        return Page((self._loop, arguments), self.team, self._control, fresh)
+
+    def _renewed(self, given: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+        """The fields of a run from a vertex, which are on the page; None if it is passed otherwise."""
+        fields, page = {}, self._page
+        for number, (name, _, shape, kind, *_, seeds) in enumerate(self._fields):
+            value = given.get(name)
+            if type(value) is ndarray:
+                return None
+            seeds[0][1] = seeds[0][0] if value is None else value
+            fields[name] = array = empty(shape, kind)
+            page.renew(number, array)
+        return fields
+
+    def place_of(self, name: str) -> int:
+        """Which argument a field is."""
+        return next(place for field, place, *_ in self._fields if field == name)
 
     def settled(self, given: Mapping[str, Any], in_place: Container[str] = ()) -> Settled:
         """The arguments of a run with such start values, and the fields that it leaves; some arrays it goes on with."""
@@ -97,36 +130,35 @@ class Again:
 
     def to_end(
         self,
-        arguments: list[Any],
+        call: Call,
         source: int | None,
         limit: int = NO_LIMIT,
         depth: int | None = None,
         is_sorted: bool = False,
         is_backward: bool = False,
     ) -> int:
-        """Run it with such arguments, to its end or so many iterations; the number of these.
+        """Run it by such a call, to its end or so many iterations; the number of these.
 
-        From a vertex, or along the schedule among the arguments, of such a depth. The caller holds the threads.
+        From a vertex, or along the schedule among the arguments, of such a depth. The caller holds the threads. If
+        another number of them is wanted now, it is -1, and nothing has happened.
         """
-        control, words, team, work = self._control, self._words, self.team, self._size
-        words[:] = self._first
+        (loop, arguments), words, team = call, self._words, self.team
         if source is not None:
             self._place[0] = source
+        words[SOURCE] = -1 if source is None else source
         if depth is None:
-            self._queues[0, 0, 0] = source
+            words[ACTIVE] = 1
         else:
             words[ACTIVE], words[SORTED], words[BACKWARD] = depth, is_sorted, is_backward
-        alone = self._can_wait and not are_awake(team)
         words[LAST] = limit
-        while True:
-            short = alone or work <= SHORT
-            words[ENOUGH] = ALONE if alone else SHORT if short else NO_LIMIT
-            if alone or team == 1:
-                self._kernel(TOGETHER, 1, control, *arguments)
-            else:
-                run_held(self._kernel, control, arguments, team, short=short)
-            iterations = words[ITERATION]
-            if words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] or iterations >= limit:
-                return iterations
-            seen = words[WORK] + words[EDGE_SUM]
-            alone, work = alone and seen <= ALONE, max(seen, work)
+        if self._size <= SHORT:
+            words[ENOUGH] = SHORT
+            loop(AGAIN, team, self._control, *arguments)
+        else:
+            words[WAY] = words[FILLED] = words[ENDED] = 0
+        if words[ENDED] <= 0:  # it takes long, or workers that are to be hired first
+            if words[ENDED] < 0:
+                return -1
+            words[ENOUGH] = NO_LIMIT
+            run_parallel(loop, self._control, arguments, team, held=True)
+        return words[ITERATION]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Room, layout, rooms
-from gasla.cpu import generate, levels, runtime, threads
+from gasla.cpu import generate, launch, levels, runtime, threads
 from gasla.cpu.again import Again
 from gasla.cpu.arguments import Field
 from gasla.cpu.spare import Workspace, kind_of_run, spare
@@ -79,7 +79,7 @@ def bind(
     key = kind_of_run(program, deterministic, schedule is not None)
     workspace = spare(graph).pop("workspace", None) or Workspace()
     bound = workspace.bound.get(key)
-    if bound is None:
+    if bound is None or bound.number != threads.num_threads():
         bound = Bound(program, graph, workspace, deterministic, schedule is not None)
         workspace.bound[key] = bound
     bound.start(program, graph, fields, way, schedule)
@@ -104,9 +104,12 @@ class Bound(Binding):
         self.plan = plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
         self._workspace, self.team = workspace, _team(graph, once=plan.scheduled)
-        self.size = graph.n + graph.m
+        self.number, self.size = threads.num_threads(), graph.n + graph.m
+        # Whether others can join later: where nothing but lists is each thread's own.
+        self.can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
         self.control = threads.new_control()
-        self.control[runtime.REMAINING] = self.control[runtime.EDGE_SUM] = graph.m
+        self.control[launch.ENTRIES], self.control[launch.SOURCE] = graph.m, -1
+        self.control[launch.NUMBER], self.control[launch.UNTIL] = self.number, ALONE if self.can_wait else -1
         self.first = self.control.copy()  # as a run starts
         shapes = workspace_shapes(plan, graph, self.team)
         is_scheduled = scheduled and not staged
@@ -125,8 +128,6 @@ class Bound(Binding):
         self.common["counts"] = np.empty((3, runtime.FIRST + self.team * runtime.BLOCK), np.int64)
         self.starts = self._find_starts()
         self._names = frozenset(plan.starting)
-        # Whether others can join later: where nothing but lists is each thread's own.
-        self.can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
 
     @cached_property
     def again(self) -> Again:
@@ -282,17 +283,17 @@ class Bound(Binding):
         only = frontier.only if plan.keeps_active else None
         count = 1 if only is not None else len(frontier) if plan.keeps_active else self.graph.n
         control[:] = self.first
-        control[runtime.WAY] = self._way
-        control[runtime.ACTIVE] = count
+        control[launch.WAY] = self._way
+        control[launch.ACTIVE] = count
         if self._schedule is not None:
             schedule, _, is_sorted = self._schedule
-            control[runtime.ACTIVE] = schedule.depth
-            control[runtime.SORTED], control[runtime.BACKWARD] = is_sorted, schedule.is_reversed
+            control[launch.ACTIVE] = schedule.depth
+            control[launch.SORTED], control[launch.BACKWARD] = is_sorted, schedule.is_reversed
         can_wait = self.can_wait and self._way != PULL and count <= ALONE
-        self._alone = can_wait and self.threads > 1 and not threads.are_awake(self.threads)
+        self._alone = can_wait and self.threads > 1 and not threads.are_ready(self.threads)
         if plan.keeps_active:
             if only is not None:
-                self.arrays["queues"][0, 0, 0] = only
+                control[launch.SOURCE] = only
             else:
                 self._queue(frontier.ids, 1 if self._alone else self.threads)
             if plan.starts_active:
@@ -340,7 +341,7 @@ class Bound(Binding):
         if self.ended:
             return
         control = self.control
-        control[runtime.LAST] = until
+        control[launch.LAST] = until
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
         if is_watched():
@@ -348,17 +349,17 @@ class Bound(Binding):
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
         crew = 1 if self._alone else self.threads
         short = self._alone or (watch is None and max(self._work, self.size) <= threads.SHORT)
-        control[runtime.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
+        control[launch.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
         threads.run_parallel(kernel, control, arguments, crew, watch, self.threads > 1, short)
         if self._schedule is not None:
             schedule, sorted_, _ = self._schedule
             schedule.made[levels.kind(self.ids)] = sorted_
-        self.iteration, self.edges = control.item(runtime.ITERATION), control.item(runtime.TOTAL)
-        waiting = control.item(runtime.ACTIVE) + control.item(runtime.PUT_OFF)
-        self.ended = waiting == 0 or control.item(runtime.DONE) != 0
+        self.iteration, self.edges = control.item(launch.ITERATION), control.item(launch.TOTAL)
+        waiting = control.item(launch.ACTIVE) + control.item(launch.PUT_OFF)
+        self.ended = waiting == 0 or control.item(launch.DONE) != 0
         if not self.ended:
-            self._work = control.item(runtime.WORK) + control.item(runtime.EDGE_SUM)
+            self._work = control.item(launch.WORK) + control.item(launch.EDGE_SUM)
             self._alone = self._alone and self._work <= ALONE
 
     def log(self, rows: int) -> np.ndarray:
@@ -384,12 +385,12 @@ class Bound(Binding):
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
         n = self.graph.n
-        if self.control.item(runtime.ACTIVE) == 0:
+        if self.control.item(launch.ACTIVE) == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)
         row = self.iteration & 1
-        if self.control[runtime.FORM] == runtime.LIST:
+        if self.control[launch.FORM] == runtime.LIST:
             sizes = self.arrays["counts"][(self.iteration + 2) % 3, runtime.FIRST + runtime.NEXT :: runtime.BLOCK]
             queues = self.arrays["queues"][row]
             return Frontier(n, np.concatenate([queues[t, : sizes[t]] for t in range(self.threads)]))

@@ -18,6 +18,11 @@ def kind(ids: np.dtype) -> Hashable:
 def unsorted(schedule: Schedule, ids: np.dtype, team: int) -> Levels:
     """Those arrays before they are sorted, by at most so many threads, who count in the rows after the starts'."""
     levels, first = in_32_bits(schedule)
-    starts = np.empty((team + 1, schedule.depth + 1), np.int64)
-    starts[0, 0] = first
-    return np.empty(len(levels), ids), starts, levels
+    where = starts(schedule.depth, team)
+    where[0, 0] = first
+    return np.empty(len(levels), ids), where, levels
+
+
+def starts(depth: int, team: int) -> np.ndarray:
+    """Room for where so many levels start."""
+    return np.empty((team + 1, depth + 1), np.int64)

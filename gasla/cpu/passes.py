@@ -16,21 +16,43 @@ from gasla.program import VertexProgram
 from gasla.schedule import Schedule, of_depth
 
 
+class Pages:
+    """What the loops of three passes are passed, on arrays that serve the next call, too; only the scores are its own.
+
+    Those are a search, sums over paths along its levels, and sums back, added to the scores.
+    """
+
+    def __init__(self, runs: list[Again], team: int, scores: np.ndarray) -> None:
+        self.runs, self.team = runs, team
+        search, count, depend = runs
+        searching, fields = search.settled({"level": 0})
+        self.levels, self.depth = fields["level"], 0
+        counting, fields = count.settled({"paths": 1})
+        self.paths = fields["paths"]
+        depending, _ = depend.settled({"paths": self.paths, "score": scores}, in_place=("score",))
+        found = levels.unsorted(of_depth(self.levels, 1, 0), count.ids, self.team)
+        self.starts = found[1]
+        for run, arguments in ((count, counting), (depend, depending)):
+            arguments[run.levels : run.levels + 3] = found
+        self.search, self.count = search.page(searching), count.page(counting)
+        self.depend = depend.page(depending, [depend.place_of("score")])
+
+    def make_room(self, depth: int) -> None:
+        """An array for where each of so many levels starts."""
+        self.depth, self.starts = depth, levels.starts(depth, self.team)
+        for run, page in zip(self.runs[1:], (self.count, self.depend)):
+            page.put(run.levels + 1, self.starts)
+
+
 class Passes:
-    """A search, sums over paths along its levels, and sums back, added to the scores, which stay where they are."""
+    """The passes of one call, from source to source."""
 
     def __init__(
         self, spare: Spare, workspace: Workspace, runs: list[Again], scores: np.ndarray, overflow: Callable[..., bool]
     ) -> None:
         self.scores, self._overflow = scores, overflow
-        self._spare, self._workspace = spare, workspace
-        self._search, self._count, self._depend = runs
+        self._spare, self._workspace, self._runs = spare, workspace, runs
         self._team = max(run.team for run in runs)
-        self._searching, fields = self._search.settled({"level": 0})
-        self._levels, self._depth = fields["level"], -1
-        self._counting, fields = self._count.settled({"paths": 1})
-        self._paths = fields["paths"]
-        self._depending, _ = self._depend.settled({"paths": self._paths, "score": scores}, in_place=("score",))
 
     def take(self, source: int) -> bool | Schedule:
         """Add what the paths from one source come to.
@@ -44,25 +66,23 @@ class Passes:
                 self._spare["workspace"] = taken
             return False
         try:
-            depth = self._search.to_end(self._searching, source) - 1  # the last one reaches nothing
-            if depth != self._depth:
-                self._make_room(depth)
+            pages = taken.pages
+            if pages is None or pages.runs != self._runs:
+                pages = taken.pages = Pages(self._runs, self._team, self.scores)
+            search, count, depend = self._runs
+            depth = search.to_end(pages.search.call, source) - 1  # the last one reaches nothing
+            if depth != pages.depth:
+                pages.make_room(depth)
             if is_plain := not self._overflow(depth):
-                self._starts[0, 0] = 1
-                self._count.to_end(self._counting, source, depth=depth)
-                if is_plain := not self._overflow(depth, self._paths):
-                    self._depend.to_end(self._depending, None, depth=depth, is_sorted=True, is_backward=True)
+                pages.starts[0, 0] = 1
+                count.to_end(pages.count.call, source, depth=depth)
+                if is_plain := not self._overflow(depth, pages.paths):
+                    pages.depend.renew(0, self.scores)
+                    depend.to_end(pages.depend.call, None, depth=depth, is_sorted=True, is_backward=True)
             self._spare["workspace"] = taken
-            return is_plain or of_depth(self._levels, 1, depth)
+            return is_plain or of_depth(pages.levels.copy(), 1, depth)
         finally:
             threads.release(self)
-
-    def _make_room(self, depth: int) -> None:
-        """Arrays for schedules of so many levels."""
-        found = levels.unsorted(of_depth(self._levels, 1, depth), self._count.ids, self._team)
-        self._depth, self._starts = depth, found[1]
-        for run, arguments in ((self._count, self._counting), (self._depend, self._depending)):
-            arguments[run.levels : run.levels + 3] = found
 
 
 def passes(
@@ -84,6 +104,6 @@ def passes(
         return None
     kinds = kind_of_run(search, False, False), kind_of_run(count, False, True), kind_of_run(depend, False, True)
     runs = [bound.again for bound in map(workspace.bound.get, kinds) if bound is not None]
-    if len(runs) < 3 or any(run.is_unusual for run in runs):
+    if len(runs) < 3 or any(run.is_unusual or run.number != threads.num_threads() for run in runs):
         return None
     return Passes(spare, workspace, runs, np.zeros(graph.n) if scores is None else scores, overflow)

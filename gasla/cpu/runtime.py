@@ -17,7 +17,27 @@ from gasla.cpu.atomics import (
     store,
 )
 from gasla.cpu.blocks import INNER, entry_point, jit
-from gasla.cpu.threads import CONTROL_SIZE, PROGRESS, STOP, barrier, launched
+from gasla.cpu.launch import (
+    ACTIVE,
+    BACKWARD,
+    DONE,
+    EDGE_SUM,
+    ENOUGH,
+    ENTRIES,
+    FILLED,
+    FORM,
+    ITERATION,
+    LAST,
+    PUT_OFF,
+    REMAINING,
+    SORTED,
+    SOURCE,
+    TOTAL,
+    WAY,
+    WORK,
+    launched,
+)
+from gasla.cpu.threads import PROGRESS, STOP, barrier
 
 __all__ = [
     "ACTIVE",
@@ -45,6 +65,7 @@ __all__ = [
     "RECEIVED",
     "REMAINING",
     "SORTED",
+    "SOURCE",
     "SPARSE",
     "STOP",
     "STOPPED",
@@ -89,11 +110,6 @@ __all__ = [
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
 reassociating = njit(**INNER, fastmath={"reassoc", "nsz"})
-
-# Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
-ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
-SORTED, BACKWARD = 53, 54  # of a schedule
-assert BACKWARD < CONTROL_SIZE
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
@@ -147,6 +163,7 @@ def begin(control, counts, threads):
     """Zero what an earlier run left, and note how many vertices each thread has listed, as if an iteration had."""
     for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK):
         control[slot] = 0
+    control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
     counts[:] = 0
     active = control[ACTIVE]
     for t in range(threads):

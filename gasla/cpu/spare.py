@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gasla.binding import Room
-from gasla.cpu import threads
 from gasla.cpu.again import Left
 from gasla.graph import Graph
 from gasla.program import VertexProgram
@@ -15,30 +14,33 @@ from gasla.schedule import Schedule
 
 if TYPE_CHECKING:
     from gasla.cpu.engine import Bound
+    from gasla.cpu.passes import Pages
 
 LONG = 1 << 22  # vertices and edges; where there are more, an open bar counts iterations, by the long way
 
 
 def kind_of_run(program: VertexProgram, deterministic: bool, is_scheduled: bool) -> Hashable:
-    """What a workspace knows the runs of a kind by, on as many threads as there are now."""
-    return type(program), deterministic, is_scheduled, threads.num_threads()
+    """What a workspace knows the runs of a kind by."""
+    return type(program), deterministic, is_scheduled
 
 
 class Workspace:
     """Scratch arrays of any content, as fresh pages cost as much as a search: one run's at a time.
 
-    With them goes what runs of each kind are bound to.
+    With them goes what runs of each kind are bound to, and what the passes of betweenness are.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self.bound: dict[Hashable, Bound] = {}
+        self.pages: Pages | None = None
 
     def fitting(self, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
         """Arrays of these shapes and types."""
         arrays = {name: _fitting(self.arrays.get(name), *shape) for name, shape in shapes.items()}
         if any(self.arrays.get(name, array) is not array for name, array in arrays.items()):
             self.bound.clear()  # nobody keeps the one before
+            self.pages = None
         self.arrays |= arrays
         return arrays
 
@@ -61,8 +63,7 @@ class Spare(dict[str, Workspace]):
         workspace = self.pop("workspace", None)
         if workspace is None:
             return None
-        kind = type(program), False, schedule is not None, threads.num_threads()  # `kind_of_run`, but for the call
-        bound = workspace.bound.get(kind)
+        bound = workspace.bound.get((type(program), False, schedule is not None))  # `kind_of_run`, but for the call
         left = None
         if bound is not None and not bound.again.is_unusual and not (bound.size > LONG and is_watched()):
             left = bound.again(source, schedule, limit, given)

@@ -50,6 +50,8 @@ class Stages(Pieces):
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
         body += ["if thread == 0:", "    begin(control, counts, threads)"]
+        if "queues" in self.arrays:
+            body += ["    if control[SOURCE] >= 0:", "        queues[0, 0, 0] = control[SOURCE]"]
         if self.sends:
             body += ["    if control[ACTIVE] < self_n:"]
             body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], threads, sp)"]

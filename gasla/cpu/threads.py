@@ -30,18 +30,21 @@ from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, st
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
 CREW = STOP + 1  # where the addresses of the workers' letters are
 TIMER = STOP + 2  # where the timer is
-CONTROL_SIZE = 56
+CROWD = STOP + 3  # where it says how many workers there are, and how many of them sleep
+CONTROL_SIZE = 64
 
 # So are a worker's letters: a job; whether it sleeps; on which lock and core, and how many cores there are; which cores
 # it may run on, and the one to sleep on, as sets of bits.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
-ASLEEP, LOCK, PLACE, CORE, CORES, SELF, CROWD, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 32, 48
+ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 32, 48
 LETTERS, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
 IS_ON, SPENT, CLOCK = 0, 1, 2  # of the timer: whether to measure launches, their nanoseconds so far; room for a time
 
 TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
+
+SLEEPING, HIRED = 0, 1  # of the crowd: how many workers sleep, and how many there are
 
 MOST = 64 * SET  # threads
 AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
@@ -57,7 +60,7 @@ _new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes
 _take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 _crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 _timer = np.zeros(4, np.int64)
-_asleep = np.zeros(1, np.int64)  # how many workers sleep
+_crowd = np.zeros(2, np.int64)
 _workers: "list[_Worker]" = []
 _busy: dict[str, object] = {}  # who has the threads, as "owner"
 
@@ -74,10 +77,25 @@ def num_threads() -> int:
 _is_numba_ready = False
 
 
+helper = njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@helper
+def wanted_threads() -> int:  # pragma: no cover - compiled
+    """That number, once Numba has started its threads."""
+    return min(_get_num_threads(), MOST)
+
+
+@helper
+def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
+    """Whether so many threads, with this one, need not be woken."""
+    return crowd[HIRED] + 1 - load(crowd, SLEEPING) >= wanted
+
+
 @njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
 def _set_number() -> int:  # pragma: no cover - compiled
     """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return min(_get_num_threads(), MOST)
+    return wanted_threads()
 
 
 def new_control() -> np.ndarray:
@@ -87,11 +105,10 @@ def new_control() -> np.ndarray:
 
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
 _NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = _crew.ctypes.data, _timer.ctypes.data
+_NEW_CONTROL[CROWD] = _crowd.ctypes.data
 
-_helper = njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_helper
+@helper
 def _while_it_is(words: np.ndarray, slot: int, value: int) -> None:  # pragma: no cover - compiled
     """Wait until a word changes."""
     spins = 0
@@ -103,7 +120,7 @@ def _while_it_is(words: np.ndarray, slot: int, value: int) -> None:  # pragma: n
             _give_way()
 
 
-@_helper
+@helper
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Wait until every thread is here; what each wrote before, all see after."""
     if threads == 1:
@@ -119,31 +136,35 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 # --- a launch --------------------------------------------------------------------------------------------------------
 
 
-@intrinsic
-def launched(typing_context: Any, thread: Any, threads: Any, control: Any) -> Any:
-    """The head of a kernel, which leaves if this is true: it was called to be launched, and all have done their parts.
+def launching(run: Any) -> Any:
+    """The head of kernels of which `run`, compiled, has all threads do their parts; see `launched`."""
 
-    What the kernel was passed is put aside as it is; a function beside it calls it again with that, but for the thread.
-    """
+    @intrinsic
+    def launched(typing_context: Any, thread: Any, threads: Any, control: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            thread, threads, control = arguments
+            is_launch = builder.icmp_signed("<", thread, thread.type(0))
+            with builder.if_then(is_launch, likely=False):
+                given = context.call_conv.get_arguments(builder.function)
+                word = context.get_value_type(types.intp)
+                size = sum(context.get_abi_sizeof(value.type) for value in given) // 8 + 1
+                pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [word(size), *given]))
+                addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
+                kind = typing_context.resolve_value_type(run)
+                called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
+                context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
+            return is_launch
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        thread, threads, control = arguments
-        is_launch = builder.icmp_signed("<", thread, thread.type(0))
-        with builder.if_then(is_launch, likely=False):
-            given = context.call_conv.get_arguments(builder.function)
-            pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, given))
-            word = context.get_value_type(types.intp)
-            addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
-            kind = typing_context.resolve_value_type(_run)
-            called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
-            context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
-        return is_launch
+        return types.boolean(types.intp, types.intp, control), generate
 
-    return types.boolean(types.intp, types.intp, control), generate
+    return launched
 
 
 def _part(context: Any, builder: Any, pack: Any) -> Any:
-    """A function of a thread's number and an address: it calls the kernel at hand with what lies there."""
+    """A function of a thread's number and an address: it calls the kernel at hand with what lies there.
+
+    That is the number of words there, and as many but one: what the kernel was passed, a thread's number first.
+    """
     import llvmlite.ir as ir
 
     kernel = builder.function
@@ -156,7 +177,7 @@ def _part(context: Any, builder: Any, pack: Any) -> Any:
     thread, place = part.args
     given = cgutils.unpack_tuple(inner, inner.load(inner.inttoptr(place, pack)))
     results = [inner.alloca(a.type.pointee) for a in kernel.args[:2]]
-    inner.call(kernel, [*results, thread, *given[1:]])
+    inner.call(kernel, [*results, thread, *given[2:]])
     inner.ret_void()
     return part
 
@@ -165,7 +186,7 @@ if os.name == "posix":
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _CLOCK = time.CLOCK_MONOTONIC
 
-    @_helper
+    @helper
     def _read(address: int) -> int:  # pragma: no cover - compiled
         """What the clock says, in nanoseconds; there is room for it in the timer at an address."""
         _clock_gettime(_CLOCK, address + 8 * CLOCK)
@@ -174,7 +195,7 @@ if os.name == "posix":
 
 else:
 
-    @_helper
+    @helper
     def _read(address: int) -> int:  # pragma: no cover - compiled
         """Nobody can say."""
         return 0
@@ -185,14 +206,14 @@ if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
 
 else:
 
-    @_helper
+    @helper
     def _this_core() -> int:  # pragma: no cover - compiled
         """Nobody can say."""
         return -1
 
 
-@_helper
-def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+@helper
+def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun."""
     crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 4)
     left_out, thread = _slowest(crew, threads) if threads > 1 else 0, 0
@@ -203,7 +224,7 @@ def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray)
             letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
             fetch_add(letters, JOB, GIVEN)
             if compare_and_swap(letters, ASLEEP, 1, 0):
-                fetch_add(words_at(letters[CROWD], 1), 0, -1)
+                fetch_add(words_at(control[CROWD], 2), SLEEPING, -1)
                 _release(letters[LOCK])
     is_timed = timer[IS_ON] != 0
     began = _read(control[TIMER]) if is_timed else 0
@@ -218,7 +239,7 @@ def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray)
         timer[SPENT] += _read(control[TIMER]) - began
 
 
-@_helper
+@helper
 def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
     """Who of the crew would be the last to begin: one that sleeps, and best on this core."""
     core, slowest, most = np.int64(_this_core()), count - 1, 0
@@ -228,6 +249,13 @@ def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compile
         if rank >= most:
             slowest, most = i, rank
     return slowest
+
+
+launched = launching(run)
+"""The head of a kernel, which leaves if this is true: it was called to be launched, and all have done their parts.
+
+What the kernel was passed is put aside as it is; a function beside it calls it again with that, but for the thread.
+"""
 
 
 @contextmanager
@@ -246,7 +274,7 @@ if hasattr(os, "sched_setaffinity"):
     _get_cores = types.ExternalFunction("sched_getaffinity", types.int32(types.int32, types.intp, types.intp))
     _set_cores = types.ExternalFunction("sched_setaffinity", types.int32(types.int32, types.intp, types.intp))
 
-    @_helper
+    @helper
     def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
         """Stay on a core of its own; whether it does."""
         every, one = letters[ALL : ALL + SET], letters[OWN : OWN + SET]
@@ -265,19 +293,19 @@ if hasattr(os, "sched_setaffinity"):
                 place += 1
         return _set_cores(0, 8 * SET, letters[SELF] + 8 * OWN) == 0
 
-    @_helper
+    @helper
     def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
         """Go wherever there is room."""
         _set_cores(0, 8 * SET, letters[SELF] + 8 * ALL)
 
 else:
 
-    @_helper
+    @helper
     def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
         """The system has no such thing."""
         return False
 
-    @_helper
+    @helper
     def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
         pass
 
@@ -285,7 +313,7 @@ else:
 @njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
 def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Do jobs for ever: awake for a while after one, as one call often follows another."""
-    awake, crowd = 0, words_at(letters[CROWD], 1)
+    awake, crowd = 0, words_at(letters[SLEEPERS], 2)
     while letters[LOCK] != 0:
         for _ in range(awake):
             if load(letters, JOB) == GIVEN:
@@ -293,12 +321,12 @@ def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
             pause()
         if load(letters, JOB) != GIVEN:
             settled = _settle(letters)
-            fetch_add(crowd, 0, 1)
+            fetch_add(crowd, SLEEPING, 1)
             fetch_add(letters, ASLEEP, 1)
             if fetch_add(letters, JOB, 0) != GIVEN or not compare_and_swap(letters, ASLEEP, 1, 0):
                 _acquire(letters[LOCK], 1)
             else:
-                fetch_add(crowd, 0, -1)
+                fetch_add(crowd, SLEEPING, -1)
             if settled:
                 _leave(letters)
         awake = 0
@@ -327,7 +355,7 @@ class _Worker:
         _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
         letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
         letters[SELF] = self.address = letters.ctypes.data
-        letters[CROWD] = _asleep.ctypes.data
+        letters[SLEEPERS] = _crowd.ctypes.data
         letters[LOCK] = lock = _new_lock()
         _take(lock, 1)
         threading.Thread(target=_serve, args=(letters,), name="gasla", daemon=True).start()
@@ -352,9 +380,9 @@ def release(owner: object) -> None:
         del _busy["owner"]
 
 
-def are_awake(wanted: int) -> bool:
-    """Whether so many threads, with this one, need not be woken."""
-    return len(_workers) + 1 - _asleep.item(0) >= wanted
+def are_ready(wanted: int) -> bool:
+    """`are_awake`, called by Python."""
+    return _crowd.item(HIRED) + 1 - _crowd.item(SLEEPING) >= wanted
 
 
 def run_parallel(
@@ -401,7 +429,7 @@ def run_held(
     loose: bool = False,
 ) -> None:
     """The same on several threads that the caller holds."""
-    if len(_workers) < threads:
+    if _crowd.item(HIRED) < threads:
         _hire(threads)
     if short:
         kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
@@ -418,6 +446,7 @@ def _hire(threads: int) -> None:
         worker = _Worker(len(_workers))
         _crew[len(_workers)] = worker.address
         _workers.append(worker)
+    _crowd[HIRED] = len(_workers)
 
 
 def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
@@ -460,7 +489,7 @@ def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
     global _workers, _busy
     _workers, _busy = [], {}
-    _asleep[0] = 0
+    _crowd[:] = 0
 
 
 if hasattr(os, "register_at_fork"):
