@@ -1,6 +1,7 @@
 """Runs like one before on the same graph, which take a shorter way to the kernel."""
 
 import sys
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,7 +21,7 @@ from test_programs import CASES, NAMES
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
-from gasla.cpu import again, engine, launch, threads
+from gasla.cpu import again, engine, launch, passes, threads
 from gasla.cpu.atomics import fetch_add
 from gasla.cpu.passes import Passes
 from gasla.cpu.spare import Spare
@@ -133,6 +134,56 @@ def test_any_program(program: Any, start: Any, limit: int, short_ways: list[int]
     assert len(short_ways) == (3 if program in SHORT else 0)
 
 
+class Until(programs.Hops):
+    """Ends before everybody is reached."""
+
+    def stop(self):
+        return self.iteration >= 2
+
+
+@pytest.mark.usefixtures("crew")
+def test_whatever_a_run_from_a_vertex_starts_with(short_ways: list[int]) -> None:
+    """Nothing, a number, or an array, which is then copied; and it ends where the program says."""
+    graph, own = chain(10), np.arange(10, dtype=np.int32)[::-1].copy()
+    for fields in ({"hops": {3: 0}}, {}, {"hops": {3: 5}}, {"hops": own}, {"hops": {3: 0}}):
+        for program in (programs.Hops, Until):
+            expected = gasla.run(program, graph, active=[3], **fields)
+            value = fields.get("hops")
+            given = {} if value is None else {"hops": value[3] if isinstance(value, dict) else value}
+            found, iterations = left_running(program(), graph, 3, **given)
+            np.testing.assert_array_equal(found["hops"], expected.hops)
+            assert iterations == expected.iterations
+    assert len(short_ways) == 10
+    np.testing.assert_array_equal(own, np.arange(10)[::-1])
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_nobody_keeps_what_a_run_gave() -> None:
+    graph = chain(10)
+    kept = []
+    for _ in range(3):
+        levels, parents = gasla.bfs(graph, 3, parents=True)
+        scores = gasla.betweenness_centrality(graph, sources=[1, 2, 3])
+        kept += map(weakref.ref, (levels, parents, scores))
+    del levels, parents, scores
+    assert [ref() for ref in kept] == [None] * 9
+
+
+@pytest.mark.parametrize("small", [0, engine.SMALL])
+def test_betweenness_on_another_number_of_threads(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where one does all."""
+    monkeypatch.setattr(engine, "SMALL", small)
+    graph = Graph(datasets.rmat(9))
+    expected = gasla.betweenness_centrality(graph, sources=range(9))
+    try:
+        for count in (1, 2, 2, 1, 2):
+            numba.set_num_threads(count)
+            found = gasla.betweenness_centrality(graph, sources=range(9))
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    finally:
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+
+
 @pytest.fixture
 def passes_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
     """An entry for each source that betweenness hands to its passes: which, and whether they had done with it."""
@@ -209,20 +260,35 @@ def test_betweenness_of_a_source_with_more_paths_than_numbers(
     assert passes_taken == 2 * [(sources[1], True), (0, False)]  # wide numbers want a larger workspace, for all anew
 
 
+def test_who_has_the_workspace_makes_what_passes_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would write to the same control words meanwhile."""
+    graph, is_free = chain(10), []
+
+    class Watched(passes.Pages):
+        def __init__(self, *arguments: Any) -> None:
+            is_free.append("workspace" in graph.known("spare"))
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(passes, "Pages", Watched)
+    for _ in range(2):
+        gasla.betweenness_centrality(graph, sources=[1, 2, 3])
+    assert is_free == [False]
+
+
 @pytest.mark.usefixtures("two_threads")
 def test_betweenness_and_searches_in_several_threads() -> None:
     """They take the threads and the workspace of one graph from each other, anywhere between two lines of Python."""
-    A, sources = datasets.rmat(9), range(0, 40, 2)
+    A, sources = datasets.rmat(9), range(4)
     expected = gasla.betweenness_centrality(Graph(A), sources=sources), gasla.bfs(Graph(A), 5)
 
     def work(graph: Graph, what: int) -> list[np.ndarray]:
         calls = (lambda: gasla.betweenness_centrality(graph, sources=sources), lambda: gasla.bfs(graph, 5))
-        return [calls[what]() for _ in range(5)]
+        return [calls[what]() for _ in range(2)]
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for _ in range(30):
+        for _ in range(20):
             kinds = 0, 1, 0, 0
             with ThreadPoolExecutor(4) as executor:
                 answers = executor.map(partial(work, Graph(A)), kinds)

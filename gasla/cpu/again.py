@@ -73,12 +73,13 @@ class Again:
                 if schedule is None:
                     iterations = self.to_end(call, source, limit)
                 else:
-                    found = schedule.made.get(self._kind)
-                    is_sorted = found is not None
-                    if found is None:  # the kernel sorts them, for whoever is the next to have this schedule
-                        found = schedule.made[self._kind] = levels.unsorted(schedule, self.ids, self.team)
+                    known = schedule.made.get(self._kind)
+                    found = known or levels.unsorted(schedule, self.ids, self.team)
                     arguments[self.levels : self.levels + 3] = found
-                    iterations = self.to_end(call, source, limit, schedule.depth, is_sorted, schedule.is_reversed)
+                    is_sorted, is_backward = known is not None, schedule.is_reversed
+                    iterations = self.to_end(call, source, limit, schedule.depth, is_sorted, is_backward)
+                    if iterations >= 0:  # the kernel has sorted them, for whoever is the next to have this schedule
+                        schedule.made[self._kind] = found
             return None if iterations < 0 else (fields, iterations)
         finally:
             release(self)
