@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Binding:
 
     plan: Any  # a Plan, of the engine's own kind
     may_be_left = False  # whether a run may go on while Python does
+    busy: ClassVar[dict[str, object]] = {}  # who has the threads that runs share, as "owner"
     advance: Callable[..., None]
 
     def __init__(self, program: VertexProgram, graph: Graph) -> None:

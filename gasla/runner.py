@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gasla.schedule import Schedule, as_schedule
 __all__ = ["ConvergenceWarning", "Result", "run"]
 
 WAYS = {"auto": AUTO, "push": PUSH, "pull": PULL}
+T = TypeVar("T")
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
 
 
@@ -150,12 +151,12 @@ def run(
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
     bound = _engine(graph.device)(program, graph, fields, WAYS[direction], deterministic, order)
-    try:
+
+    def work() -> Result:
         bound.begin(frontier, delta)
-        rows = _advance(bound, limit, trace, callback, progress)
-        return _result(bound, rows)
-    finally:
-        bound.close()
+        return _result(bound, _advance(bound, limit, trace, callback, progress))
+
+    return _closing(bound, work)
 
 
 def begun(program: VertexProgram, graph: Graph, source: int, **fields: Any) -> Callable[[], tuple[Any, int]]:
@@ -180,10 +181,21 @@ def get_ready(programs: Iterable[VertexProgram], graph: Graph) -> None:
 
 
 def _end(bound: Any) -> tuple[Any, int]:
-    try:
+    def work() -> tuple[Any, int]:
         bound.finish()
         return bound.state(), bound.iteration
+
+    return _closing(bound, work)
+
+
+def _closing(bound: Any, work: Callable[[], T]) -> T:
+    """What `work` gives. Others may have the threads then, even if Ctrl-C comes as `close` begins."""
+    busy = bound.busy
+    try:
+        return work()
     finally:
+        if "owner" in busy and busy["owner"] is bound:  # as said where `busy` is
+            del busy["owner"]
         bound.close()
 
 
@@ -210,7 +222,8 @@ def left_running(
         if left is not None:
             return left
     bound = _engine(graph.device)(program, graph, _seeded(source, fields), schedule=schedule)
-    try:
+
+    def work() -> tuple[Mapping[str, Any], int]:
         bound.begin(Frontier.all(graph.n) if source is None else Frontier.one(graph.n, source), delta)
         if bound.may_be_left:
             bound.launch(limit)
@@ -219,8 +232,8 @@ def left_running(
             while not bound.ended and bound.iteration < limit:
                 bound.advance(limit)
         return bound.state(), bound.iteration
-    finally:
-        bound.close()
+
+    return _closing(bound, work)
 
 
 def run_exactly(
@@ -231,13 +244,14 @@ def run_exactly(
     A GPU may still be at it: whatever its stream does next finds them finished; aggregates are arrays of no dimension.
     """
     bound = _engine(graph.device)(program, graph, fields)
-    try:
+
+    def work() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         bound.begin(Frontier.all(graph.n), None)
         if not bound.leave(iterations):
             _advance(bound, iterations, False, None, None)
         return bound.state(), bound.aggregates()
-    finally:
-        bound.close()
+
+    return _closing(bound, work)
 
 
 def _seeded(source: int | None, fields: Mapping[str, Any]) -> dict[str, Any]:

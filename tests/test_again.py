@@ -229,13 +229,13 @@ def test_betweenness_where_others_have_the_threads_or_the_workspace(what: str, m
         if what == "threads":
             spare["workspace"] = workspace
         assert TAKE(self, source) is False
-        threads.release(graph)
+        threads.busy.clear()
         spare["workspace"] = workspace
         return False
 
     monkeypatch.setattr(Passes, "take", take)
     np.testing.assert_array_equal(gasla.betweenness_centrality(graph, sources=range(4)), expected)
-    assert not threads._busy and "workspace" in spare
+    assert not threads.busy and "workspace" in spare
 
 
 @pytest.mark.usefixtures("crew")
@@ -307,7 +307,7 @@ def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch
     to_end = again.Again.to_end
 
     def interrupted(run: again.Again, *arguments: Any, **options: Any) -> int:
-        assert threads._busy
+        assert threads.busy
         if options:  # a schedule's
             raise KeyboardInterrupt
         return to_end(run, *arguments)
@@ -316,7 +316,7 @@ def test_ctrl_c_in_a_pass_leaves_neither_threads_nor_workspace_taken(monkeypatch
         patch.setattr(again.Again, "to_end", interrupted)
         with pytest.raises(KeyboardInterrupt):
             gasla.betweenness_centrality(graph, sources=range(4))
-    assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
+    assert not threads.busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
     np.testing.assert_array_equal(gasla.betweenness_centrality(graph, sources=range(4)), expected)
 
 
@@ -334,7 +334,7 @@ def held(graph: Graph) -> Any:
     try:
         return gasla.sssp(graph, 0)
     finally:
-        threads.release(owner)
+        del threads.busy["owner"]
 
 
 def without_workspace(graph: Graph) -> Any:
@@ -401,7 +401,7 @@ def test_ctrl_c_leaves_neither_threads_nor_workspace_taken(monkeypatch: pytest.M
         patch.setattr(again.Again, "to_end", interrupted)
         with pytest.raises(KeyboardInterrupt):
             gasla.bfs(graph, 0)
-    assert not threads._busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
+    assert not threads.busy and "workspace" not in graph.known("spare")  # nobody knows what is in it
     np.testing.assert_array_equal(gasla.bfs(graph, 0), np.arange(10))
 
 

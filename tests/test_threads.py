@@ -136,7 +136,7 @@ def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyP
             run_parallel(_wait_to_stop, new_control(), (left,), 2)
     assert left.tolist() in ([[0, 0], [1, 1]] if began else [[0, 0]])
     assert threads.hold(left)
-    threads.release(left)
+    threads.busy.clear()
     run_parallel(_meet, new_control(), (left,), 2)
     assert left.tolist() == [1, 1]
 
@@ -198,7 +198,7 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
     control = new_control()
     other = threading.Thread(target=run_parallel, args=(_wait_to_stop, control, (left,), 2), kwargs={"short": short})
     other.start()
-    wait_until(lambda: bool(threads._busy))
+    wait_until(lambda: bool(threads.busy))
     run_parallel(_sign, new_control(), (found,), 2, short=True)
     assert found[:, 1].tolist() == [1, 0]
     control[STOP] = 1
@@ -256,15 +256,28 @@ def test_a_process_ends(ending: str, mode: str) -> None:
     assert found.returncode == 0, found.stderr
 
 
-def test_threads_are_given_back_by_who_has_them() -> None:
+def test_one_has_the_threads_at_a_time() -> None:
     one, another = object(), object()
     assert threads.hold(one) and threads.are_held(one)
     assert not threads.hold(another) and not threads.are_held(another)
-    threads.release(another)
-    assert not threads.hold(another)
-    threads.release(one)
+    run_parallel(_sign, new_control(), (np.zeros((2, 3), np.int64),), 2, short=True)  # alone, and gives nothing back
+    assert threads.are_held(one)
+    del threads.busy["owner"]
     assert threads.hold(another)
-    threads.release(another)
+    del threads.busy["owner"]
+
+
+def test_who_watches_is_heard_while_others_have_the_threads() -> None:
+    left, owner = np.zeros(2, np.int64), object()
+
+    def watch() -> None:
+        raise InterruptedError
+
+    assert threads.hold(owner)
+    with pytest.raises(InterruptedError):
+        run_parallel(_wait_to_stop, new_control(), (left,), 2, watch)
+    del threads.busy["owner"]
+    assert left.tolist() == [1, 0]
 
 
 def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +301,7 @@ def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytes
             with pytest.raises(KeyboardInterrupt):
                 call()
         assert hold(call), "somebody has the threads still"
-        threads.release(call)
+        del threads.busy["owner"]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
@@ -327,6 +340,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
             except KeyboardInterrupt:
                 interrupted += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
+            assert not threads.busy
             np.testing.assert_allclose(call(), right)
     finally:
         signal.signal(signal.SIGALRM, before)

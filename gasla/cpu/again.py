@@ -29,7 +29,7 @@ from gasla.cpu.launch import (
     Call,
     Page,
 )
-from gasla.cpu.threads import SHORT, hold, release, run_parallel
+from gasla.cpu.threads import SHORT, busy, hold, run_parallel
 from gasla.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class Again:
                         schedule.made[self._kind] = found
             return None if iterations < 0 else (fields, iterations)
         finally:
-            release(self)
+            if "owner" in busy and busy["owner"] is self:
+                del busy["owner"]
 
     @cached_property
     def _page(self) -> Page:

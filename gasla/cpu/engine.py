@@ -90,6 +90,7 @@ class Bound(Binding):
     """A program, a graph, and the arrays of a run. What isn't the run's own serves the next of its kind."""
 
     log_rows = 1024
+    busy = threads.busy
 
     def __init__(
         self,
@@ -170,7 +171,6 @@ class Bound(Binding):
                 arrays[f"self_{name}"] = value
 
     def close(self) -> None:
-        threads.release(self)
         kept = spare(self.graph)
         del self.graph, self.arrays, self._fields, self._schedule
         if self.control.item(threads.STOP) == 0:

@@ -11,6 +11,7 @@ import numpy as np
 from gasla.cpu import levels, threads
 from gasla.cpu.again import Again
 from gasla.cpu.spare import Spare, Workspace, kind_of_run
+from gasla.cpu.threads import busy
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.schedule import Schedule, of_depth
@@ -61,11 +62,11 @@ class Passes:
         Then the scores are as before.
         """
         taken = self._spare.pop("workspace", None)
-        if taken is not self._workspace or (self._team > 1 and not threads.hold(self)):
-            if taken is not None:
-                self._spare["workspace"] = taken
-            return False
         try:
+            if taken is not self._workspace or (self._team > 1 and not threads.hold(self)):
+                if taken is not None:
+                    self._spare["workspace"] = taken
+                return False
             pages = taken.pages
             if pages is None or pages.runs != self._runs:
                 pages = taken.pages = Pages(self._runs, self._team, self.scores)
@@ -82,7 +83,8 @@ class Passes:
             self._spare["workspace"] = taken
             return is_plain or of_depth(pages.levels.copy(), 1, depth)
         finally:
-            threads.release(self)
+            if "owner" in busy and busy["owner"] is self:
+                del busy["owner"]
 
 
 def passes(

@@ -62,7 +62,9 @@ _crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 _timer = np.zeros(4, np.int64)
 _crowd = np.zeros(2, np.int64)
 _workers: "list[_Worker]" = []
-_busy: dict[str, object] = {}  # who has the threads, as "owner"
+# Who has the threads, as "owner". Who has them gives them back in two lines that call nothing: Python looks for Ctrl-C
+# as a function begins and after calls, and it may come at any time.
+busy: dict[str, object] = {}
 
 
 def num_threads() -> int:
@@ -366,18 +368,12 @@ def hold(owner: object) -> bool:
 
     In one step that also says for whom: Ctrl-C may come before the caller has noted that it has them.
     """
-    return _busy.setdefault("owner", owner) is owner
+    return busy.setdefault("owner", owner) is owner
 
 
 def are_held(owner: object) -> bool:
     """Whether this one has them."""
-    return _busy.get("owner") is owner
-
-
-def release(owner: object) -> None:
-    """Give them back, if this one has them."""
-    if "owner" in _busy and _busy["owner"] is owner:  # without a call, in which Ctrl-C would be heard
-        del _busy["owner"]
+    return busy.get("owner") is owner
 
 
 def are_ready(wanted: int) -> bool:
@@ -397,44 +393,27 @@ def run_parallel(
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
-    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. With one thread and nobody
-    watching, or while another run holds the threads, it is called here with `threads=1`; `held` says that the caller
-    does (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to
-    leave, and is then raised.
+    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. While another run holds the
+    threads, it is called with `threads=1`; `held` says that the caller does (`hold`). With one thread and nobody
+    watching it is called here. `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
+    the kernel to leave, and is then raised.
 
     In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
     has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
     """
-    if threads <= 1 and (watch is None or short):
-        kernel(TOGETHER, 1, control, *args)
-        return
     owner = object()
     try:
-        if not (held or hold(owner)):
-            kernel(TOGETHER, 1, control, *args)
-            return
-        run_held(kernel, control, args, threads, watch, short, loose)
+        if threads > 1 and not (held or hold(owner)):
+            threads = 1
+        if threads > 1 and _crowd.item(HIRED) < threads:
+            _hire(threads)
+        if short or (threads == 1 and watch is None):
+            kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+        else:
+            _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
     finally:
-        if not held:
-            release(owner)
-
-
-def run_held(
-    kernel: Callable[..., Any],
-    control: np.ndarray,
-    args: Sequence[Any],
-    threads: int,
-    watch: Callable[[], None] | None = None,
-    short: bool = False,
-    loose: bool = False,
-) -> None:
-    """The same on several threads that the caller holds."""
-    if _crowd.item(HIRED) < threads:
-        _hire(threads)
-    if short:
-        kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
-    else:
-        _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
+        if "owner" in busy and busy["owner"] is owner:
+            del busy["owner"]
 
 
 def _hire(threads: int) -> None:
@@ -487,8 +466,9 @@ def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[
 
 def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
-    global _workers, _busy
-    _workers, _busy = [], {}
+    global _workers
+    _workers = []
+    busy.clear()
     _crowd[:] = 0
 
 
