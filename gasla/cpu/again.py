@@ -69,21 +69,25 @@ class Again:
                 iterations = self.to_end(self._page.call, source, limit)
             else:
                 arguments, fields = self.settled(given)
-                call = self._loop, arguments
                 if schedule is None:
-                    iterations = self.to_end(call, source, limit)
+                    iterations = self.to_end((self._loop, arguments), source, limit)
                 else:
-                    known = schedule.made.get(self._kind)
-                    found = known or levels.unsorted(schedule, self.ids, self.team)
-                    arguments[self.levels : self.levels + 3] = found
-                    is_sorted, is_backward = known is not None, schedule.is_reversed
-                    iterations = self.to_end(call, source, limit, schedule.depth, is_sorted, is_backward)
-                    if iterations >= 0:  # the kernel has sorted them, for whoever is the next to have this schedule
-                        schedule.made[self._kind] = found
+                    iterations = self._along(schedule, arguments, source, limit)
             return None if iterations < 0 else (fields, iterations)
         finally:
             if "owner" in busy and busy["owner"] is self:
                 del busy["owner"]
+
+    def _along(self, schedule: Schedule, arguments: list[Any], source: int | None, limit: int) -> int:
+        """`to_end` along a schedule, which the kernel sorts, for whoever is the next to have it, if nobody has."""
+        known = schedule.made.get(self._kind)
+        found = known or levels.unsorted(schedule, self.ids, self.team)
+        arguments[self.levels : self.levels + 3] = found
+        call, is_sorted = (self._loop, arguments), known is not None
+        iterations = self.to_end(call, source, limit, schedule.depth, is_sorted, schedule.is_reversed)
+        if iterations >= 0:
+            schedule.made[self._kind] = found
+        return iterations
 
     @cached_property
     def _page(self) -> Page:

@@ -116,7 +116,8 @@ class Page:
 
     def __init__(self, call: Call, team: int, control: np.ndarray, fresh: Sequence[int] = ()) -> None:
         loop, arguments = call
-        self._loop, self._arguments, given = loop, [*arguments], [control, *arguments]
+        self._arguments, given = [*arguments], [control, *arguments]
+        self._loop = loop  # whose code `go` calls by its address
         sizes = [POINTER + 1 + 2 * x.ndim if isinstance(x, np.ndarray) else 1 for x in given]
         starts = THREADS + 1 + np.cumsum([0, *sizes])  # of each among the words
         first = PLACES + len(fresh)
