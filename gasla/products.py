@@ -203,6 +203,11 @@ class Terms:
         """What two products, symbols `a` and `b`, come to."""
         return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
 
+    @functools.cached_property
+    def reads_old(self) -> bool:
+        """Whether what is stored depends on what is there."""
+        return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
+
     def reads(self, name: str) -> bool:
         """Whether the product depends on the symbol of this name."""
         return any(s.name == name for s in self.symbols)

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 
-def _pointer(context, builder, array_type, array, index):
+def element_pointer(context, builder, array_type, array, index):
     """The address of `array[index]` for a one-dimensional array."""
     struct = context.make_array(array_type)(context, builder, array)
     return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
@@ -26,7 +26,7 @@ def _fetch(operation):
             array_type, index_type, value_type = signature.args
             position = context.cast(builder, arguments[1], index_type, types.uintp)
             operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
-            pointer = _pointer(context, builder, array_type, arguments[0], position)
+            pointer = element_pointer(context, builder, array_type, arguments[0], position)
             return builder.atomic_rmw(operation, pointer, operand, "acq_rel")
 
         return array.dtype(array, index, value), generate
@@ -49,7 +49,7 @@ def compare_and_swap(typing_context, array, index, expected, new):
         position = context.cast(builder, arguments[1], index_type, types.uintp)
         old = context.cast(builder, arguments[2], expected_type, element)
         fresh = context.cast(builder, arguments[3], new_type, element)
-        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        pointer = element_pointer(context, builder, array_type, arguments[0], position)
         if isinstance(element, types.Float):  # cmpxchg takes integers alone
             import llvmlite.ir as ir
 
@@ -74,7 +74,7 @@ def load(typing_context, array, index):
     def generate(context, builder, signature, arguments):
         array_type, index_type = signature.args
         position = context.cast(builder, arguments[1], index_type, types.uintp)
-        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        pointer = element_pointer(context, builder, array_type, arguments[0], position)
         return builder.load_atomic(pointer, "acquire", array_type.dtype.bitwidth // 8)
 
     return array.dtype(array, index), generate
@@ -88,7 +88,7 @@ def store(typing_context, array, index, value):
         array_type, index_type, value_type = signature.args
         position = context.cast(builder, arguments[1], index_type, types.uintp)
         operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
-        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        pointer = element_pointer(context, builder, array_type, arguments[0], position)
         builder.store_atomic(operand, pointer, "release", array_type.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -136,7 +136,7 @@ def prefetch(typing_context, array, index):
 
         array_type, index_type = signature.args
         position = context.cast(builder, arguments[1], index_type, types.uintp)
-        pointer = _pointer(context, builder, array_type, arguments[0], position)
+        pointer = element_pointer(context, builder, array_type, arguments[0], position)
         byte = ir.IntType(8).as_pointer()
         word = ir.IntType(32)
         function = cgutils.get_or_insert_function(

@@ -262,7 +262,7 @@ def source(terms: Terms, height: int, name: str, arrays: list[str], outs: list[s
     out, result = layout.regions["out"], layout.regions["result"]
     place = ", ".join(f"{y}[begin + k]" for y in outs) + ("," if out.is_tuple else "")
     load, store = [], [f"{place} = {out['k']}"]
-    if terms.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(terms.merged)):
+    if terms.reads_old:
         load = ["for k in range(taken):", f"{INDENT}{out['k']} = {place}"]
     if masked:
         store = ["if mask[begin + k] != complement:", INDENT + store[0]]
