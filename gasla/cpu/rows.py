@@ -26,6 +26,7 @@ from semirings.printers import numba as printer
 HEAVY = 8  # operations for an entry from which the processor by itself doesn't look far enough ahead
 LONG = 8  # entries from which a row is reduced as two halves, where it is not four by four
 AHEAD = 32  # how many entries ahead a long row asks for the elements of x then
+WARY = 8  # times that rows are taken to have NaN after some that had
 BLOCK = 64  # entries after which to look whether the rest of a row matters
 PLACES = range(quads.SIZE)
 INDENT = "    "
@@ -78,11 +79,12 @@ def source(terms: Terms, masked: bool) -> str:
     written = "\n\n".join("@jit\n" + f for f in functions(terms))
     text = HEAD.format(name=plain(terms.name), prelude=printer.PRELUDE, functions=written)
     text += row_text(terms, masked, arrays, _store(terms))
-    rows = [row_call(arrays, "start", "end")]
+    rows, before = [row_call(arrays, "start", "end")], ""
     if quick := quick_four(terms):
         text += row_text(terms, masked, arrays, _store(terms), quick)
-        rows = _block(f"if {row_call(arrays, 'start', 'end', quick)}:", rows)
-    return text + kernel_text(arrays, rows)
+        rows += [f"wary = wary - 1 if wary else {WARY}"]
+        rows, before = _block(f"if wary or {row_call(arrays, 'start', 'end', quick)}:", rows), "\n    wary = 0"
+    return text + kernel_text(arrays, rows, before)
 
 
 def row_text(terms: Terms, masked: bool, arrays: list[str], store: list[str], quick: Four | None = None) -> str:
