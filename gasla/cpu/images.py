@@ -232,7 +232,7 @@ def lead_out(work, at, scales, row, shift, old, held, out, to, count):
         bits = bits_of(work[at + j])
         power = np.{word}(np.{word}(bits - np.{word}({middle})) >> np.{word}({digits}))
         fraction = float_of(np.{word}(bits - np.{word}(power << np.{word}({digits}))))
-        exponent = np.{kind}(np.int32(power) + np.int32(scales[row + j])) + shift
+        exponent = np.{kind}(np.int32(np.int32(power) + np.int32(scales[row + j]))) + shift  # not in 64 bits
         total = select(work[at + j] == np.{kind}(0), {zero}, out_of(fraction, exponent))
         out[to + j] = {merge}
 '''
