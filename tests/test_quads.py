@@ -118,7 +118,7 @@ def test_each_operation_equals_numpy(name: str) -> None:
 
 clipped = Semiring(semirings.min, lambda x, y: maximum(minimum(x, y), 0.25) + y, name="clipped")
 widest = Semiring(semirings.max, minimum, name="widest")
-between = Semiring(Monoid(lambda x, y: maximum(minimum(x, y), -1), np.inf, name="between"), minimum, name="between")
+added = Semiring(Monoid(lambda x, y: minimum(x, y) + 0, np.inf, name="added"), minimum, name="added")
 MINDING = [semirings.min_plus, semirings.max_times, semirings.min_max, semirings.plus_min, clipped, widest]
 
 
@@ -161,6 +161,25 @@ def test_nan_anywhere(semiring: Semiring) -> None:
         assert_array_equal(gasla.mxv(B, z, semiring, out=old.copy(), accum=semiring.monoid), merged)
 
 
+@pytest.mark.parametrize("semiring", [semirings.argmin_plus, semirings.argmax_times], ids=lambda s: s.name)
+def test_nan_in_pairs(semiring: Semiring) -> None:
+    """It comes first; among several NaN, and several of the best, the lowest index (for a maximum the highest)."""
+    rng = np.random.default_rng(4)
+    A, x = some_rows(rng), rng.integers(-3, 4, 2000).astype(np.float32)
+    for share in (0.0, 0.002, 0.2):
+        x[rng.random(2000) < share] = np.nan
+        columns = A.indices.astype(np.int64)
+        with np.errstate(all="ignore"):
+            terms, _ = semiring.multiply(A.data, x[A.indices], 0, columns, 0)
+        pairs = [
+            semiring.monoid.reduce((terms[a:b], columns[a:b])) for a, b in zip(A.indptr[:-1], A.indptr[1:], strict=True)
+        ]
+        best, where_ = gasla.mxv(A, x, semiring)
+        assert np.isnan(best).any() == (share > 0)
+        assert_array_equal(best, np.array([p[0] for p in pairs], np.float32))
+        assert_array_equal(where_, np.array([p[1] for p in pairs], np.int64))
+
+
 def test_what_nan_does_not_reach_stays_the_same_bits() -> None:
     """Also the signs of zeros, whose minimum may be either."""
     rng = np.random.default_rng(5)
@@ -185,9 +204,10 @@ def test_when_nan_is_noticed_late() -> None:
         return rows.quick_four(gasla.products.trace(semiring, False, kind, kind, merging))
 
     assert all(quick(s) for s in MINDING if s is not semirings.plus_min)
-    assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(between) is None
+    assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(added) is None
     assert quick(semirings.min_plus, i4) is quick(semirings.min_plus, f4, (semirings.min, (f4,))) is None
     assert quick(semirings.min_secondi) is None
+    assert describe(quick(semirings.argmin_plus).alarm) == "value + x"
     # What a minimum is of must not be NaN; what one comes to then is not.
     assert describe(quick(semirings.min_plus).alarm) == describe(quick(semirings.min_max).alarm) == "value + x"
     assert (

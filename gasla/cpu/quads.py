@@ -344,7 +344,7 @@ def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
     """The same where some values, the second result, are not NaN: minima and maxima are one instruction then."""
     tested: dict[Expr, None] = {}
     for e in in_order(expr):
-        if e.op in EXTREMA and e.dtype.kind == "f":
+        if (e.op in EXTREMA and e.dtype.kind == "f") or e.op == "isnan":
             tested.update((arg, None) for arg in e.args if may_be_nan(arg))
     return as_choices(expr, minds_nan=False), [as_choices(e, minds_nan=False) for e in tested]
 
@@ -358,6 +358,8 @@ def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
             a, b = args
             is_first = EXTREMA[e.op](a, b)
             done[e] = semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
+        elif e.op == "isnan" and not minds_nan:
+            done[e] = semirings.constant(False)
         else:
             done[e] = node(e.op, e.type, *args, payload=e.payload) if args else e
     return done[expr]
@@ -368,3 +370,11 @@ def may_be_nan(expr: Expr) -> bool:
     if expr.op == "constant":
         return bool(np.isnan(expr.payload))
     return expr.op not in EXTREMA and not (expr.op == "cast" and expr.args[0].dtype.kind != "f")
+
+
+def is_chosen(expr: Expr) -> bool:
+    """Whether a value is one of those given, or a constant, and so no NaN if none of them is."""
+    if expr.op == "constant":
+        return not may_be_nan(expr)
+    choices = {"where": expr.args[1:], "tuple": expr.args, **dict.fromkeys(EXTREMA, expr.args)}.get(expr.op)
+    return expr.op in ("symbol", "item") if choices is None else all(map(is_chosen, choices))

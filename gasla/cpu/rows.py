@@ -172,21 +172,27 @@ def four_of(terms: Terms) -> Four | None:
 
 @functools.lru_cache(maxsize=1024)
 def quick_four(terms: Terms) -> Four | None:
-    """The same, quicker, and right where the alarm isn't NaN; for a minimum or maximum of floats.
+    """The same, quicker, and right where the alarm isn't NaN; for what chooses one of two products, and minds NaN.
 
     The alarm is the sum of what must not be NaN: added up it tells of all entries, by an instruction for each four.
     Infinities of both signs look like NaN in it, which costs time alone. What is merged into what was there can't be
     reduced again.
     """
-    combination = terms.combination
-    is_extremum = combination.op in quads.EXTREMA and all(a.op == "symbol" for a in combination.args)
-    if not is_extremum or terms.type.kind != "f" or terms.reads_old or four_of(terms) is None:
+    if terms.reads_old or not quads.is_chosen(terms.combination) or four_of(terms) is None:
+        return None
+    combination, sides = quads.unless_nan(terms.combination)
+    if not sides or any(side.op not in ("symbol", "item") for side in sides):
         return None
     product, tested = quads.unless_nan(terms.product)
-    if quads.may_be_nan(terms.product):
-        tested = [*tested, product]
-    least = quads.as_choices(combination, minds_nan=False)
-    return Four(product, least, functools.reduce(operator.add, tested), "quick_") if tested else None
+    for given, value in zip(_items(terms.product), _items(product)):
+        if given.dtype.kind == "f" and quads.may_be_nan(given):
+            tested.append(value)
+    return Four(product, combination, functools.reduce(operator.add, tested), "quick_") if tested else None
+
+
+def _items(expr: Expr) -> tuple[Expr, ...]:
+    """The items of a tuple; else the value alone."""
+    return expr.args if expr.op == "tuple" else (expr,)
 
 
 def functions(terms: Terms) -> list[str]:
