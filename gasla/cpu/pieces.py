@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.arguments import Arguments
+from gasla.cpu.few import FEW
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
@@ -200,13 +201,14 @@ class Pieces(Arguments):
         return Stage(name, takes, head + block(lines, 1) + "\n")
 
     def over_queue(
-        self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = ""
+        self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = "", field: str = ""
     ) -> list[str]:
         """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
 
-        `side` names the neighbour lists to fetch ahead.
+        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours.
         """
-        ahead = self._ahead(f"{queue}[other, min(position + {{}}, size - one)]", side)
+        entry = f"{queue}[other, min(position + {{}}, size - one)]"
+        ahead = [*self._ahead(entry, side), *self._neighbours_ahead(entry, side, field)]
         return [
             "for shift in range(threads):",
             "    other = (thread + shift) % threads",
@@ -232,9 +234,20 @@ class Pieces(Arguments):
             *(f"prefetch({name}, place)" for name in names),
         ]
 
-    def over_active(self, body: list[str]) -> list[str]:
+    @staticmethod
+    def _neighbours_ahead(entry: str, side: str, field: str) -> list[str]:
+        """Fetch a field of the first neighbours of a vertex a few on: a wrong guess keeps the processor from it."""
+        if not field:
+            return []
+        return [
+            f"soon = np.uint64({side}p[np.uint64({entry.format('SOON')})])",
+            f"if soon + np.uint64({FEW}) <= np.uint64(len({side}i)):",
+            *(f"    prefetch({field}, np.uint64({side}i[soon + np.uint64({k})]))" for k in range(FEW)),
+        ]
+
+    def over_active(self, body: list[str], field: str = "") -> list[str]:
         """A loop over the active vertices, as the last iteration listed them."""
-        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s")
+        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s", field)
         return ["queue = queues[parity]", *loop]
 
     def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:

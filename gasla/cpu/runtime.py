@@ -64,6 +64,7 @@ __all__ = [
     "PUT_OFF",
     "RECEIVED",
     "REMAINING",
+    "SOON",
     "SORTED",
     "SOURCE",
     "SPARSE",
@@ -123,7 +124,8 @@ SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
 CHUNK = 64  # entries of a queue that a thread takes at once
 DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
 THIN_LIST = 256  # vertices of a schedule below which one thread does an iteration alone
-NEAR, FAR = np.uint64(16), np.uint64(32)  # how far ahead a queue's neighbour lists, and their places, are fetched
+# How far ahead a field of a queue's neighbours, their lists, and the places of those are fetched.
+SOON, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
 @jit

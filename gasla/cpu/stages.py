@@ -271,7 +271,10 @@ class Stages(Pieces):
             then = self._push_any()
         else:
             then = self._push_accumulate()
-        edge = ["v = np.uint64(si[e])", *self._target_ahead(), *self.masked("v", [*loads, *self.edge_condition(then)])]
+        field = self._target()
+        # Some edges on as well, where the list is long.
+        on = ["if e + NEAR < last:", f"    prefetch({field}, np.uint64(si[e + NEAR]))"] if field else []
+        edge = ["v = np.uint64(si[e])", *on, *self.masked("v", [*loads, *self.edge_condition(then)])]
         body = [
             *self._clear_claim(),
             *self.loads("src", "u", "gather", "edge_mask"),
@@ -279,15 +282,13 @@ class Stages(Pieces):
             "touched += np.int64(last - first)",
         ]
         doc = "Active vertices send along their out-edges; the targets reduce."
-        return self.stage("push", doc, self.over_active(body))
+        return self.stage("push", doc, self.over_active(body, field))
 
-    def _target_ahead(self) -> list[str]:
-        """Fetch the field of a target some edges on; in long lists alone, short ones end before it would help."""
+    def _target(self) -> str:
+        """The field of a target that is fetched ahead."""
         read = {self.absorbs} if self.absorbs else self._read("mask", "vertex")
         fields = sorted(f for f in read if isinstance(self.traced.vertex_types.get(f), np.dtype))
-        if not fields:
-            return []
-        return ["if e + NEAR < last:", f"    prefetch(v_{fields[0]}, np.uint64(si[e + NEAR]))"]
+        return f"v_{fields[0]}" if fields else ""
 
     def _push_into_field(self) -> list[str]:
         """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
