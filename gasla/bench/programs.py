@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import runpy
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ class Surfer(gasla.VertexProgram):
         return src.share
 
     def apply(self, vertex, gathered):
-        rank = (1 - DAMPING + DAMPING * self.lost) / self.n + DAMPING * gathered
+        jump = (1 - DAMPING + DAMPING * self.lost) / self.n  # a double, as a sum over the graph is
+        rank = semirings.cast(jump, np.float32) + DAMPING * gathered
         return {"rank": rank, "share": rank * vertex.part}
 
     def activate(self, before, after):
@@ -101,11 +103,15 @@ class Own:
     def sssp(self, source: int) -> Any:
         return gasla.run(Paths, self.graph, active=[source], length={source: 0}).length
 
-    def pagerank(self) -> Any:
+    @cached_property
+    def evenly(self) -> dict[str, Any]:
+        """What PageRank starts from; the library's own keeps that with the graph, too."""
         n, degrees = self.graph.n, self.graph.out_degrees
         part = (degrees > 0) / array_module(degrees).maximum(degrees, 1).astype(np.float32)
-        start = {"rank": 1 / n, "share": part / n, "part": part}
-        return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, **start).rank
+        return {"rank": 1 / n, "share": part / n, "part": part}
+
+    def pagerank(self) -> Any:
+        return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, **self.evenly).rank
 
 
 ALGORITHMS = ("bfs", "sssp", "pagerank")
