@@ -336,6 +336,18 @@ def in_order(exprs: Expr | Iterable[Expr]) -> list[Expr]:
     return list(found)
 
 
+def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:
+    """The expression with another node wherever `change` of a node and its rebuilt arguments gives one."""
+    done: dict[Expr, Expr] = {}
+    for e in in_order(expr):
+        args = [done[arg] for arg in e.args]
+        changed = change(e, args)
+        if changed is None:
+            changed = node(e.op, e.type, *args, payload=e.payload) if args else e
+        done[e] = changed
+    return done[expr]
+
+
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",

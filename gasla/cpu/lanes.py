@@ -21,7 +21,7 @@ import semirings
 from gasla.cpu import vector_math
 from gasla.products import Terms, parts
 from semirings import Expr, Symbol, TupleType
-from semirings.expr import constant, in_order, make_tuple, node
+from semirings.expr import constant, in_order, make_tuple, node, rebuilt
 from semirings.printers import numba as printer
 
 BLOCK = 2048  # entries that are laid out at once, in the nearest cache
@@ -347,19 +347,19 @@ def sheltered(expr: Expr) -> Expr:
 
     Libraries compute what is out of the ordinary one by one, which takes long, and a person may have excluded it.
     """
-    done: dict[Expr, Expr] = {}
-    nodes = in_order([expr])
-    uses = Counter(arg for e in nodes for arg in e.args)
-    for e in nodes:
-        args = [done[arg] for arg in e.args]
-        if e.op == "where":
-            for k, wanted in ((1, args[0]), (2, ~args[0])):
-                value = args[k]
-                if uses[e.args[k]] == 1 and vector_math.is_vectorised(value.op, value.type):
-                    given = (semirings.where(wanted, arg, constant(1, arg.type)) for arg in value.args)
-                    args[k] = node(value.op, value.type, *given)
-        done[e] = node(e.op, e.type, *args, payload=e.payload) if e.args else e
-    return done[expr]
+    uses = Counter(arg for e in in_order([expr]) for arg in e.args)
+
+    def shelter(e: Expr, args: list[Expr]) -> Expr | None:
+        if e.op != "where":
+            return None
+        for k, wanted in ((1, args[0]), (2, ~args[0])):
+            value = args[k]
+            if uses[e.args[k]] == 1 and vector_math.is_vectorised(value.op, value.type):
+                given = (semirings.where(wanted, arg, constant(1, arg.type)) for arg in value.args)
+                args[k] = node(value.op, value.type, *given)
+        return node(e.op, e.type, *args)
+
+    return rebuilt(expr, shelter)
 
 
 def _look_up(terms: Terms, layout: Layout, ahead: bool = False, inside: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from gasla.cpu import images, lanes, modules, rows, threads
 from gasla.cpu.blocks import threads_for
 from gasla.products import Image, Lists, Terms
 from semirings import Expr, Symbol
-from semirings.expr import in_order, node
+from semirings.expr import in_order, rebuilt
 
 GRAIN = 4096  # entries that a thread takes at once
 OFTEN = 8  # entries a row from which a pass over x beforehand pays
@@ -37,9 +37,9 @@ class Direct:
 
     def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
         rows, stored, values = len(lists.indptr) - 1, len(lists.indices), lists.values
-        self.asks_truth = stored > OFTEN * rows and reads_truth_alone(terms, "x")
+        self.asks_truth = stored > OFTEN * rows and asks_truth(terms)
         if self.asks_truth:
-            terms = with_truth(terms, "x")
+            terms = with_truth(terms)
         self.terms, self.height = terms, lanes.height(terms, stored > lanes.LONG * rows)
         self.kernel = module(terms, masked, self.height).multiply
         self.passes_x, self.share = terms.reads("x"), Share(rows, stored, lanes.GRAIN if self.height else GRAIN)
@@ -119,22 +119,24 @@ def _image_kernel(image: Image, masked: bool) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def reads_truth_alone(terms: Terms, name: str) -> bool:
-    """Whether the product asks of a symbol only whether it is zero."""
-    users = [e for e in in_order([terms.product]) if any(isinstance(a, Symbol) and a.name == name for a in e.args)]
+def asks_truth(terms: Terms) -> bool:
+    """Whether the product asks of x only whether it is zero."""
+    users = [e for e in in_order([terms.product]) if any(map(_is_x, e.args))]
     return bool(users) and all(e.op == "cast" and e.type == np.dtype(bool) for e in users)
 
 
 @functools.lru_cache(maxsize=1024)
-def with_truth(terms: Terms, name: str) -> Terms:
+def with_truth(terms: Terms) -> Terms:
     """Terms that are given the answer instead."""
-    done: dict[Expr, Expr] = {}
-    for e in in_order([terms.product]):
-        if e.op == "cast" and isinstance(e.args[0], Symbol) and e.args[0].name == name:
-            done[e] = Symbol(name, bool)
-        else:
-            done[e] = node(e.op, e.type, *(done[a] for a in e.args), payload=e.payload) if e.args else e
-    return dataclasses.replace(terms, product=done[terms.product])
+
+    def answer(e: Expr, _: list[Expr]) -> Expr | None:
+        return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None
+
+    return dataclasses.replace(terms, product=rebuilt(terms.product, answer))
+
+
+def _is_x(e: Expr) -> bool:
+    return isinstance(e, Symbol) and e.name == "x"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from numba.extending import intrinsic, register_model
 import semirings
 from gasla.cpu.atomics import element_pointer
 from semirings import Expr
-from semirings.expr import in_order, node
+from semirings.expr import in_order, rebuilt
 from semirings.printers import numba as printer
 from semirings.types import SCALAR_NAMES
 
@@ -350,19 +350,18 @@ def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
 
 
 def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
-    """The same with minima and maxima as choices between two values."""
-    done: dict[Expr, Expr] = {}
-    for e in in_order(expr):
-        args = [done[arg] for arg in e.args]
-        if e.op in EXTREMA:
-            a, b = args
-            is_first = EXTREMA[e.op](a, b)
-            done[e] = semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
-        elif e.op == "isnan" and not minds_nan:
-            done[e] = semirings.constant(False)
-        else:
-            done[e] = node(e.op, e.type, *args, payload=e.payload) if args else e
-    return done[expr]
+    """The same with minima and maxima as choices between two values; or as if there were no NaN."""
+
+    def choose(e: Expr, args: list[Expr]) -> Expr | None:
+        if e.op == "isnan" and not minds_nan:
+            return semirings.constant(False)
+        if e.op not in EXTREMA:
+            return None
+        a, b = args
+        is_first = EXTREMA[e.op](a, b)
+        return semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
+
+    return rebuilt(expr, choose)
 
 
 def may_be_nan(expr: Expr) -> bool:

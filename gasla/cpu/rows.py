@@ -262,13 +262,12 @@ def _long_row(terms: Terms, four: Four) -> list[str]:
         return [f"total = {_identity(terms)}"]
     nothing = f"totals = {_each(terms, 'quads.spread({identity})')}"
     add = f"totals = {four.prefix}combine_all(totals, found)"
-    ahead, value = _ahead(terms), _terminal(terms)
-    is_final = f"quads.any_of(quads.equal(totals, quads.spread({value})))"
+    ahead, is_final = _ahead(terms), "quads.any_of(quads.equal(totals, quads.spread({0})))"
     ask = [f"prefetch(x, indices[e + np.uint64({ahead + k})])" for k in PLACES] if ahead else []
     step = _leave_early(terms, is_final, [*ask, *_compute(terms, four), add, "e += four"])
     many = [f"stop = {'min(last - four, ask_until)' if ahead else 'last - four'}", *_block("while e < stop:", step)]
     many += _block("if last - e - one < four and e < load_until:", [*_ends(terms, four), add])
-    many += _block(f"if {is_final}:", ["e = last"]) if value else []
+    many += _if_final(terms, is_final, ["e = last"])
     return [nothing, *_block("if last - e > four:", many), *_folded(terms, four)]
 
 
@@ -294,31 +293,25 @@ def _two_by_two(terms: Terms) -> list[str]:
     add = [f"total{k} = combine(total{k}, {_entry(terms, k, at)})" for k, at in places.items()]
     pair = _leave_early(terms, "(total0 == {0}) | (total1 == {0})", [*ask, *_look_up(terms, places), *add, "e += two"])
     lines = [f"total0, total1, stop = total, {_identity(terms)}, min(last - one, ask_until)"]
-    lines += [*_block("while e < stop:", pair), "total = combine(total0, total1)", *_skip_rest(terms)]
+    lines += [*_block("while e < stop:", pair), "total = combine(total0, total1)"]
+    lines += _if_final(terms, "total == {0}", ["e = last"])
     return _block(f"if last - first >= np.uint64({LONG}):", lines)
 
 
-def _leave_early(terms: Terms, test: str, step: list[str]) -> list[str]:
+def _leave_early(terms: Terms, is_final: str, step: list[str]) -> list[str]:
     """Leave the loop once nothing can change a total: looked at often for bool alone, which gets there."""
-    value = _terminal(terms)
-    if value is None:
-        return step
-    leave = _block(f"if {test.format(value)}:", ["break"])
-    if terms.type.kind == "b":
+    leave = _if_final(terms, is_final, ["break"])
+    if not leave or terms.type.kind == "b":
         return [*step, *leave]
     return [f"look = min(e + np.uint64({BLOCK}), stop)", *_block("while e < look:", step), *leave]
 
 
-def _skip_rest(terms: Terms) -> list[str]:
-    """Skip the entries that follow, where nothing can change the total."""
-    value = _terminal(terms)
-    return [] if value is None else _block(f"if total == {value}:", ["e = last"])
-
-
-def _terminal(terms: Terms) -> str | None:
-    """The value that no other can change, if it is a number."""
+def _if_final(terms: Terms, is_final: str, then: list[str]) -> list[str]:
+    """What to do once a total is the number that nothing can change, which `is_final` has a place for; if one is."""
     terminal = terms.monoid.terminal(terms.type)
-    return None if terminal is None or isinstance(terms.type, TupleType) else printer.literal(terminal, terms.type)
+    if terminal is None or isinstance(terms.type, TupleType):
+        return []
+    return _block(f"if {is_final.format(printer.literal(terminal, terms.type))}:", then)
 
 
 def _ahead(terms: Terms) -> int:
