@@ -349,3 +349,55 @@ class TestAbsorbing:
     def test_mixed_types(self) -> None:
         old, new = Symbol("old", np.float32), Symbol("new", np.float64)
         assert is_absorbing(cast(minimum(old, new), np.float32), old, new, semirings.min)
+
+
+class TestOrder:
+    """What grows with a symbol, as far as its structure shows."""
+
+    x, w, n = semirings.Symbol("x", "f8"), semirings.Symbol("w", "f8"), semirings.Symbol("n", "i8")
+
+    @pytest.mark.parametrize(
+        ("expr", "grows"),
+        [
+            (x, True), (w * 0 + 3, True), (x + w, True), (w + x * 2, True), (x - w, True), (minimum(x, w), True),
+            (x / w, True), (semirings.sqrt(x) + maximum(x, 3), True), (-(w - x), True), (5 - (3 - x), True),
+            (where(w > 0, x, x + 1), True), (semirings.cast(x, np.float32), True), (x * -2 * -3, True), (x // 3, True),
+            (w - x, False), (-x, False), (x * -2, False), (x * x, False), (x % 5, False), (w / x, False),
+            (where(x > 0, x, 1), False), (abs(x), False), (x + (w - x), False), (semirings.cast(x, bool), False),
+        ],
+    )  # fmt: skip
+    def test_numbers(self, expr: Any, grows: bool) -> None:
+        assert semirings.grows_with(expr, [self.x]) == grows
+        values = np.linspace(-4, 4, 33)
+        if grows and "sqrt" not in str(expr):
+            for w in (0.5, 2.0):
+                got = _evaluate(expr, x=values, w=w)
+                assert (np.diff(np.broadcast_to(got, values.shape).astype(float)) >= 0).all()
+
+    @pytest.mark.parametrize(
+        ("expr", "grows"),
+        [(n | 3, True), (n & 5, True), (n << 1, True), (~(~n & 3), True), (n + 1, False), (n ^ 3, False), (~n, False)],
+    )
+    def test_bits(self, expr: Any, grows: bool) -> None:
+        assert semirings.grows_with(expr, [self.n], "bits") == grows
+
+    def test_of_an_unknown_order_only_choices_grow(self) -> None:
+        assert semirings.grows_with(where(self.w > 0, self.x, 2.0), [self.x], "any")
+        assert not semirings.grows_with(self.x + 1, [self.x], "any")
+        assert semirings.order_of(semirings.plus, np.dtype("f8")) == "any"
+
+
+def _evaluate(expr: Any, **values: Any) -> Any:
+    """The expression on arrays, node by node."""
+    from semirings.expr import in_order
+
+    found: dict[Any, Any] = {}
+    for e in in_order(expr):
+        args = [found[arg] for arg in e.args]
+        if e.op in ("symbol", "constant"):
+            found[e] = values[e.payload] if e.op == "symbol" else e.payload
+        elif e.op in ("where", "cast"):
+            found[e] = np.where(*args) if e.op == "where" else np.asarray(args[0]).astype(e.type)
+        else:
+            found[e] = getattr(np, e.op)(*args)
+    return found[expr]
