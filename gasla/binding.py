@@ -210,6 +210,11 @@ class NeighbourLists:
     def ids(self) -> Any:
         return self._lists.numbers()
 
+    def leaving(self) -> Any:
+        """Of lists of both directions, which entries are edges that leave."""
+        assert self.side == "all"
+        return self.graph.leaving
+
     def values(self, kind: np.dtype) -> Any:
         graph = self.graph
         if graph.values is None:

@@ -302,13 +302,21 @@ class Graph:
     @_kept
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
+        lists = self._ends_in_lists()
+        return Adjacency(lists.indptr, lists.indices, array_module(lists.indices).right_shift(lists.numbers(), 1))
+
+    @_kept
+    def leaving(self) -> Array:
+        """Of every position of `both`, whether the edge leaves the vertex in whose list it is; a loop does once."""
+        numbers = self._ends_in_lists().numbers()
+        return array_module(numbers).equal(numbers & 1, 0)
+
+    def _ends_in_lists(self) -> Adjacency:
+        """The two ends of every edge, of which the tail comes first, each in the list of its vertex."""
         edges = self._edges()
-        xp = array_module(edges[0])
-        ends = xp.stack(edges, axis=1)  # one edge after the other, each with its two ends
+        ends = array_module(edges[0]).stack(edges, axis=1)  # one edge after the other
         del edges
-        lists = Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
-        halves = xp.right_shift(lists.numbers(), 1)
-        return Adjacency(lists.indptr, lists.indices, halves)
+        return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
 
     def _edges(self) -> tuple[Array, Array]:
         """Sources and destinations in the order of the input."""

@@ -97,6 +97,11 @@ class Plan:
         return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
 
     @functools.cached_property
+    def scatters_from_tails(self) -> bool:
+        """Whether the lists that a scatter walks have every edge twice, of which one is passed over."""
+        return "scatter" in self.functions and self.traced.program.direction == "all"
+
+    @functools.cached_property
     def sends(self) -> bool:
         """Whether out-edges (in the direction of activity) are ever walked."""
         if self.scheduled:

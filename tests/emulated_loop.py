@@ -1,6 +1,7 @@
 """The generated loop of the GPU without a GPU: what emulated whole runs and scheduled ones have in common."""
 
 import ctypes
+import mmap
 import shutil
 import subprocess
 from functools import cached_property
@@ -13,7 +14,7 @@ from gasla.binding import Binding
 from gasla.gpu.generate import THREADS, Module
 from gasla.gpu.inputs import graph_arrays
 from gasla.gpu.plan import Shape
-from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Page, workspace_sizes
+from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
 from gasla.graph import Graph
 
 HERE = Path(__file__).parent
@@ -85,3 +86,67 @@ class EmulatedLoop(Binding):
         command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
         subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
         return ctypes.CDLL(str(self.folder / "loop.so")).run
+
+
+GRID = """
+extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({blocks}, [=] {{ run_loop(*a); }}); }}
+"""
+ALONE = 'extern "C" int run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); return 0; }\n'
+
+
+class EmulatedRun(EmulatedLoop):
+    """A whole run: by one block, or by several, each of which is a process that shares the arrays with the others."""
+
+    def __init__(
+        self, program: Any, graph: Graph, shape: Shape, blocks: int, constants: dict[str, tuple[Any, Any]], folder: Path
+    ) -> None:
+        self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
+        self.blocks = blocks
+        super().__init__(program, graph, shape, blocks, constants, folder)
+        Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
+
+    def placed(self, array: np.ndarray) -> np.ndarray:
+        if self.blocks == 1:
+            return super().placed(array)
+        shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
+        shared[...] = array
+        return shared
+
+    def field(self, name: str, given: Any) -> np.ndarray:
+        """The array of a field, for the kernel to fill if it can."""
+        array = self._vertex_array(name, given)
+        if name in self.plan.starts:
+            self.put(f"from_{name}", array[0] if name in self.plan.doubled else array)
+            setattr(self.arguments, f"fills_{name}", 1)
+            array = np.full_like(array, 77)
+        return self.put(f"v_{name}", array)
+
+    def run(
+        self,
+        active: Any,
+        *,
+        lanes: int = 4,
+        way: int = 0,
+        limit: int = 10**6,
+        at_once: int = 10**6,
+        delta: float = 1.0,
+        **start: Any,
+    ) -> dict[str, Any]:
+        """The fields after all iterations, `at_once` in a launch."""
+        fields = {name: self.field(name, start.get(name)) for name in self.traced.vertex_types}
+        fields |= {name: self.put(f"e_{name}", self._edge_array(name, start)) for name in self.plan.edge_states}
+        for name, value in self.parameters().items():
+            setattr(self.arguments, f"self_{name}", value.item())
+        arguments, now = self.arguments, self.page.control
+        arguments.active_ids = arguments.first_active = 0
+        arguments.active_count = self.graph.n if active is None else len(active)
+        if active is not None:
+            self.put("active_ids", np.asarray(active, self.ids))
+        arguments.lanes, arguments.way, arguments.fresh, arguments.limit = lanes, way, True, 0
+        if self.plan.prioritised:
+            arguments.delta = delta
+        while arguments.fresh or (now.size + now.far and not now.done and now.iteration < limit):
+            arguments.limit = min(limit, arguments.limit + at_once)
+            assert self.kernel(ctypes.byref(arguments)) == 0
+            arguments.fresh = False
+        return {name: a[now.iteration & 1] if name in self.plan.doubled else a for name, a in fields.items()}

@@ -254,3 +254,21 @@ class Ring(gasla.VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"heard": vertex.heard + semirings.where(gathered, 2, 1)}
+
+
+class Rising(gasla.VertexProgram):
+    """Everyone receives in every iteration, from active vertices alone."""
+
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id * 7 % 31)
+    reduce = semirings.min
+    everyone = True
+    sources = "active"
+
+    def gather(self, src, dst, edge):
+        return src.x * 3
+
+    def apply(self, vertex, gathered):
+        return {"x": (vertex.x ^ gathered) % 1009 + 1}
+
+    def activate(self, before, after):
+        return after.x % 2 == 1

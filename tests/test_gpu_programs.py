@@ -1,6 +1,7 @@
 """Vertex programs on the GPU against the independent engine; and every kernel gasla can generate, compiled anywhere."""
 
 import ctypes
+import types
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import gasla
 import semirings
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
 from gasla.arrays import moved
-from gasla.gpu import generate
+from gasla.gpu import engine, generate
 from gasla.gpu.compile import compile_source
 from gasla.gpu.generate import Module
 from gasla.gpu.plan import Shape
@@ -243,3 +244,17 @@ def test_in_pieces_with_wide_offsets(program: Any, start: Any, alone: bool, limi
     same(result, reference)
     assert seen == list(range(1, result.iterations + 1))
     assert len(result.trace) == result.iterations
+
+
+def test_a_kernel_that_crashed_is_not_waited_for() -> None:
+    """CuPy's `Stream.done` says of it that it is still running."""
+    cupy = pytest.importorskip("cupy")
+    bound, answers = object.__new__(engine.Bound), [600, 0, 700]
+    stream = types.SimpleNamespace(ptr=0)
+    runtime = types.SimpleNamespace(
+        check_status=cupy.cuda.runtime.check_status, streamQuery=lambda stream: answers.pop(0)
+    )
+    bound.xp = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream))
+    assert [bound._has_left(), bound._has_left()] == [False, True]
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="illegal memory access"):
+        bound._has_left()

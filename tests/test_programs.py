@@ -38,6 +38,7 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Counter, lambda s: {}, True, 4),
     (programs.Alarm, lambda s: {}, True, 4),
     (programs.Ring, lambda s: {}, True, 4),
+    (programs.Rising, lambda s: {}, True, 5),
 ]
 PROGRAMS = [program for program, *_ in CASES]
 NAMES = [program.__name__ for program in PROGRAMS]
@@ -276,6 +277,80 @@ def test_who_is_active_where_everyone_receives(scatters: bool) -> None:
     graph = Graph.from_edges([5, 4, 3, 2, 1], [4, 3, 2, 1, 0])
     seen = [gasla.run(Rising, graph, max_iterations=i).active.ids.tolist() for i in range(7)]
     assert seen == [list(range(6 - i)) for i in range(7)]
+
+
+class Tally(gasla.VertexProgram):
+    """Counts how often an edge is visited, and by whom."""
+
+    direction = "all"
+    everyone = True
+    count = gasla.edge(np.int32, init=0)
+    ends = gasla.edge((np.int64, (2,)), init=-1)
+    x = gasla.vertex(np.int32)
+
+    def apply(self, vertex, gathered):
+        return {"x": vertex.x + 1}
+
+    def activate(self, before, after):
+        return after.id % 3 != 0
+
+    def scatter(self, src, dst, edge):
+        return {
+            "count": edge.count + 1,
+            "ends": semirings.vector(*(semirings.cast(v.id, np.int64) for v in (src, dst))),
+        }
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_where_edges_count_both_ways_their_tails_scatter_once(deterministic: bool) -> None:
+    rng = np.random.default_rng(2)
+    src, dst = rng.integers(0, 300, (2, 3000))
+    src, dst = np.concatenate([src, [7, 7, 8, 9]]), np.concatenate([dst, [8, 8, 7, 9]])  # parallel, back, a loop
+    result = gasla.run(Tally, Graph.from_edges(src, dst, n=300), max_iterations=3, deterministic=deterministic)
+    visited = src % 3 != 0
+    np.testing.assert_array_equal(result.count, 3 * visited)
+    np.testing.assert_array_equal(result.ends, np.where(visited[:, None], np.stack([src, dst], axis=1), -1))
+
+
+def searching(gather: Any, **others: Any) -> Any:
+    """A program whose apply does what its reduction does."""
+    body = {"f": gasla.vertex(np.int64), "reduce": semirings.min, "gather": gather}
+    body["apply"] = lambda self, vertex, gathered: {"f": semirings.minimum(vertex.f, gathered)}
+    return type("Searching", (gasla.VertexProgram,), body | others)
+
+
+@pytest.mark.parametrize(
+    ("program", "travels"),
+    [
+        (searching(lambda self, src, dst, edge: src.f + edge.id), True),
+        (searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000), False),
+        (searching(lambda self, src, dst, edge: -src.f), False),
+        (searching(lambda self, src, dst, edge: src.f + self.iteration), False),
+        (searching(lambda self, src, dst, edge: src.f, edge_mask=lambda self, src, dst, edge: src.f > 3), False),
+        (searching(lambda self, src, dst, edge: src.f, mask=lambda self, vertex: vertex.id > self.iteration), False),
+        (
+            searching(
+                lambda self, src, dst, edge: src.f,
+                flow=gasla.edge(np.int64, init=0),
+                scatter=lambda self, src, dst, edge: {"flow": edge.flow + 1},
+            ),
+            False,
+        ),
+    ],
+)
+def test_values_travel_within_an_iteration_only_where_that_shows_nowhere(program: Any, travels: bool) -> None:
+    assert (program.traced().absorbs == "f") == travels
+
+
+def test_steps_are_kept_where_an_order_would_show() -> None:
+    program = searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000)
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(*rng.integers(0, 2000, (2, 6000)), n=2000)
+    start = rng.integers(0, 10**6, 2000)
+    expected = Reference(program(), graph, f=start).run().vertex["f"]
+    for way in ("auto", "push", "pull"):
+        np.testing.assert_array_equal(gasla.run(program, graph, f=start, direction=way).f, expected)
 
 
 def test_a_schedule_must_fit_the_graph() -> None:

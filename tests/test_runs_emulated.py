@@ -3,15 +3,14 @@
 Small segments and low thresholds let a graph of a hundred vertices go through all forms of a frontier.
 """
 
-import ctypes
-import mmap
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import programs
 import pytest
-from emulated_loop import EmulatedLoop
+from emulated_loop import EmulatedRun
 from reference_engine import Reference
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -19,13 +18,9 @@ from scipy.sparse.csgraph import dijkstra
 import gasla
 from gasla.algorithms import bfs, sssp
 from gasla.gpu.plan import Shape
-from gasla.gpu.space import STATE, Control
 from gasla.graph import Graph
 
 BLOCKS = 2
-RUN = """
-extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({blocks}, [=] {{ run_loop(*a); }}); }}
-"""
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
 SOON_WIDE = {"THIN_EDGES": ("1 << 16", "20"), "WIDE_EDGES": ("1 << 18", "60")}
@@ -43,37 +38,8 @@ SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
-class Emulated(EmulatedLoop):
-    """A whole run, in memory that processes share."""
-
-    file = "thin.cuh"
-
-    def __init__(self, program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> None:
-        shape = Shape(graph.out.indptr.dtype, **shape_of_kernel)
-        super().__init__(program, graph, shape, BLOCKS, constants, folder)
-        self.entry = RUN.format(blocks=BLOCKS)
-        Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
-
-    def placed(self, array: np.ndarray) -> np.ndarray:
-        shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
-        shared[:] = array
-        return shared
-
-    def run(self, source: int, way: int, at_once: int, delta: float, start: dict[str, Any]) -> dict[str, Any]:
-        """The fields after all iterations, `at_once` in a launch."""
-        fields = {
-            name: self.put(f"v_{name}", self._vertex_array(name, start.get(name))) for name in self.traced.vertex_types
-        }
-        arguments, now = self.arguments, self.page.control
-        arguments.active_count, arguments.first_active, arguments.lanes, arguments.way = 1, source, 4, way
-        if self.plan.prioritised:
-            arguments.delta = delta
-        arguments.fresh, arguments.limit = True, 0
-        while arguments.fresh or now.size + now.far:
-            arguments.limit += at_once
-            assert self.kernel(ctypes.byref(arguments)) == 0
-            arguments.fresh = False
-        return fields
+def emulated_run(program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> EmulatedRun:
+    return EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape_of_kernel), BLOCKS, constants, folder)
 
 
 def grid(side: int) -> Graph:
@@ -109,11 +75,19 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
     graph = grid(7)
     if wide:
         graph = Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices.astype(np.int64), graph.out_values)
-    check(Emulated(program, graph, constants, tmp_path, thin=True, local=constants is not SOON_WIDE), program)
+    check(emulated_run(program, graph, constants, tmp_path, thin=True, local=constants is not SOON_WIDE), program)
 
 
 def test_long_lists(tmp_path: Path) -> None:
-    check(Emulated(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
+    check(emulated_run(bfs.Parents, skewed(), AS_THEY_ARE, tmp_path), bfs.Parents)
+
+
+def test_everyone_hears_the_active(tmp_path: Path) -> None:
+    emulated = emulated_run(programs.Rising, skewed(), AS_THEY_ARE, tmp_path)
+    for active in ([3], None):
+        reference = Reference(programs.Rising(), emulated.graph).run(active, 4)
+        fields = emulated.run(active, limit=4, at_once=3)
+        np.testing.assert_array_equal(fields["x"], reference.vertex["x"])
 
 
 @pytest.mark.parametrize(
@@ -125,26 +99,26 @@ def test_long_lists(tmp_path: Path) -> None:
     ],
 )
 def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None:
-    emulated = Emulated(Late, grid(7), SOON_WIDE, tmp_path, **mode)
+    emulated = emulated_run(Late, grid(7), SOON_WIDE, tmp_path, **mode)
     assert emulated.plan.closes
     assert not emulated.plan.shuts
     for source, way, at_once, delta in RUNS:
-        fields = emulated.run(source, way, at_once, delta, {"level": {source: 0}})
+        fields = emulated.run([source], way=way, at_once=at_once, delta=delta, level={source: 0})
         expected = Reference(Late(), emulated.graph, level={source: 0}).run([source]).vertex["level"]
         np.testing.assert_array_equal(fields["level"], expected)
 
 
-def check(emulated: Emulated, program: Any) -> None:
+def check(emulated: EmulatedRun, program: Any) -> None:
     """Pushing and pulling, all at once or an iteration a launch; runs follow each other on what the last one left."""
     graph = emulated.graph
     for source, way, at_once, delta in RUNS:
         if program is SHORTEST:
-            fields = emulated.run(source, way, at_once, delta, {"distance": {source: 0}})
+            fields = emulated.run([source], way=way, at_once=at_once, delta=delta, distance={source: 0})
             lengths = csr_array((graph.out_values, graph.out.indices, graph.out.indptr))
             np.testing.assert_array_equal(fields["distance"], dijkstra(lengths, indices=source))
             continue
         start: dict[str, Any] = {name: {source: source * (name == "parent")} for name in program.vertex_fields}
-        fields = emulated.run(source, way, at_once, delta, start)
+        fields = emulated.run([source], way=way, at_once=at_once, delta=delta, **start)
         levels = gasla.bfs(graph, source)
         np.testing.assert_array_equal(fields["level"], levels)
         assert emulated.page.control.iteration == levels.max() + 1

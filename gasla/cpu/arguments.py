@@ -45,6 +45,7 @@ class Arguments(Plan):
         if self.sends:
             names += ["sp", "si"] + (["se"] if self.needs_send_ids else [])
             names += [f"sv_{n}" for n in self.edge_values]
+            names += ["leaving"] if self.scatters_from_tails else []
         names += [f"e_{n}" for n in self.edge_states]
         names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
         names += [f"part_{n}" for n in t.aggregates]

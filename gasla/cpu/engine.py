@@ -232,7 +232,7 @@ class Bound(Binding):
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
-        if name in ("gp", "gi", "sp", "si"):
+        if name in ("gp", "gi", "sp", "si", "leaving"):
             return lists.are_kept
         return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
 
@@ -263,6 +263,8 @@ class Bound(Binding):
         if name in ("in_p", "out_p"):
             return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
         lists = sides[0 if name[0] == "g" else 1]
+        if name == "leaving":
+            return lists.leaving()
         if name[1] == "v":
             return lists.values(self.traced.edge_types[name[3:]])
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()

@@ -397,6 +397,8 @@ class Stages(Pieces):
         body.append(f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call('scatter')}")
         for f in fields:
             body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
+        if self.scatters_from_tails:
+            body = ["if leaving[e]:", *(INDENT + line for line in body)]
         per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
         per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
         if self.staged:

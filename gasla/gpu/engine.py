@@ -22,6 +22,7 @@ from gasla.schedule import Schedule
 # Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
 # from which the system wakes it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
+NOT_READY = 600  # cudaErrorNotReady
 LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
 
 
@@ -246,9 +247,21 @@ class Bound(Binding):
             if progress is not None and now - told > 0.1:
                 told = now
                 progress(int(page.progress))
-            if self.xp.cuda.get_current_stream().done:  # an error, if the kernel ended by one
+            if self._has_left():
                 return
             time.sleep(0 if now - began < WAKEFUL else 5e-5)
+
+    def _has_left(self) -> bool:
+        """Whether nothing is under way any more; CuPy's error, if a kernel ended by one.
+
+        `Stream.done` is not asked, as it takes a kernel that crashed for one that is still running.
+        """
+        stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
+        status = runtime.streamQuery(stream.ptr)
+        if status == NOT_READY:
+            return False
+        runtime.check_status(status)
+        return True
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())

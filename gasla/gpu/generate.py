@@ -630,7 +630,8 @@ class Module(GpuPlan):
     def _edge_functions(self) -> str:
         if "scatter" not in self.functions:
             return ""
-        lines = [
+        lines = ["if (!c.a.leaving[e]) return;"] if self.scatters_from_tails else []
+        lines += [
             "const ScatterTarget dst = load_scatter_target(c, v);",
             "const ScatterEdge edge = load_scatter_edge(c, e);",
         ]

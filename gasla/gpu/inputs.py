@@ -30,6 +30,8 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
             arrays[f"{side}e"] = lists.ids().astype(plan.offset_type, copy=False)
         for name in plan.edge_values:
             arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name])
+        if side == "s" and plan.scatters_from_tails:
+            arrays["leaving"] = lists.leaving()
     for degree in plan.degrees:
         own = graph.in_ if degree == "in_degree" else graph.out
         arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)

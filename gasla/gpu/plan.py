@@ -266,6 +266,7 @@ class GpuPlan(Plan):
             pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
             pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
+        pointers += [("leaving", "const bool")] if self.scatters_from_tails else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]

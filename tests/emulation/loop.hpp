@@ -2,6 +2,7 @@
 // a process: it shares the arrays of a run with the others, and nothing else.
 #pragma once
 #define GASLA_EMULATED
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +38,9 @@ namespace warp {
 // Whether any block failed.
 template <class Kernel> int run_grid(unsigned blocks, const Kernel& kernel) {
     gridDim.x = blocks;
+    pid_t others[32];
     for (unsigned i = 0; i < blocks; ++i) {
-        if (fork()) continue;
+        if ((others[i] = fork())) continue;
         blockIdx.x = i;
         run(kernel);
         _exit(0);
@@ -47,6 +49,8 @@ template <class Kernel> int run_grid(unsigned blocks, const Kernel& kernel) {
     for (unsigned i = 0; i < blocks; ++i) {
         int status;
         wait(&status);
+        if (status && !failed)  // nobody will come to where the others wait
+            for (unsigned j = 0; j < blocks; ++j) kill(others[j], SIGKILL);
         failed |= status;
     }
     return failed;

@@ -32,7 +32,7 @@ struct Buffers {  // of others
 struct QueueSink {
     Entry* entries;
     u64* counter;
-    const offset_t* offsets;
+    const offset_t* offsets;  // null where no out-edges are walked
     u32 shift;
 
     struct Share {  // a warp's part of a flush
@@ -48,7 +48,7 @@ struct QueueSink {
             share.degree[j] = 0;
             if (i >= held) continue;
             share.v[j] = buffer[i];
-            share.degree[j] = (prefix_t)(offsets[share.v[j] + 1] - offsets[share.v[j]]);
+            if (offsets) share.degree[j] = (prefix_t)(offsets[share.v[j] + 1] - offsets[share.v[j]]);
             share.edges += share.degree[j];
             ++share.count;
         }
