@@ -29,6 +29,9 @@ class Reference:
         elif program.direction == "all":  # each edge from both its ends, in the order of the input
             src, dst, ids = np.ravel([src, dst], "F"), np.ravel([dst, src], "F"), np.repeat(ids, 2)
         self.src, self.dst, self.ids = src, dst, ids
+        self.leave = np.ones(len(ids), bool)  # whether an edge is seen from its tail, which alone scatters
+        if program.direction == "all":
+            self.leave[1::2] = False
         self.vertex = {n: self.start(f, fields.get(n), graph.n) for n, f in program.vertex_fields.items()}
         self.edge = {
             n: self.edge_values(f.type) if f.is_value else self.start(f, fields.get(n), graph.m)
@@ -74,18 +77,20 @@ class Reference:
     def has(self, name: str) -> bool:
         return hasattr(type(self.program), name)
 
-    def run(self, active: Any = None, max_iterations: int = 10**6) -> "Reference":
+    def run(self, active: Any = None, max_iterations: int = 10**6, schedule: Any = None) -> "Reference":
         n = self.graph.n
+        self.levels = None if schedule is None else np.asarray(schedule)  # the iteration in which each receives
         self.iteration, self.active = 0, np.ones(n, bool)
         if active is not None:
             self.active[:] = False
             self.active[np.asarray(active, int)] = True
         everyone = self.record(np.arange(n), self.vertex)
         self.reduce_aggregates(everyone, everyone, n)
-        self.converged = not self.active.any()
+        self.converged = not self.active.any() if self.levels is None else self.levels.max(initial=-1) < 0
         while not self.converged and self.iteration < max_iterations:
             self.step()
-            self.converged = not self.active.any() or (self.has("stop") and bool(self.call("stop")))
+            over = not self.active.any() if self.levels is None else self.iteration == self.levels.max()
+            self.converged = bool(over) or (self.has("stop") and bool(self.call("stop")))
             self.iteration += 1
         return self
 
@@ -99,6 +104,8 @@ class Reference:
             woken[self.dst[awake]] = True
             receives &= woken
         taken = awake if self.program.sources == "active" else usable
+        if self.levels is not None:
+            receives, taken = self.levels == self.iteration, usable
         receivers = np.flatnonzero(receives)
         gathered = self.gather(receivers, np.flatnonzero(taken & receives[self.dst]))
         before = self.record(receivers, self.vertex)
@@ -185,7 +192,7 @@ class Reference:
         if not self.has("scatter"):
             return
         # Out-edges of the active, in the direction of activity.
-        chosen = np.flatnonzero(self.active[self.src])
+        chosen = np.flatnonzero(self.active[self.src] & self.leave)
         for name, value in self.call("scatter", *self.edges(chosen)).items():
             self.edge[name] = self.edge[name].copy()
             self.edge[name][..., self.ids[chosen]] = np.asarray(value).astype(self.edge[name].dtype)

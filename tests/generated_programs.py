@@ -1,0 +1,285 @@
+"""Whole vertex programs, made by Hypothesis: every option of a program with every other, as the text of a class.
+
+A text can be printed where a run fails or doesn't end, and sent to another process. All values are whole numbers or
+halves, and small: sums of floats are exact, so that every order of them gives the same. Where values may go on within
+an iteration as long as they change, programs are made such that they come to an end (`Parts.settles`).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+
+NUMBERS = ("int64", "int32", "int16", "uint8", "float32", "float64")
+START = "vertex.id * 5 % 13"
+COMPOSE = (
+    "semirings.Monoid(lambda f, g: (f[0] * g[0] % 1009, (f[0] * g[1] + f[1]) % 1009), (1, 0), "
+    "commutative=False, name='compose')"
+)
+SOME_EVER = ("after.y % 2 == 0", "after.id % 3 != 0")
+RISING = ("after.x > before.x", *SOME_EVER)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What programs over values of one kind are put together from: expressions of which one is drawn."""
+
+    declared: str  # the field x
+    monoids: tuple[str, ...]
+    gathers: tuple[str, ...]
+    applies: tuple[str, ...]  # what x becomes
+    activates: tuple[str, ...] = RISING
+    masks: tuple[str, ...] = ()  # beside those of all kinds
+    small: str = "vertex.x"  # a whole number of a vertex
+    absorbing: dict[str, str] = field(default_factory=dict)  # by monoid: the apply that only does what it does
+    settles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by monoid: gathers that then come to an end
+
+
+def _numbers(kind: str) -> Parts:
+    """Programs over scalars of a type."""
+
+    def cast(*texts: str) -> tuple[str, ...]:
+        return tuple(f"semirings.cast({text}, np.{kind})" for text in texts)
+
+    is_float = kind.startswith("float")
+    half, step = (" * 0.5", "0.5") if is_float else ("", "1")
+    bits = () if is_float else ("bor", "band", "bxor", "times")  # a product of floats is not exact
+    of_bits = {"semirings.bor": "vertex.x | gathered", "semirings.band": "gathered & vertex.x"}
+    return Parts(
+        declared=f"gasla.vertex(np.{kind}, init=lambda vertex: (({START}){half}).astype(np.{kind}))",
+        monoids=tuple(f"semirings.{name}" for name in ("plus", "min", "max", *bits)),
+        gathers=cast(
+            *("src.x", f"src.x + {step}", "src.x + edge.w", "src.x * 2 + dst.x", "edge.id % 7 + src.id % 3", "1"),
+            *("src.y + self.p", "src.x + self.iteration % 3", "src.out_degree % 5 + dst.in_degree % 3"),
+            *("edge.flow % 7 + src.x", "src.x + self.total % 3", "7 - src.x", "(src.x * 3 + dst.id) % 11"),
+        ),
+        applies=cast(
+            "(vertex.x + gathered * 3) % 101", "gathered % 64", "(gathered + self.iteration) % 50", "vertex.y % 7"
+        ),
+        activates=("after.x != before.x", *RISING),
+        small="semirings.cast(vertex.x, np.int64)",
+        absorbing={
+            "semirings.min": "semirings.minimum(vertex.x, gathered)",
+            "semirings.max": "semirings.where(gathered > vertex.x, gathered, vertex.x)",
+            **({} if is_float else of_bits),
+        },
+        settles={
+            "semirings.min": cast("src.x", f"src.x + {step}", "src.x + edge.w", "semirings.maximum(src.x, dst.id % 5)"),
+            "semirings.max": cast(
+                "src.x", f"semirings.minimum(src.x + {step}, 60)", "semirings.minimum(src.x, edge.w)"
+            ),
+            "semirings.bor": cast("src.x", "src.x | 4", "src.x & 7"),
+            "semirings.band": cast("src.x", "src.x | 3"),
+        },
+    )
+
+
+INTEGERS = f"gasla.vertex(np.int64, init=lambda vertex: {START})"
+KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
+    "bool": Parts(
+        declared="gasla.vertex(np.bool_, init=lambda vertex: vertex.id % 3 == 0)",
+        monoids=("semirings.lor", "semirings.land", "semirings.lxor"),
+        gathers=("src.x", "src.x & (dst.id % 2 == 0)", "src.id % 3 == 0", "edge.w > 4", "src.x ^ (edge.w > 2)", "True"),
+        applies=("vertex.x ^ gathered", "gathered", "~gathered"),
+        activates=SOME_EVER,
+        small="vertex.y",
+        absorbing={"semirings.lor": "vertex.x | gathered", "semirings.land": "vertex.x & gathered"},
+        settles={
+            "semirings.lor": ("src.x", "src.x | (edge.w > 8)"),
+            "semirings.land": ("src.x", "src.x | (edge.w > 4)"),
+        },
+    ),
+    "any": Parts(  # whatever arrives at a vertex is the same
+        declared="gasla.vertex(np.int32, init=-1)",
+        monoids=("semirings.any",),
+        gathers=tuple(
+            f"semirings.cast({text}, np.int32)" for text in ("self.iteration + 1", "dst.id % 5 + 1", "dst.y + 1", "3")
+        ),
+        applies=("gathered", "semirings.cast(self.iteration + 1, np.int32)", "(vertex.x + gathered) % 50"),
+        masks=("vertex.x < 0", "vertex.x < 0", "vertex.x < 2"),
+    ),
+    "pair": Parts(
+        declared=INTEGERS,
+        monoids=("semirings.argmin", "semirings.argmax"),
+        gathers=("(src.x + edge.w, src.id)", "(src.x % 4, edge.id)", "(edge.w * 1.0, src.y, src.id)", "(1, dst.id)"),
+        applies=tuple(
+            f"semirings.cast({text}, np.int64) % 64" for text in ("gathered[-1]", "vertex.x * 3 + gathered[0]")
+        ),
+    ),
+    "ordered": Parts(  # in the order of the input
+        declared=INTEGERS,
+        monoids=(COMPOSE,),
+        gathers=("(src.x + 2, src.y + edge.w)", "(edge.id % 5, src.y)", "(dst.x + 1, 1)"),
+        applies=("(gathered[0] + gathered[1]) % 1009", "(vertex.x + gathered[1]) % 17"),
+    ),
+    "first": Parts(
+        declared=INTEGERS,
+        monoids=("semirings.first", "semirings.second"),
+        gathers=("src.x + edge.w", "src.id % 9 + 1", "edge.id % 50 + src.y"),
+        applies=("gathered % 64", "(vertex.x + gathered % 64) % 101"),
+    ),
+    "vector": Parts(
+        declared="gasla.vertex((np.int64, (3,)), init=lambda vertex: np.stack([vertex.id % k for k in (9, 7, 5)]))",
+        monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bor"),
+        gathers=("src.x", "src.x * edge.w", "src.x + dst.x", "semirings.vector(src.y, edge.id % 5, edge.w)"),
+        applies=("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)"),
+        activates=SOME_EVER,
+        small="vertex.x[1]",
+    ),
+    "nothing": Parts(
+        declared=INTEGERS,
+        monoids=(),
+        gathers=(),
+        applies=("(vertex.x * 3 + 1) % 101", "vertex.x", "(vertex.x + self.p) % 7"),
+    ),
+}
+MASKS = (None, None, "vertex.id % 4 != 1", "vertex.y < 5", "{small} < 40", "vertex.id % 3 < self.p")
+EDGE_MASKS = (
+    *(None, None, "(src.id + dst.id) % 3 != 0", "edge.w < 7", "src.y <= dst.y + 1", "edge.flow % 2 == 0"),
+    "edge.id % 4 != self.iteration % 4",
+)
+SCATTERS = (
+    *(None, None, {"flow": "edge.flow + src.y - dst.id % 5"}),
+    {"flow": "edge.id % 9 + edge.w", "seen": "semirings.vector(src.y, edge.id % 5, dst.y)"},
+)
+RAISES = ("(vertex.y + 1) % 9", "vertex.y + 1", "(vertex.y + {small} % 5) % 9")  # y
+AGGREGATES = {
+    "total": ("semirings.plus, np.int64", "after.y + before.y * 2"),
+    "most": ("semirings.max, np.int64", "after.y * 3 - before.id % 7"),
+    "half": ("semirings.plus, np.float64", "after.y * 0.5"),
+    "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
+}
+STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most")
+PRIORITIES = (None, "vertex.x", "-vertex.x", "vertex.id", "vertex.x * 0.5 - vertex.y")
+RECORDS = {
+    **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
+    **dict.fromkeys(("mask", "post_apply", "priority"), ", vertex"),
+    **{"apply": ", vertex, gathered", "activate": ", before, after", "stop": ""},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, a graph and a run; all of plain data."""
+
+    source: str
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray]
+    n: int
+    active: tuple[int, ...] | None
+    limit: int
+    mode: str  # "run", "deterministic", "scheduled", "staged"
+    options: dict[str, Any]
+    schedule: tuple[int, ...] | None = None
+
+    @property
+    def graph(self) -> gasla.Graph:
+        src, dst, weights = self.edges
+        graph = gasla.Graph.from_edges(src, dst, weights, n=self.n)
+        if not self.options["wide"]:
+            return graph
+        return gasla.Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices, graph.out_values)
+
+    @property
+    def program(self) -> type[gasla.VertexProgram]:
+        names: dict[str, Any] = {"gasla": gasla, "semirings": semirings, "np": np}
+        exec(compile(self.source, "<generated>", "exec"), names)
+        return names["Generated"]  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        src, dst, weights = (part.tolist() if len(part) < 50 else f"<{len(part)}>" for part in self.edges)
+        run = {name: value for name, value in vars(self).items() if name not in ("source", "edges")}
+        return f"\n{self.source}\nedges {src}\n   to {dst}\nvalues {weights}\n{run}\n"
+
+
+def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, settles: bool) -> dict[str, Any]:
+    """What the program's functions return; a dict is one of fields."""
+
+    def one(of: Any) -> Any:
+        return draw(st.sampled_from(of))
+
+    absorbs = settles or (monoid in parts.absorbing and draw(st.booleans()))
+    found: dict[str, Any] = {
+        "edge_mask": one(EDGE_MASKS),
+        "gather": one(parts.settles[str(monoid)] if settles else parts.gathers) if monoid else None,
+        "apply": {"x": parts.absorbing[str(monoid)] if absorbs else one(parts.applies)},
+        "activate": one([None, *parts.activates]),
+        "post_apply": one([None, None, *({"y": text} for text in RAISES)]),
+        "stop": one(STOPS),
+        "priority": one(PRIORITIES) if parts.declared[13:].partition(",")[0] in NUMBERS else None,
+    }
+    if mode != "scheduled":
+        found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
+    if not absorbs and draw(st.booleans()):
+        found["apply"]["y"] = one(RAISES)
+    if not absorbs and monoid and draw(st.integers(0, 9)) == 0:
+        del found["apply"]
+    if settles:
+        found |= dict.fromkeys(("post_apply", "activate", "stop"))
+    if mode == "staged":  # aggregates are the loop's own affair
+        found["stop"] = None
+        found["gather"] = parts.gathers[0] if "total" in str(found["gather"]) else found["gather"]
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
+    """A program's source, and whether it comes to an end by itself however its values travel."""
+    parts = KINDS[kind]
+    monoid = draw(st.sampled_from(parts.monoids)) if parts.monoids else None
+    settles = monoid in parts.settles and draw(st.integers(0, 2)) == 0
+    bodies = functions(draw, parts, monoid, mode, settles)
+    used = repr(bodies)
+    some = {n for n in AGGREGATES if f"self.{n}" in used or (mode != "staged" and draw(st.integers(0, 3)) == 0)}
+    lines = [
+        f"x = {parts.declared}",
+        "y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4)",
+        "p = gasla.parameter(np.int64, 2)",
+        *(["w = gasla.edge(np.int64)"] if "edge.w" in used else []),
+        *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),
+        *(["seen = gasla.edge((np.int64, (3,)), init=0)"] if "'seen'" in used else []),
+        f"direction = {draw(st.sampled_from(['in', 'out', 'all']))!r}",
+        f"sources = {draw(st.sampled_from(['all', 'active']))!r}",
+        f"everyone = {not settles and draw(st.integers(0, 2)) == 0}",
+        *([f"reduce = {monoid}"] if monoid else []),
+    ]
+    for name, body in bodies.items():
+        given = body if isinstance(body, str) else f"{{{', '.join(f'{n!r}: {x}' for n, x in body.items())}}}"
+        lines += [f"def {name}(self{RECORDS[name]}):", f"    return {given.replace('{small}', parts.small)}"]
+    for name in sorted(some):
+        declared, value = AGGREGATES[name]
+        lines += [f"@gasla.aggregate({declared})", f"def {name}(self, before, after):", f"    return {value}"]
+    return "\n    ".join(["class Generated(gasla.VertexProgram):", *lines]), settles
+
+
+@st.composite
+def cases(draw: st.DrawFn, modes: tuple[str, ...] = ("run", "deterministic", "scheduled", "staged")) -> Case:
+    """A program on a small graph, or on one of some hundred vertices with long lists, and how it is run."""
+    mode = draw(st.sampled_from(modes))
+    source, settles = text(draw, draw(st.sampled_from(sorted(KINDS))), mode)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    large = draw(st.booleans())
+    n = draw(st.integers(200, 700)) if large else draw(st.integers(1, 12))
+    m = 4 * n if large else draw(st.integers(0, 40))
+    src, dst = rng.integers(0, n, m), (n * rng.random(m) ** draw(st.sampled_from([1, 2, 4]))).astype(np.int64)
+    if draw(st.booleans()):
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    some = rng.integers(0, n, draw(st.sampled_from([1, 1, 3, n])))
+    scheduled = mode == "scheduled"
+    return Case(
+        source,
+        (src, dst, rng.integers(0, 10, len(src))),
+        n,
+        None if scheduled or draw(st.booleans()) else tuple(np.unique(some).tolist()),
+        10**6 if settles else draw(st.integers(1, 6)),
+        mode,
+        {
+            "threads": draw(st.sampled_from(["as it is", "two", "two, later"])),
+            "in pieces": draw(st.booleans()),
+            "wide": draw(st.booleans()),
+            "delta": draw(st.sampled_from([None, None, 1.0, 50.0])),
+        },
+        tuple(rng.integers(-1, draw(st.integers(1, 6)), n).tolist()) if scheduled else None,
+    )
