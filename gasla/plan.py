@@ -97,6 +97,11 @@ class Plan:
         return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
 
     @functools.cached_property
+    def sums_in_order(self) -> bool:
+        """Whether the order matters in which aggregates add up what vertices give: it must be the graph's."""
+        return self.deterministic and any(kind.kind == "f" for kind in self.traced.aggregate_types.values())
+
+    @functools.cached_property
     def scatters_from_tails(self) -> bool:
         """Whether the lists that a scatter walks have every edge twice, of which one is passed over."""
         return "scatter" in self.functions and self.traced.program.direction == "all"

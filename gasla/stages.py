@@ -22,6 +22,7 @@ from gasla.graph import Adjacency, Graph, as_graph
 from gasla.intersect import intersect
 from gasla.link import hook
 from gasla.program import VertexProgram, as_program
+from gasla.tracing import Traced
 
 __all__ = [
     "State",
@@ -51,6 +52,7 @@ class State:
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
+        _refuse_aggregates(type(program).traced(graph.id_dtype))
         self._bound = _engine(graph)(program, graph, fields)
         self.graph = graph
         self.iteration = 0
@@ -70,6 +72,17 @@ class State:
     def has(self) -> frozenset[str]:
         """The functions that the program defines."""
         return frozenset(self._bound.traced.functions)
+
+
+def _refuse_aggregates(traced: Traced) -> None:
+    """Stages have nothing to show to functions that read what an aggregate came to."""
+    for name, function in traced.functions.items():
+        read = function.reads("self") & traced.aggregates.keys() if name not in {"stop", *traced.aggregates} else ()
+        if read:
+            raise ValueError(
+                f"{traced.program.__name__}.{name} reads the aggregate {min(read)!r}, which only gasla.run computes; "
+                "for stages, declare a gasla.parameter of its name, and start anew with each value"
+            )
 
 
 def _engine(graph: Graph) -> Any:

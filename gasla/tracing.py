@@ -164,6 +164,12 @@ class Tracer:
         kind = self._type(declared)
         if not isinstance(kind, np.dtype):
             raise TypeError(f"the aggregate {self.program.__name__}.{name} is {kind}; expected a scalar type")
+        monoid = self.program.aggregates[name].monoid
+        if not isinstance(monoid, Monoid) or not monoid.commutative:
+            raise TypeError(
+                f"the aggregate {self.program.__name__}.{name} reduces with {monoid!r}; expected a semirings.Monoid "
+                "that commutes, as vertices have no order"
+            )
         return kind
 
     def trace(self) -> Traced:

@@ -272,3 +272,29 @@ class Rising(gasla.VertexProgram):
 
     def activate(self, before, after):
         return after.x % 2 == 1
+
+
+class Cooling(gasla.VertexProgram):
+    """Sums of floats that no order leaves alone, seen by the next iteration; receivers are listed as they come."""
+
+    heat = gasla.vertex(np.float64, init=lambda vertex: 1 / (vertex.id + 1.0))
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.heat / semirings.maximum(src.out_degree, 1)
+
+    def apply(self, vertex, gathered):
+        return {"heat": 0.15 * vertex.heat + 0.85 * gathered + self.total / self.n}
+
+    @gasla.aggregate(semirings.plus)
+    def total(self, before, after):
+        return after.heat * 1.1
+
+    def stop(self):
+        return self.total > 1e9
+
+
+class Warming(Cooling):
+    """The same, everyone in every iteration."""
+
+    everyone = True

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_engine import Reference
-from test_programs import CASES, NAMES, graphs
+from test_programs import CASES, NAMES, SUMS, bits_of_sums, graphs
 
 import gasla
 import semirings
@@ -258,3 +258,11 @@ def test_a_kernel_that_crashed_is_not_waited_for() -> None:
     assert [bound._has_left(), bound._has_left()] == [False, True]
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="illegal memory access"):
         bound._has_left()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("program", "scheduled"), SUMS)
+@pytest.mark.parametrize("n", [700, 20_000])
+def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool, n: int) -> None:
+    graph = Graph.from_edges(*np.random.default_rng(0).integers(0, n, (2, 5 * n)), n=n).to("gpu")
+    assert len({bits_of_sums(program, scheduled, graph) for _ in range(20)}) == 1

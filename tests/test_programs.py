@@ -19,6 +19,7 @@ import semirings
 from gasla import stages
 from gasla.algorithms.betweenness_centrality import Count
 from gasla.algorithms.sssp import AnyOrder
+from gasla.arrays import moved
 from gasla.cpu import launch, threads
 from gasla.graph import Graph
 
@@ -67,6 +68,7 @@ def same(result: Any, reference: Reference) -> None:
 @pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])
 def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads even for the smallest graph; or the second one comes in the midst of a run."""
+    threads.num_threads()  # has Numba start its threads
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
@@ -171,6 +173,35 @@ def test_deterministic_runs(program: Any) -> None:
     start = {"hops": {0: 0}} if program is programs.Hops else {"paths": {0: 1}, "level": {0: 0}}
     result = gasla.run(program, graph, active=[0], deterministic=True, **start)
     same(result, Reference(program(), graph, **start).run([0]))
+
+
+SUMS = [(programs.Cooling, False), (programs.Warming, False), (programs.Cooling, True)]
+
+
+def bits_of_sums(program: Any, scheduled: bool, graph: Graph) -> Any:
+    """What a run that is to be the same every time comes to, to the last bit."""
+    order = {"schedule": np.arange(graph.n) % 9} if scheduled else {"max_iterations": 4}
+    result = gasla.run(program, graph, deterministic=True, **order)
+    return moved(result.heat, "cpu").tobytes(), float(result.total)
+
+
+@pytest.mark.parametrize(("program", "scheduled"), SUMS)
+@pytest.mark.usefixtures("two_threads")
+def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_edges(*np.random.default_rng(0).integers(0, 20_000, (2, 100_000)), n=20_000)
+    found = {bits_of_sums(program, scheduled, graph) for _ in range(20)}
+    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 1)
+    found.add(bits_of_sums(program, scheduled, graph))  # chunks of vertices, not threads, are what is summed
+    assert len(found) == 1
+
+
+def test_an_aggregate_must_commute() -> None:
+    last = gasla.aggregate(semirings.second, np.int64)(lambda self, before, after: after.level)
+    program = type("Last", (programs.Flow,), {"last": last})
+    with pytest.raises(
+        TypeError, match=r"the aggregate Last\.last reduces with Monoid\('second'\); expected .* commutes"
+    ):
+        gasla.run(program, ring(4), max_iterations=1)
 
 
 def result_source(program: Any, deterministic: bool) -> str:

@@ -38,6 +38,7 @@ def spread() -> stages.State:
         ),
         (lambda: stages.gather(hops(), [1, 1]), ValueError, "twice"),
         (lambda: stages.scatter(hops(), [1]), ValueError, "Hops has no scatter"),
+        (lambda: stages.start(programs.Settling, GRAPH), ValueError, r"Settling\.apply reads the aggregate 'moved'"),
         (lambda: stages.apply(hops(), [1]), TypeError, "Hops gathers, so apply needs"),
         (lambda: stages.apply(hops(), [1, 2], np.array([5])), ValueError, r"has shape \(1,\); expected \(2,\)"),
         (lambda: stages.apply(hops(), [1, 2], 5), ValueError, r"gathered has shape \(\); expected \(2,\)"),

@@ -49,6 +49,7 @@ class Arguments(Plan):
         names += [f"e_{n}" for n in self.edge_states]
         names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
         names += [f"part_{n}" for n in t.aggregates]
+        names += [*(f"term_{n}" for n in t.aggregates), "summed"] if self.sums_in_order else []
         return names
 
     @property

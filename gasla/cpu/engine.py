@@ -120,7 +120,8 @@ class Bound(Binding):
         lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_kept(name, sides)}
         of_fields = {name for field in plan.fields for name in field[1:]}
         kinds = self.traced.aggregate_types
-        parts = {f"part_{name}": np.empty((2, 8 * self.team), kind) for name, kind in kinds.items()}
+        count = max(1, -(-graph.n // runtime.DENSE_CHUNK)) if plan.sums_in_order else self.team
+        parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
         elsewhere = {*shapes, *lists, *of_fields, *parts, *(levels.NAMES if is_scheduled else ())}
         self.others = [name for name in plan.arrays if name not in elsewhere | {"control", "counts", "log"}]
@@ -379,9 +380,9 @@ class Bound(Binding):
     def aggregates(self) -> dict[str, Any]:
         """What the aggregates came to in the last iteration."""
         row, step = (self.iteration - 1) & 1, 8
+        last = None if self.plan.sums_in_order else self.threads * step
         return {
-            n: a.monoid.reduce(self.arrays[f"part_{n}"][row, : self.threads * step : step])
-            for n, a in self.traced.aggregates.items()
+            n: a.monoid.reduce(self.arrays[f"part_{n}"][row, :last:step]) for n, a in self.traced.aggregates.items()
         }
 
     def frontier(self) -> Frontier:
@@ -416,6 +417,8 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)
+    shapes["summed"] = (words,), bits
+    shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
     return {name: shape for name, shape in shapes.items() if name in plan.arrays}
 
 

@@ -109,10 +109,10 @@ def accumulate(field, v, value, shared):
 
 COMBINED = '''
 @jit
-def combined_{name}(part, threads):
-    """What all threads' parts come to, in a fixed order."""
+def combined_{name}(part, parts):
+    """What all parts come to, in a fixed order."""
     total = part[0]
-    for i in range(1, threads):
+    for i in range(1, parts):
         total = {name}_combine(total, part[8 * i])
     return total
 '''

@@ -48,9 +48,25 @@ def _begin(m: "Stages") -> list[str]:
         "mean_degree = control[REMAINING] // max(self_n, 1)",
         "began = self_iteration = control[ITERATION]",
         "work, enough = control[WORK], control[ENOUGH]",
-        *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
+        *_take_sums(m, "1 - (self_iteration & 1)"),
         *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
     ]
+
+
+def _clear_parts(m: "Stages") -> list[str]:
+    if m.sums_in_order:  # which are all set
+        return []
+    return [f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates]
+
+
+def _sum_up(m: "Stages") -> list[str]:
+    return [m.stages["sum_up"].call(), "barrier(control, threads)"] if m.sums_in_order else []
+
+
+def _take_sums(m: "Stages", row: str) -> list[str]:
+    """What aggregates came to, from a row of parts."""
+    parts = "chunks_of(self_n)" if m.sums_in_order else "threads"
+    return [f"self_{n} = combined_{n}(part_{n}[{row}], {parts})" for n in m.traced.aggregates]
 
 
 def _fill(m: "Stages") -> list[str]:
@@ -68,7 +84,7 @@ def _iteration(m: "Stages") -> list[str]:
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
+        *_clear_parts(m),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
     if "scatter" in m.functions:
@@ -76,6 +92,7 @@ def _iteration(m: "Stages") -> list[str]:
     if "post_apply" in m.functions:
         lines += [m.stages["post_apply"].call(), "barrier(control, threads)"]
     lines += [
+        *_sum_up(m),
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
         "touched = total(counters, threads, TOUCHED)",
@@ -84,7 +101,7 @@ def _iteration(m: "Stages") -> list[str]:
         "size = total(counters, threads, NEXT)",
         *(["left = total(counters, threads, LEFT)"] if m.prioritised else []),
         "edges = total(counters, threads, EDGES) if skewed else size * mean_degree",
-        *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
+        *_take_sums(m, "parity"),
     ]
     if "mask" in m.functions and not m.everyone:
         lines.append("remaining = max(remaining - edges, 0)")
@@ -175,16 +192,17 @@ def _scheduled(m: "Stages") -> str:
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
-        *(f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates),
+        *_clear_parts(m),
         "level = depth - 1 - self_iteration if backward else self_iteration",
         "receivers = order[starts[0, level] : starts[0, level + 1]]",
         "receiver_count = len(receivers)",
         "crew = 1 if receiver_count < THIN_LIST else threads",
         *(line for stage in stages for line in ("if thread < crew:", "    " + stage, "barrier(control, threads)")),
+        *_sum_up(m),
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], receiver_count, total(counters, threads, TOUCHED), DENSE)",
         "traversed += total(counters, threads, TOUCHED)",
-        *(f"self_{n} = combined_{n}(part_{n}[parity], threads)" for n in m.traced.aggregates),
+        *_take_sums(m, "parity"),
         *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
         "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
@@ -199,7 +217,7 @@ def _scheduled(m: "Stages") -> str:
         "limit, done, stopped, traversed = min(control[LAST], depth), False, False, np.int64(0)",
         "began = self_iteration = control[ITERATION]",
         "order = receivers",
-        *(f"self_{n} = combined_{n}(part_{n}[1 - (self_iteration & 1)], threads)" for n in m.traced.aggregates),
+        *_take_sums(m, "1 - (self_iteration & 1)"),
         "while self_iteration < limit and not (done or stopped):",
         *("    " + line for line in body),
         "if thread == 0:",

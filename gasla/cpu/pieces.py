@@ -108,7 +108,11 @@ class Pieces(Arguments):
         for f in written:
             lines += self.stores(f, at, f"new_of_{f}")
         for name in self.traced.aggregates:
-            lines.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
+            value = self.call(name)
+            later = f"term_{name}[{at}] = {value}"
+            lines.append(later if self.sums_in_order else f"sum_{name} = {name}_combine(sum_{name}, {value})")
+        if self.sums_in_order:
+            lines.append(f"claim(summed, {at}, threads > 1)")
         if receiver and self.keeps_receivers and not self.two_phases:
             lines += self.received(at)
         return lines
@@ -272,6 +276,27 @@ class Pieces(Arguments):
             "    if narrow:",
             "        break",
         ]
+
+    def sum_chunks(self, body: list[str]) -> list[str]:
+        """A loop over chunks of vertices; `body` adds to the aggregates what those from `start` to `stop` give.
+
+        Sums start anew in each chunk: whatever the threads are, they add up in the same order.
+        """
+        names = self.traced.aggregates
+        return [
+            "for chunk in range(thread, chunks_of(self_n), threads):",
+            *(f"    in_order_{n} = {self.aggregate_identity(n)}" for n in names),
+            "    start, stop = np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), self_n))",
+            *(INDENT + line for line in body),
+            *(f"    part_{n}[parity, chunk * 8] = in_order_{n}" for n in names),
+        ]
+
+    def in_order(self, values: Iterable[str]) -> list[str]:
+        """Statements that add a value to each of the aggregates."""
+        return [f"in_order_{n} = {n}_combine(in_order_{n}, {v})" for n, v in zip(self.traced.aggregates, values)]
+
+    def aggregate_identity(self, name: str) -> str:
+        return literal_text(self.identities[name], self.traced.aggregate_types[name])
 
     @staticmethod
     def over_all(body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006

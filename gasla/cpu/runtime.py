@@ -79,10 +79,12 @@ __all__ = [
     "begin",
     "beyond",
     "block",
+    "chunks_of",
     "claim",
     "clear",
     "clear_both",
     "compare_and_swap",
+    "count_trailing_zeros",
     "dense_is_cheaper",
     "edges_from",
     "entry_point",
@@ -144,6 +146,12 @@ def claim(bits, vertex, shared):
         return fetch_or(bits, word, bit) & bit == np.uint64(0)
     bits[word] |= bit
     return True
+
+
+@jit
+def chunks_of(n):
+    """How many chunks of a full pass there are; one at least."""
+    return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
 @jit

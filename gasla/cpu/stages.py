@@ -36,7 +36,7 @@ class Stages(Pieces):
         if "post_apply" in self.functions:
             found.append(self.post_apply())
         if self.traced.aggregates:
-            found.append(self.aggregate())
+            found += [self.aggregate(), *([self.sum_up()] if self.sums_in_order else [])]
         if not self.staged:
             found.append(self.fill())
         return {stage.name: stage for stage in found}
@@ -46,7 +46,7 @@ class Stages(Pieces):
 
         By all threads: to get fresh pages from the system takes longer than anything else before a run.
         """
-        clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear"}
+        clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear", "summed": "clear"}
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
         body += ["if thread == 0:", "    begin(control, counts, threads)"]
@@ -175,9 +175,6 @@ class Stages(Pieces):
     def ratio(self) -> int:
         """Edges that a push may follow for one that a pull looks at: many, where a pull stops at the first hit."""
         return 15 if self.leave_early() else 2
-
-    def aggregate_identity(self, name: str) -> str:
-        return literal_text(self.identities[name], self.traced.aggregate_types[name])
 
     @functools.cached_property
     def identity(self) -> str:
@@ -419,9 +416,24 @@ class Stages(Pieces):
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
     def aggregate(self) -> Stage:
-        body: list[str] = []
-        for name in self.traced.aggregates:
-            for role in ("before", "after"):
-                body += self.loads(role, "v", name)
-            body.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
-        return self.stage("aggregate", "The aggregates of the initial state.", self.over_all(body))
+        names = list(self.traced.aggregates)
+        loads = [line for role in ("before", "after") for line in self.loads(role, "v", *names)]
+        if self.sums_in_order:
+            each = [*loads, *self.in_order(map(self.call, names))]
+            body = self.sum_chunks(["for v in range(start, stop):", *(INDENT + line for line in each)])
+        else:
+            body = self.over_all([*loads, *(f"sum_{n} = {n}_combine(sum_{n}, {self.call(n)})" for n in names)])
+        return self.stage("aggregate", "The aggregates of the initial state.", body)
+
+    def sum_up(self) -> Stage:
+        each = [
+            "for base in range(start, stop, np.uint64(64)):",
+            "    word = summed[base >> np.uint64(6)]",
+            "    summed[base >> np.uint64(6)] = zero",
+            "    while word != zero:",
+            "        v = base + count_trailing_zeros(word)",
+            *(INDENT * 2 + line for line in self.in_order(f"term_{n}[v]" for n in self.traced.aggregates)),
+            "        word &= word - one",
+        ]
+        doc = "The aggregates of an iteration, from what each vertex put aside."
+        return self.stage("sum_up", doc, self.sum_chunks(each))

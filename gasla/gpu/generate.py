@@ -178,6 +178,7 @@ class Module(GpuPlan):
             "CLAIMS": self.claims,
             "ACCUMULATES": self.accumulates,
             "AGGREGATES": bool(self.traced.aggregates),
+            "SUMS_IN_ORDER": self.keeps_bits_of_receivers,
             "HAS_MASK": has("mask"),
             "HAS_EDGE_MASK": has("edge_mask"),
             "HAS_SCATTER": has("scatter"),

@@ -20,7 +20,7 @@ _LOOP = [
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
     *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("levels", "const int")],
     *[("pieces", "void"), ("piece_values", "void"), ("queue", "void")],
-    *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "far_bits")],
+    *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "received", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
 _LOOP_NUMBERS = [
@@ -116,6 +116,11 @@ class GpuPlan(Plan):
     def only_pulls(self) -> bool:
         """Whether no iteration pushes."""
         return self.shape.small or self.shape.deterministic
+
+    @property
+    def keeps_bits_of_receivers(self) -> bool:
+        """Whether a second phase goes over vertices in their order: a list has receivers as they came."""
+        return self.sums_in_order and self.two_phases and not self.scheduled
 
     @property
     def alone(self) -> bool:

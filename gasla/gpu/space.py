@@ -289,6 +289,8 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
         sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * _gathered_bytes(plan)}
+    if plan.keeps_bits_of_receivers:
+        sizes["received"] = words
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
     if plan.thin:

@@ -56,6 +56,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         const bool receives = open && result.found;
         if constexpr (P::TWO_PHASES) {
             if (receives) P::keep(c, (vertex_t)v, result.gathered);
+            if constexpr (P::SUMS_IN_ORDER) {
+                const u32 word = __ballot_sync(ALL, receives);
+                if (lane() == 0) c.a.received[w] = word;
+            }
         } else {
             u32 outcome = OPEN;
             if (receives) outcome = P::finish(c, (vertex_t)v, result.gathered);
@@ -128,12 +132,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
     conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// Receivers apply what was put aside for them, or what pushes brought together.
+// Receivers apply what was put aside for them, or what pushes brought together. In the list they are as they came; where
+// the order of sums matters, each thread takes those of its own vertices, which have bits.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const vertex_t* list) {
     auto next = to_queue(1 - parity());
-    for (u64 base = this_warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
-        const bool is = base + lane() < s.receivers;
-        const vertex_t v = is ? list[base + lane()] : 0;
+    const auto apply = [&](bool is, vertex_t v) {
         bool active = false;
         if (is) {
             const Gathered gathered = P::kept(c, v);
@@ -142,6 +145,15 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const ver
             if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
         }
         if constexpr (P::KEEPS_ACTIVE) next.add(active, v);
+    };
+    if constexpr (P::SUMS_IN_ORDER) {
+        for (u64 w = this_warp_of_grid(); w < c.a.words; w += warps_of_grid())
+            apply(c.a.received[w] >> lane() & 1, (vertex_t)(w * WARP + lane()));
+    } else {
+        for (u64 base = this_warp_of_grid() * WARP; base < s.receivers; base += threads_of_grid()) {
+            const bool is = base + lane() < s.receivers;
+            apply(is, is ? list[base + lane()] : 0);
+        }
     }
     if constexpr (P::KEEPS_ACTIVE) next.flush_block();
     conclude<ENDS>(0, 0, [] {});
