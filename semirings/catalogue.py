@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,13 +82,9 @@ def _pair(x: Any, y: Any) -> Any:
     return np.ones(np.broadcast(*parts).shape, np.int64)[()]
 
 
-def _and_secondi(operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
     """The operator's value, and at which k it came."""
-
-    def both(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-        return operator(x, y), k
-
-    return both
+    return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
@@ -297,9 +294,9 @@ max_min = Semiring(max, binary.min)
 max_first = Semiring(max, binary.first)
 max_second = Semiring(max, binary.second)
 max_secondi = Semiring(max, binary.secondi)
-argmin_plus = Semiring(argmin, _and_secondi(np.add), "argmin_plus")
-argmax_plus = Semiring(argmax, _and_secondi(np.add), "argmax_plus")
-argmax_times = Semiring(argmax, _and_secondi(np.multiply), "argmax_times")
+argmin_plus = Semiring(argmin, partial(_and_secondi, np.add), "argmin_plus")
+argmax_plus = Semiring(argmax, partial(_and_secondi, np.add), "argmax_plus")
+argmax_times = Semiring(argmax, partial(_and_secondi, np.multiply), "argmax_times")
 any_pair = Semiring(any, binary.pair)
 any_first = Semiring(any, binary.first)
 any_second = Semiring(any, binary.second)

@@ -19,6 +19,9 @@ class _Any:
     def __repr__(self) -> str:
         return "semirings.ANY"
 
+    def __reduce__(self) -> str:
+        return "ANY"  # a copy is the very same, as it is compared by identity
+
 
 ANY = _Any()
 """The terminal of a monoid for which every value is terminal: the first value found is the answer."""

@@ -1,8 +1,10 @@
 """Runs of vertex programs against an independent engine, in every way that gasla can run them."""
 
 import ast
+import copy
 import dataclasses
 import inspect
+import pickle
 import weakref
 from typing import Any, NamedTuple
 
@@ -437,6 +439,13 @@ def test_bad_programs() -> None:
             body.traced()
     with pytest.raises(AttributeError, match=r"return \{'x': value\}"):
         applies(lambda self, vertex, gathered: setattr(vertex, "x", 1)).traced()
+
+
+def test_declarations_may_be_copied() -> None:
+    for copied in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        assert copied(gasla.ID) is gasla.ID
+        program: Any = type("P", (gasla.VertexProgram,), {"x": copied(gasla.vertex(gasla.ID, init=1))})
+        assert program.traced(np.dtype(np.int64)).vertex_types["x"] == np.int64
 
 
 def test_what_is_gathered_is_read_by_name() -> None:

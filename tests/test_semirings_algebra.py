@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import pickle
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -231,6 +234,16 @@ class TestSemiring:
         assert semirings.any_secondi.positional
         assert semirings.any_secondi.multiply(1.0, 2.0, 10, 11, 12) == 11
         assert Semiring(semirings.max, np.hypot).name == "max_hypot"
+
+    @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+    def test_copies_are_as_good(self, copied: Callable[[Any], Any]) -> None:
+        assert copied(ANY) is ANY
+        assert copied(semirings.any).terminal(np.int8) is ANY
+        for name in LAWFUL:
+            kind = LAWFUL[name][0]
+            assert str(check_laws(copied(getattr(semirings, name)), kind)) == str(
+                check_laws(getattr(semirings, name), kind)
+            )
 
     def test_pair_counts_in_int64(self) -> None:
         x = Symbol("x", np.uint8)
