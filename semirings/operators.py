@@ -218,16 +218,11 @@ class Monoid:
             shape = parts[0].shape[:-1]
             return np.full(shape, empty)[()] if single else empty
         if single and isinstance(self.op.function, np.ufunc) and self.op.function.nin == 2:
-            return self.op.function.reduce(parts[0], axis=-1, dtype=self._loop_type(parts[0].dtype))
+            return self.op.function.reduce(parts[0], axis=-1, dtype=_kept_type(self.op.function, parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
         result = tuple(part[..., 0][()] for part in parts)
         return result[0] if single else result
-
-    @staticmethod
-    def _loop_type(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-        """Keep ufunc.reduce from widening small integers; logic on bool needs no telling."""
-        return dtype if dtype.kind in "iuf" else None
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
         """Combine neighbours, which keeps the order; an odd last value is carried over."""
@@ -240,6 +235,11 @@ class Monoid:
 
     def __repr__(self) -> str:
         return f"Monoid({self.name!r})"
+
+
+def _kept_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The type, if the operation on two values stays within it: by itself a sum or product widens small ones."""
+    return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 
 
 def same_layout(a: Type, b: Type) -> bool:

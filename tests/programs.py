@@ -201,6 +201,10 @@ class Settling(gasla.VertexProgram):
     def largest(self, before, after):
         return after.value
 
+    @gasla.aggregate(semirings.plus, bool)
+    def odd(self, before, after):
+        return after.value % 2 == 1
+
     def stop(self):
         return (self.moved < self.enough) | (self.iteration >= 6)
 

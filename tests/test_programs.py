@@ -58,11 +58,13 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def same(result: Any, reference: Reference) -> None:
-    """Every field of the run is what the independent engine found."""
+    """Every field and aggregate of the run is what the independent engine found."""
     for name, expected in {**reference.vertex, **reference.edge}.items():
         if name in result.state:
             got = result.state[name]
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
+    for name, expected in reference.aggregates.items():
+        np.testing.assert_array_equal(getattr(result, name), expected, strict=True, err_msg=name)
 
 
 @pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])

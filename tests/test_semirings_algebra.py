@@ -189,6 +189,16 @@ class TestMonoid:
         assert result.dtype == np.int16
         np.testing.assert_array_equal(monoid.reduce(np.array([values, values])), [expected] * 2)
 
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_reduce_keeps_the_type(self, count: int) -> None:
+        for name in PREDEFINED:
+            monoid = getattr(semirings, name)
+            for kind in LAWFUL.get(name, []) if isinstance(monoid, Monoid) else []:
+                if isinstance(kind, np.dtype):
+                    expected = functools.reduce(monoid.combine, np.ones(count, kind))
+                    np.testing.assert_array_equal(monoid.reduce(np.ones(count, kind)), expected, strict=True)
+        assert semirings.lor.reduce(np.array([0, 0.5])) is np.True_
+
     @given(st.lists(st.integers(-3, 3), max_size=12))
     def test_ordered_reduction_keeps_the_order(self, values: list[int]) -> None:
         """The product of upper triangular matrices ((a, b), (0, 1)), held as (a, b), depends on the order."""
