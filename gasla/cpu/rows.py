@@ -20,7 +20,7 @@ import semirings
 from gasla.cpu import quads
 from gasla.products import Terms, parts
 from semirings import Expr, Symbol, TupleType
-from semirings.expr import in_order
+from semirings.expr import as_expr, in_order
 from semirings.printers import numba as printer
 
 HEAVY = 8  # operations for an entry from which the processor by itself doesn't look far enough ahead
@@ -176,9 +176,11 @@ def quick_four(terms: Terms) -> Four | None:
 
     The alarm is the sum of what must not be NaN: added up it tells of all entries, by an instruction for each four.
     Infinities of both signs look like NaN in it, which costs time alone. What is merged into what was there can't be
-    reduced again.
+    reduced again. An identity that is NaN is in every row that is filled up with it, and the alarm knows entries alone.
     """
     if terms.reads_old or not quads.is_chosen(terms.combination) or four_of(terms) is None:
+        return None
+    if any(e.op == "constant" and quads.may_be_nan(e) for e in _items(as_expr(terms.monoid.identity(terms.type)))):
         return None
     combination, sides = quads.unless_nan(terms.combination)
     if not sides or any(side.op not in ("symbol", "item") for side in sides):
