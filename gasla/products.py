@@ -41,7 +41,8 @@ def mxv(
 
     Sum and product are the semiring's: its monoid reduces ``multiply(A[i, k], x[k])`` over the stored entries of the
     row, in their stored order. Stored zeros and parallel entries count. A row without entries gives the monoid's
-    identity (for the `any` monoid: 0).
+    identity. The `any` monoid passes its identity over, which is 0: it gives one of the products that are not 0, if
+    there is one (`min_secondi` and `max_secondi` tell index 0 from no entry, `any_secondi` can't).
 
     Parameters
     ----------
@@ -202,6 +203,23 @@ class Terms:
     def combination(self) -> Expr:
         """What two products, symbols `a` and `b`, come to."""
         return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
+
+    @functools.cached_property
+    def any_will_do(self) -> bool:
+        """Whether a row is reduced once a product is not the identity."""
+        return self.monoid.terminal(self.type) is semirings.ANY
+
+    @functools.cached_property
+    def takes_first(self) -> bool:
+        """Whether that is so after the first entry, for all that can be said of the products."""
+        return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other"), (0, 2**62)))
+
+    @functools.cached_property
+    def final(self) -> Expr | None:
+        """Whether nothing can change the total of some products, symbol `a`, any more; None if something always can."""
+        if isinstance(self.type, TupleType) and not self.any_will_do:
+            return None
+        return self.monoid.is_final(Symbol("a", self.type))
 
     @functools.cached_property
     def reads_old(self) -> bool:

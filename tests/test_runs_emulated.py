@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import programs
 import pytest
 from emulated_loop import EmulatedLoop
 from reference_engine import Reference
@@ -132,6 +133,18 @@ def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None
         fields = emulated.run(source, way, at_once, delta, {"level": {source: 0}})
         expected = Reference(Late(), emulated.graph, level={source: 0}).run([source]).vertex["level"]
         np.testing.assert_array_equal(fields["level"], expected)
+
+
+@pytest.mark.parametrize("mode", [{}, pytest.param({"thin": True, "local": True}, marks=pytest.mark.slow)], ids=str)
+def test_any_passes_zero_over(mode: dict[str, bool], tmp_path: Path) -> None:
+    """What is pushed is brought together first: zero may be among it."""
+    emulated = Emulated(programs.Seven, grid(7), SOON_WIDE, tmp_path, **mode)
+    assert emulated.plan.accumulates
+    for source, way, at_once, delta in RUNS:
+        fields = emulated.run(source, way, at_once, delta, {"level": {source: 0}})
+        expected = Reference(programs.Seven(), emulated.graph, level={source: 0}).run([source]).vertex
+        for name, values in fields.items():
+            np.testing.assert_array_equal(values, expected[name])
 
 
 def check(emulated: Emulated, program: Any) -> None:

@@ -24,6 +24,7 @@ from semirings import (
     Monoid,
     Semiring,
     Symbol,
+    as_expr,
     as_type,
     cast,
     check_laws,
@@ -31,6 +32,7 @@ from semirings import (
     maximum,
     minimum,
     trace,
+    vector,
     where,
 )
 from semirings.catalogue import __all__ as PREDEFINED
@@ -324,6 +326,38 @@ class TestHeld:
                 with np.errstate(invalid="ignore"):
                     expected = np.logaddexp(x, y)
                 assert np.array_equal(self.in_turn(pair, held=True), expected, equal_nan=True), pair
+
+
+class TestAny:
+    X, K = Symbol("x", np.float32), Symbol("i", np.int64)
+
+    @pytest.mark.parametrize("value", [
+        True, -3, 0.5, K + 1, K + K + 1, where(X > 0, K + 1, 7), cast(K + 1, np.int8), cast(True, np.int32) + K,
+        (X, K + 1), (0, 7), vector(K + 1, 2), cast(K, np.uint8) + np.uint8(2),
+    ], ids=str)  # fmt: skip
+    def test_the_first_is_the_answer(self, value: Any) -> None:
+        assert semirings.any.takes_first(as_expr(value), {"i": (0, 99)})
+        assert not semirings.plus.takes_first(as_expr(value), {"i": (0, 99)})
+
+    @pytest.mark.parametrize("value", [
+        False, 0, -0.0, K, X, X + 1, K - 1, np.nan, cast(K + 1000, np.int8), cast(K, np.int8) + np.int8(100), K * 2 + 1,
+        Symbol("u", np.uint8) + 1, where(X > 0, K, 7), (X, K), vector(K + 1, K), cast(K, np.float32) + 1,
+        Symbol("b", bool), where(K > 5, -1, K + 3),
+    ], ids=str)  # fmt: skip
+    def test_the_first_may_be_the_identity(self, value: Any) -> None:
+        assert not semirings.any.takes_first(as_expr(value), {"i": (0, 99)})
+
+    def test_where_a_reduction_can_stop(self) -> None:
+        x, pair, three = self.X, Symbol("t", ("f4", "?")), Symbol("v", ("i4", (3,)))
+        some_number = Monoid(lambda x, y: where(np.isnan(x), y, x), np.nan, terminal=ANY)
+        assert semirings.any.is_final(x) is (x != 0)
+        assert some_number.is_final(x) is ~np.isnan(x)
+        assert not some_number.takes_first(as_expr(1.0), {})
+        assert check_laws(some_number, np.float32)
+        assert semirings.any.is_final(pair) is ((pair[0] != 0) | (pair[1] != False))  # noqa: E712
+        assert semirings.any.is_final(three) is ((three[0] != 0) & (three[1] != 0) & (three[2] != 0))
+        assert semirings.min.is_final(Symbol("i", np.int8)) is (Symbol("i", np.int8) == -128)
+        assert semirings.min.is_final(x) is semirings.plus.is_final(x) is None
 
 
 class TestAbsorbing:
