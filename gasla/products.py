@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import array_module, device_of
 from gasla.graph import Graph
-from gasla.validate import as_ids, as_values, find_outside, require_sparse
+from gasla.validate import as_coordinates, as_csr, as_ids, as_values, find_outside, require_compressed, require_sparse
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
@@ -448,13 +448,12 @@ def _in_format(A: Any, wanted: str) -> Any:
     if A.format == "coo":
         from scipy.sparse import coo_array
 
-        A = coo_array((A.data, A.coords), shape=A.shape)
+        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # which looks whether all are inside
         A.has_canonical_format = True  # keeps SciPy from summing them
     elif A.format in ("csr", "csc"):  # SciPy would follow a bad index out of its arrays
-        by_column = A.format == "csc"
-        lists = Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1])
-        if error := _find_outside(lists, by_column):
-            raise error
+        require_compressed(A)
+    else:
+        A = as_csr(A)
     return A.asformat(wanted)
 
 

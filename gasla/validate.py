@@ -76,6 +76,33 @@ def require_compressed(A: Any) -> None:
         raise ValueError(f"there are {last} entries and data of shape {shape}; expected a value for each entry")
 
 
+def as_csr(A: Any) -> Any:
+    """The CSR form of a matrix of another format than CSR, CSC and COO, whose arrays are checked before and after."""
+    if A.format == "bsr":
+        require_compressed(A)
+    elif A.format == "dia":
+        offsets, shape = as_ids("offsets", A.offsets), A.data.shape
+        if len(shape) != 2 or shape[0] != len(offsets):
+            raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
+    elif A.format == "lil":  # SciPy reads as many values as there are indices
+        rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
+        if rows != values or len(rows) != A.shape[0] or -1 in rows:
+            raise ValueError("rows and data of the matrix differ; expected a list of each for every row, equally long")
+    A = A.tocsr()
+    require_compressed(A)
+    return A
+
+
+def as_coordinates(A: Any) -> tuple[Array, Array]:
+    """The rows and the columns of the entries of a COO matrix, as many as there are values."""
+    row, col = as_ids("row", A.row), as_ids("col", A.col)
+    if not len(row) == len(col) == len(A.data):
+        raise ValueError(
+            f"row has {len(row)} entries, col has {len(col)} and data has {len(A.data)}; expected as many in each"
+        )
+    return row, col
+
+
 def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
     """The error for the first offset or index of a matrix that points outside it; `line` is "row" in CSR."""
     stored = len(indices)

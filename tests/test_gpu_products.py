@@ -323,6 +323,13 @@ def spoilt(name: str, place: int, value: int, fmt: str = "csr") -> Any:
     return A
 
 
+def cut(name: str, fmt: str) -> Any:
+    """A matrix that lacks the last of an array's entries."""
+    A = matrix(csr_array([[0, 1.0, 2], [3, 0, 0]])).asformat(fmt).copy()
+    setattr(A, name, getattr(A, name)[:-1])
+    return A
+
+
 def ones(count: int) -> Any:
     return cupy.ones(count)
 
@@ -357,6 +364,11 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda A: gasla.mxv(spoilt("indptr", 1, -4), ones(3)), ValueError, "row 0 of the matrix has entries 0 to -4 of 3"),
     (lambda A: gasla.mxv(spoilt("indices", 1, 2, "csc"), ones(3)), ValueError, "entry 1 of the matrix is in row 2"),
     (lambda A: gasla.vxm(ones(2), spoilt("indptr", 3, 9, "csc")), ValueError, "column 2 of the matrix has entries 2"),
+    (lambda A: gasla.vxm(ones(2), cut("data", "csr")), ValueError, "there are 3 entries and data of shape"),
+    (lambda A: gasla.vxm(ones(2), cut("indptr", "csr")), ValueError, "indptr has 2 entries in a matrix of shape"),
+    (lambda A: gasla.vxm(ones(2), cut("data", "coo")), ValueError, "row has 3 entries, col has 3 and data has 2"),
+    (lambda A: gasla.mxv(cut("row", "coo"), ones(3)), ValueError, "row has 2 entries, col has 3 and data has 3"),
+    (lambda A: gasla.mxv(cut("offsets", "dia"), ones(3)), ValueError, "expected a row of data for each"),
 ]
 
 

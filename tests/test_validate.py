@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gasla.validate import require_compressed
+import gasla
+from gasla.validate import as_csr, require_compressed
 
 
 def matrix(format):
@@ -86,3 +87,76 @@ def test_what_is_let_through_is_converted_rightly(data):
     expected = dense.T if format == "csc" else dense
     A.has_sorted_indices = A.has_canonical_format = False
     assert np.array_equal(A.tocsr().toarray(), expected) and np.array_equal(A.tocsc().toarray(), expected)
+
+
+def changed(format, **arrays):
+    """A matrix of two diagonals, with other arrays."""
+    A = sp.csr_array(np.array([[1.0, 2, 0], [0, 3, 4], [0, 0, 5]])).asformat(format)
+    for name, array in arrays.items():
+        setattr(A, name, array)
+    return A
+
+
+def lists(rows, data):
+    as_objects = np.empty(len(rows), object), np.empty(len(data), object)
+    as_objects[0][:], as_objects[1][:] = rows, data
+    return changed("lil", rows=as_objects[0], data=as_objects[1])
+
+
+def ids(*numbers):
+    return np.array(numbers, np.int32)
+
+
+SHOWN = {
+    "csr, no offsets": changed("csr", indptr=ids()),
+    "csr, an offset beyond": changed("csr", indptr=ids(0, 10**8, 4, 5)),
+    "csr, two offsets less": changed("csr", indptr=ids(0, 5)),
+    "csr, a negative offset": changed("csr", indptr=ids(0, 2, 4, -5)),
+    "csr, less values": changed("csr", data=np.ones(2)),
+    "csr, an index beyond": changed("csr", indices=ids(0, 1, 10**9, 2, 2)),
+    "csr, fractions": changed("csr", indices=np.array([0, 1, 1.5, 2, 2])),
+    "csc, an offset beyond": changed("csc", indptr=ids(0, 10**8, 4, 5)),
+    "csc, less values": changed("csc", data=np.ones(2)),
+    "csc, an index beyond": changed("csc", indices=ids(0, 1, 10**9, 2, 2)),
+    "csc, no offsets": changed("csc", indptr=ids()),
+    "bsr, an offset beyond": changed("bsr", indptr=ids(0, 10**8, 5, 5)),
+    "bsr, an index beyond": changed("bsr", indices=ids(10**9, 1, 1, 2, 2)),
+    "bsr, less values": changed("bsr", data=np.ones((2, 1, 1))),
+    "coo, a row beyond": changed("coo", coords=(ids(0, 0, 1, 1, 10**9), ids(0, 1, 1, 2, 2))),
+    "coo, a column before": changed("coo", coords=(ids(0, 0, 1, 1, 2), ids(0, 1, 1, 2, -1))),
+    "coo, less values": changed("coo", data=np.ones(2)),
+    "coo, less rows": changed("coo", coords=(ids(0), ids(0, 1, 1, 2, 2))),
+    "coo, fractions": changed("coo", coords=(np.array([0, 0, 1, 1, 1.5]), ids(0, 1, 1, 2, 2))),
+    "dia, more offsets": changed("dia", offsets=ids(0, 1, 2)),
+    "dia, less dimensions": changed("dia", data=np.ones(2)),
+    "dia, fractions": changed("dia", offsets=np.array([0, 0.5])),
+    "lil, an index beyond": lists([[10**9, 1], [1, 2], [2]], [[1.0, 2], [3.0, 4], [5.0]]),
+    "lil, an index before": lists([[0, 1], [1, 2], [-1]], [[1.0, 2], [3.0, 4], [5.0]]),
+    "lil, less values": lists([[0, 1], [1, 2], [2]], [[1.0], [3.0, 4], [5.0]]),
+    "lil, less rows": lists([[0, 1]], [[1.0, 2]]),
+    "lil, no lists": lists([5, [1, 2], [2]], [5, [3.0, 4], [5.0]]),
+}
+USES = {
+    "graph": gasla.Graph,
+    "mxv": lambda A: gasla.mxv(A, np.ones(3)),
+    "vxm": lambda A: gasla.vxm(np.ones(3), A),
+}
+
+
+@pytest.mark.parametrize("A", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_whoever_is_given_them_refuses(A, use):
+    with pytest.raises((ValueError, TypeError), match=r"expected|axis \d"):
+        use(A)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "dia", "lil", "dok"])
+def test_every_format_is_taken(format):
+    A = changed(format)
+    x = np.array([1.0, 10, 100])
+    assert np.array_equal(gasla.mxv(A, x), [21, 430, 500])
+    assert np.array_equal(gasla.vxm(x, A), [1, 32, 540])
+    graph = gasla.Graph(A)
+    assert (graph.out.indices.tolist(), graph.out_values.tolist()) == ([0, 1, 1, 2, 2], [1, 2, 3, 4, 5])
+    if format not in ("csr", "csc", "coo"):
+        assert np.array_equal(as_csr(A).toarray(), A.toarray())

@@ -16,7 +16,8 @@ import numpy as np
 from gasla.gpu import lists as neighbour_lists
 from gasla.gpu import rows
 from gasla.gpu.compile import Kernel, device, struct
-from gasla.products import Array, Lists, Terms, _find_outside, parts
+from gasla.products import Array, Lists, Terms, parts
+from gasla.validate import as_coordinates, as_csr, require_compressed
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
 
@@ -247,17 +248,16 @@ class Compressed(NamedTuple):
 def in_format(A: Any, wanted: str) -> Any:
     """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
     if A.format not in ("coo", "csr", "csc"):
-        A = A.tocsr()
+        A = as_csr(A)
         if A.format == wanted:
             return A
     if A.format == "coo":
-        ends = A.row, A.col
+        ends = as_coordinates(A)
     else:
-        by_column = A.format == "csc"
-        if error := _find_outside(Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1]), by_column):
-            raise error
-        owners, indices = neighbour_lists.owners(A.indptr, A.indices), A.indices[: len(A.data)]
-        ends = (indices, owners) if by_column else (owners, indices)
+        require_compressed(A)
+        indices = A.indices[: int(A.indptr[-1])]
+        owners = neighbour_lists.owners(A.indptr, indices)
+        ends = (indices, owners) if A.format == "csc" else (owners, indices)
     keys, others = ends if wanted == "csr" else ends[::-1]
     count = A.shape[0 if wanted == "csr" else 1]
     indptr, indices, order = neighbour_lists.group(keys, others, count)
