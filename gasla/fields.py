@@ -19,6 +19,9 @@ class _Id:
     def __repr__(self) -> str:
         return "gasla.ID"
 
+    def __reduce__(self) -> str:
+        return "ID"  # a copy is the very same, as it is compared by identity
+
 
 ID = _Id()
 

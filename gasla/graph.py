@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike
 from gasla.adjacency import Adjacency, Array, lists_on
 from gasla.arrays import Device, any_true, array_module, finish, moved
 from gasla.validate import (
+    as_coordinates,
+    as_csr,
     as_ids,
     as_values,
     check_offsets,
@@ -106,13 +108,14 @@ class Graph:
         require_square(A.shape)
         n = int(A.shape[0])
         if A.format == "coo":
-            self._set_edges(n, A.row, A.col, A.data)
+            self._set_edges(n, *as_coordinates(A), A.data)
         else:
-            A = A if A.format in ("csr", "csc") else A.tocsr()
-            indices, data, m = A.indices, A.data, int(A.indptr[-1])
+            A = A if A.format in ("csr", "csc") else as_csr(A)
+            indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
+            m = int(indptr[-1]) if len(indptr) else 0
             if len(indices) != m or len(data) != m:  # SciPy lets them run on past the last entry
                 indices, data = indices[:m], data[:m]
-            self._set_compressed(n, A.indptr, indices, data, by_column=A.format == "csc")
+            self._set_compressed(n, indptr, indices, data, by_column=A.format == "csc")
 
     @classmethod
     def from_edges(

@@ -10,7 +10,7 @@ import numpy as np
 import semirings
 from gasla.fields import bounds_of
 from gasla.tracing import Function, Traced
-from semirings import Symbol, TupleType
+from semirings import Expr, Symbol, TupleType
 
 
 @dataclass(eq=False)
@@ -32,7 +32,9 @@ class Plan:
         self.gathers = "gather" in t.functions
         self.components = _components(t.gathered_type) if self.gathers else []
         self.everyone = cls.everyone and not self.scheduled
-        self.any = self.gathers and t.monoid.terminal(t.gathered_type) is semirings.ANY  # type: ignore[union-attr]
+        self.takes_first = self.gathers and t.monoid.takes_first(  # type: ignore[union-attr]
+            semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+        )
         self.absorbs = None if self.deterministic or self.scheduled or self.everyone else t.absorbs
         if self.absorbs and not _activates_on_change(t, self.absorbs):
             self.absorbs = None
@@ -45,9 +47,21 @@ class Plan:
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self._may_push()
         self.push_at_once = bool(
-            self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions
+            self.pushes and self.takes_first and not self.keeps_receivers and "activate" not in t.functions
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
+
+    @functools.cached_property
+    def final(self) -> Expr | None:
+        """Whether nothing can change what has been gathered, symbol `x`, any more; None if something always can.
+
+        Floats have no number that NaN could not still change.
+        """
+        monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
+        if monoid is None or (terminal := monoid.terminal(kind)) is None:
+            return None
+        plain = isinstance(kind, np.dtype) and kind.kind != "f"
+        return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
 
     @property
     def is_tuple(self) -> bool:

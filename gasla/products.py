@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import array_module, device_of
 from gasla.graph import Graph
-from gasla.validate import as_ids, as_values, require_sparse
+from gasla.validate import as_coordinates, as_csr, as_ids, as_values, find_outside, require_compressed, require_sparse
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
@@ -41,7 +41,8 @@ def mxv(
 
     Sum and product are the semiring's: its monoid reduces ``multiply(A[i, k], x[k])`` over the stored entries of the
     row, in their stored order. Stored zeros and parallel entries count. A row without entries gives the monoid's
-    identity (for the `any` monoid: 0).
+    identity. The `any` monoid passes its identity over, which is 0: it gives one of the products that are not 0, if
+    there is one (`min_secondi` and `max_secondi` tell index 0 from no entry, `any_secondi` can't).
 
     Parameters
     ----------
@@ -202,6 +203,23 @@ class Terms:
     def combination(self) -> Expr:
         """What two products, symbols `a` and `b`, come to."""
         return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
+
+    @functools.cached_property
+    def any_will_do(self) -> bool:
+        """Whether a row is reduced once a product is not the identity."""
+        return self.monoid.terminal(self.type) is semirings.ANY
+
+    @functools.cached_property
+    def takes_first(self) -> bool:
+        """Whether that is so after the first entry, for all that can be said of the products."""
+        return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other"), (0, 2**62)))
+
+    @functools.cached_property
+    def final(self) -> Expr | None:
+        """Whether nothing can change the total of some products, symbol `a`, any more; None if something always can."""
+        if isinstance(self.type, TupleType) and not self.any_will_do:
+            return None
+        return self.monoid.is_final(Symbol("a", self.type))
 
     @functools.cached_property
     def reads_old(self) -> bool:
@@ -430,13 +448,12 @@ def _in_format(A: Any, wanted: str) -> Any:
     if A.format == "coo":
         from scipy.sparse import coo_array
 
-        A = coo_array((A.data, A.coords), shape=A.shape)
+        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # which looks whether all are inside
         A.has_canonical_format = True  # keeps SciPy from summing them
     elif A.format in ("csr", "csc"):  # SciPy would follow a bad index out of its arrays
-        by_column = A.format == "csc"
-        lists = Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1])
-        if error := _find_outside(lists, by_column):
-            raise error
+        require_compressed(A)
+    else:
+        A = as_csr(A)
     return A.asformat(wanted)
 
 
@@ -447,19 +464,7 @@ def _outside(lists: Lists, by_column: bool) -> ValueError:
 def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
     """The error for the first offset or index of a matrix that points outside it."""
     line, cross = ("column", "row") if by_column else ("row", "column")
-    indptr, indices, stored = lists.indptr, lists.indices, len(lists.indices)
-    wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
-    if wrong.any():
-        i = int(wrong.argmax())
-        return ValueError(
-            f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
-            "expected offsets that ascend from 0 to the number of entries"
-        )
-    wrong = ((indices < 0) | (indices >= lists.width))[: int(indptr[-1])]
-    if wrong.any():
-        e = int(wrong.argmax())
-        return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {lists.width - 1}")
-    return None
+    return find_outside(lists.indptr, lists.indices, lists.width, line, cross)
 
 
 # --- the vectors -----------------------------------------------------------------------------------------------------

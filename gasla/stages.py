@@ -216,8 +216,8 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     --------
     >>> from gasla.algorithms.bfs import Parents
     >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
-    >>> gather(state, [1, 2], [0, 1])
-    array([0, 1], dtype=int32)
+    >>> gather(state, [1, 2], [0, 1])  # one more than the parents, as `any` passes over zero
+    array([1, 2], dtype=int32)
     """
     _require(state, "gather")
     bound, ids = state._bound, _frontier(state.graph, receivers).ids
@@ -240,7 +240,7 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     --------
     >>> from gasla.algorithms.bfs import Parents
     >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
-    >>> apply(state, [1], np.array([0])).ids
+    >>> apply(state, [1], np.array([1])).ids
     array([1])
     >>> state.parent
     array([-1,  0, -1], dtype=int32)

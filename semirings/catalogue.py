@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from semirings.expr import as_expr, constant
 from semirings.functions import is_symbolic, is_tuple, where
-from semirings.operators import ANY, BinaryOp, Held, Image, Monoid, Semiring
+from semirings.operators import ANY, BinaryOp, Held, Image, Monoid, Semiring, differs
 from semirings.types import TupleType, VectorType
 
 __all__ = [
@@ -81,13 +83,9 @@ def _pair(x: Any, y: Any) -> Any:
     return np.ones(np.broadcast(*parts).shape, np.int64)[()]
 
 
-def _and_secondi(operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
     """The operator's value, and at which k it came."""
-
-    def both(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-        return operator(x, y), k
-
-    return both
+    return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
@@ -108,10 +106,7 @@ def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
 def _choose_first(x: Any, y: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
     """x, unless it equals the value that stands for nothing: then y. A tuple is taken or left as a whole."""
     parts = tuple(x) if is_tuple(x) else (x,)
-    present = _differs(parts[0], nothing)
-    for part in parts[1:]:
-        present = present | _differs(part, nothing)
-    return where(present, x, y)
+    return where(reduce(operator.or_, (differs(part, nothing(_scalar_type(part))) for part in parts)), x, y)
 
 
 def _scalar_type(x: Any) -> np.dtype[Any]:
@@ -119,12 +114,6 @@ def _scalar_type(x: Any) -> np.dtype[Any]:
     kind = as_expr(x).type if is_symbolic(x) else np.asarray(x).dtype
     assert not isinstance(kind, TupleType)
     return kind.scalar if isinstance(kind, VectorType) else kind
-
-
-def _differs(x: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
-    """Whether x is something."""
-    value = nothing(_scalar_type(x))
-    return ~np.isnan(x) if value != value else x != value
 
 
 def either(x: Any, y: Any) -> Any:
@@ -297,9 +286,9 @@ max_min = Semiring(max, binary.min)
 max_first = Semiring(max, binary.first)
 max_second = Semiring(max, binary.second)
 max_secondi = Semiring(max, binary.secondi)
-argmin_plus = Semiring(argmin, _and_secondi(np.add), "argmin_plus")
-argmax_plus = Semiring(argmax, _and_secondi(np.add), "argmax_plus")
-argmax_times = Semiring(argmax, _and_secondi(np.multiply), "argmax_times")
+argmin_plus = Semiring(argmin, partial(_and_secondi, np.add), "argmin_plus")
+argmax_plus = Semiring(argmax, partial(_and_secondi, np.add), "argmax_plus")
+argmax_times = Semiring(argmax, partial(_and_secondi, np.multiply), "argmax_times")
 any_pair = Semiring(any, binary.pair)
 any_first = Semiring(any, binary.first)
 any_second = Semiring(any, binary.second)

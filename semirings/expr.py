@@ -170,6 +170,11 @@ class Expr:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a symbolic value cannot become an array: semirings.vector(a, b, …) makes a vector of values")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        nodes = in_order(self)  # flat: there may be more than Python recurses
+        places = {e: place for place, e in enumerate(nodes)}
+        return _copied, ([(e.op, e.type, [places[arg] for arg in e.args], e.payload) for e in nodes],)
+
     def __str__(self) -> str:
         return describe(self)
 
@@ -217,6 +222,14 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
         found.op, found.type, found.args, found.payload = op, type, args, payload
         _NODES[key] = found
     return found
+
+
+def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
+    """What a copied or pickled node, the last of these, becomes: the one that is like it."""
+    done: list[Expr] = []
+    for op, type, places, payload in nodes:
+        done.append(node(op, type, *(done[place] for place in places), payload=payload))
+    return done[-1]
 
 
 def constant(value: Any, type: Any = None) -> Expr:

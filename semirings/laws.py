@@ -91,7 +91,8 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     Try the laws of a monoid or semiring on values of a type.
 
     Identity, associativity, commutativity, idempotence, the terminal value and the held form of a monoid, each as far
-    as the monoid claims it; for a semiring also that multiplication distributes over addition, and its image.
+    as the monoid claims it; for a semiring also that multiplication distributes over addition, and its image. Where
+    any value is terminal, the operator must give one of the two, and not the identity, unless it's given no other.
 
     Parameters
     ----------

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings.bounds import Bounds, bounds
 from semirings.expr import Expr, Symbol, as_expr, cast_expr
 from semirings.functions import is_symbolic, is_tuple, where
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
@@ -19,9 +22,12 @@ class _Any:
     def __repr__(self) -> str:
         return "semirings.ANY"
 
+    def __reduce__(self) -> str:
+        return "ANY"  # a copy is the very same, as it is compared by identity
+
 
 ANY = _Any()
-"""The terminal of a monoid for which every value is terminal: the first value found is the answer."""
+"""The terminal of a monoid for which every value but the identity is terminal: the first one found is the answer."""
 
 
 class BinaryOp:
@@ -92,7 +98,7 @@ class Monoid:
         Whether ``op(x, x)`` is x, so that a value may be counted twice.
     terminal : scalar, tuple, function of a dtype, ANY, or None
         The value z with ``op(z, x) == z`` for all x, where a reduction can stop; a function may return None for a type
-        that has none.
+        that has none. ANY says that any value but the identity will do, whichever is found first.
     held : Held, optional
         The form in which `gasla.mxv` and `gasla.vxm` reduce: each product lifted, the total of a row lowered.
 
@@ -139,10 +145,47 @@ class Monoid:
         return value
 
     def terminal(self, type: Any) -> Any:
-        """The value no other can change, ANY where every value is so, or None."""
+        """The value no other can change, ANY where every value but the identity is so, or None."""
         if self._terminal is ANY or self._terminal is None:
             return self._terminal
         return self._value(self._terminal, as_type(type), "terminal value")
+
+    def is_final(self, value: Expr) -> Expr | None:
+        """
+        Whether a reduction that has come to a symbolic value can stop there; None if it never can.
+
+        Examples
+        --------
+        >>> import semirings
+        >>> x = Symbol("x", np.int8)
+        >>> semirings.any.is_final(x), semirings.max.is_final(x), semirings.plus.is_final(x)
+        (<x != 0: bool>, <x == 127: bool>, None)
+        """
+        terminal = self.terminal(value.type)
+        if terminal is None:
+            return None
+        if terminal is not ANY:
+            return functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal)))
+        present = (differs(*part) for part in _beside(value, self.identity(value.type)))
+        return functools.reduce(_joined(value), present)
+
+    def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
+        """
+        Whether the first of such values is the answer: any will do, and none is the identity.
+
+        Known are `bounds` of symbols, by their names.
+
+        Examples
+        --------
+        >>> import semirings
+        >>> x = Symbol("x", np.int64)
+        >>> semirings.any.takes_first(x + 1, {"x": (0, 99)}), semirings.any.takes_first(x, {"x": (0, 99)})
+        (True, False)
+        """
+        if self.terminal(value.type) is not ANY:
+            return False
+        ranges = ((bounds(part, known), e) for part, e in _beside(value, self.identity(value.type)))
+        return bool(functools.reduce(_joined(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
         """`given` for a type: items of tuples and vectors each have their own; None if any has none."""
@@ -215,16 +258,11 @@ class Monoid:
             shape = parts[0].shape[:-1]
             return np.full(shape, empty)[()] if single else empty
         if single and isinstance(self.op.function, np.ufunc) and self.op.function.nin == 2:
-            return self.op.function.reduce(parts[0], axis=-1, dtype=self._loop_type(parts[0].dtype))
+            return self.op.function.reduce(parts[0], axis=-1, dtype=_kept_type(self.op.function, parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
         result = tuple(part[..., 0][()] for part in parts)
         return result[0] if single else result
-
-    @staticmethod
-    def _loop_type(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-        """Keep ufunc.reduce from widening small integers; logic on bool needs no telling."""
-        return dtype if dtype.kind in "iuf" else None
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
         """Combine neighbours, which keeps the order; an odd last value is carried over."""
@@ -237,6 +275,31 @@ class Monoid:
 
     def __repr__(self) -> str:
         return f"Monoid({self.name!r})"
+
+
+def differs(x: Any, number: Any) -> Any:
+    """Whether a value is another than a number; NaN, too, is like itself."""
+    return ~np.isnan(x) if number != number else x != number
+
+
+def _joined(value: Expr) -> Callable[[Any, Any], Any]:
+    """How the parts of a value say that it is no identity: a tuple as a whole, each item of a vector for itself."""
+    return operator.or_ if isinstance(value.type, TupleType) else operator.and_
+
+
+def _beside(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
+    """The scalars of a value, each with that of a constant of its type."""
+    return list(zip(_scalars(value), (e.payload for e in _scalars(as_expr(other))), strict=True))
+
+
+def _scalars(value: Expr) -> list[Expr]:
+    """The scalars of a value of any type."""
+    return [value] if isinstance(value.type, np.dtype) else [s for part in value for s in _scalars(part)]
+
+
+def _kept_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The type, if the operation on two values stays within it: by itself a sum or product widens small ones."""
+    return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 
 
 def same_layout(a: Type, b: Type) -> bool:

@@ -87,10 +87,22 @@ class Reach(gasla.VertexProgram):
         return vertex.level < 0
 
     def gather(self, src, dst, edge):
-        return src.level + 1
+        return self.iteration + 1
 
     def apply(self, vertex, gathered):
-        return {"level": semirings.cast(self.iteration + 1, np.int16)}
+        return {"level": semirings.cast(gathered, np.int16)}
+
+
+class Seven(Reach):
+    """`any` of values some of which are zero, which it passes over; those that are not are all the same."""
+
+    heard = gasla.vertex(np.int64)
+
+    def gather(self, src, dst, edge):
+        return src.id % 2 * 7
+
+    def apply(self, vertex, gathered):
+        return {"heard": gathered, "level": semirings.cast(self.iteration + 1, np.int16)}
 
 
 class Nearest(gasla.VertexProgram):
@@ -201,6 +213,10 @@ class Settling(gasla.VertexProgram):
     def largest(self, before, after):
         return after.value
 
+    @gasla.aggregate(semirings.plus, bool)
+    def odd(self, before, after):
+        return after.value % 2 == 1
+
     def stop(self):
         return (self.moved < self.enough) | (self.iteration >= 6)
 
@@ -244,7 +260,7 @@ class Alarm(gasla.VertexProgram):
 
 
 class Ring(gasla.VertexProgram):
-    """The same with `any`."""
+    """The same with `any`, whose first value is the answer."""
 
     heard = gasla.vertex(np.int32)
     reduce = semirings.any
@@ -298,3 +314,15 @@ class Warming(Cooling):
     """The same, everyone in every iteration."""
 
     everyone = True
+
+
+class Bell(Alarm):
+    """The same with `any`, of pairs of which some are nothing."""
+
+    reduce = semirings.any
+
+    def gather(self, src, dst, edge):
+        return src.id % 2 * 3, 0 * src.heard
+
+    def apply(self, vertex, gathered):
+        return {"heard": vertex.heard + semirings.cast(gathered[0], np.int32) + 1}

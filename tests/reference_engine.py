@@ -12,7 +12,7 @@ from gasla.fields import ID
 from gasla.graph import Graph
 from gasla.program import VertexProgram
 from gasla.tracing import Record
-from semirings import ANY, VectorType, as_type
+from semirings import VectorType, as_type
 
 
 class Reference:
@@ -143,12 +143,10 @@ class Reference:
         seen = np.zeros(len(receivers), bool)
         for k, row in enumerate(rows):
             new = tuple(p[..., k] for p in parts)
-            if seen[row] and monoid.terminal(traced) is not ANY:
+            if seen[row]:
                 old = tuple(r[..., row] for r in results)
                 with np.errstate(all="ignore"):
                     new = monoid.combine(old, new) if isinstance(values, tuple) else (monoid.combine(old[0], new[0]),)
-            elif seen[row]:
-                continue
             for r, x in zip(results, new, strict=True):
                 r[..., row] = np.asarray(x)
             seen[row] = True
@@ -157,7 +155,7 @@ class Reference:
     @staticmethod
     def empty(kind: Any, count: int, monoid: Any) -> tuple[np.ndarray, ...]:
         kinds = getattr(kind, "items", None)
-        identity = 0 if monoid.terminal(kind) is ANY else monoid.identity(kind)
+        identity = monoid.identity(kind)
         arrays = []
         for i, k in enumerate(kinds or (kind,)):
             start = identity if not kinds or np.isscalar(identity) else identity[i]

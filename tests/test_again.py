@@ -28,7 +28,8 @@ from gasla.cpu.spare import Spare
 from gasla.graph import Graph
 from gasla.runner import left_running
 
-SHORT = (programs.Hops, programs.Paths, programs.Reach, programs.Counter, programs.Alarm, programs.Ring)
+SHORT: tuple[type, ...] = (programs.Hops, programs.Paths, programs.Reach, programs.Seven, programs.Counter)
+SHORT += (programs.Alarm, programs.Ring, programs.Bell)
 SHORT_WAY, TAKE = again.Again.__call__, Passes.take
 
 

@@ -53,11 +53,16 @@ CASES = [
 ]
 
 
+any_pair_of = Semiring(semirings.any, lambda x, y, i, k, j: (x * y, k), name="any_pair_of")
+OF_ANY = [(semirings.any_pair, np.int8), (semirings.any_first, np.float32), (semirings.any_secondi, np.float64)]
+OF_ANY += [(any_pair_of, np.int32), (Semiring(semirings.any, np.logical_and, name="any_and"), np.bool_)]
+
+
 def label(p: Any) -> str:
     return getattr(p, "name", None) or np.dtype(p).name
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), [*CASES, (semirings.logaddexp_plus, np.float64)], ids=label)
+@pytest.mark.parametrize(("semiring", "dtype"), [*CASES, *OF_ANY, (semirings.logaddexp_plus, np.float64)], ids=label)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     kind = np.dtype(dtype)
     plain = trace(semiring, False, kind, kind, None)
@@ -175,11 +180,24 @@ def test_held_in_another_form(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("small_pieces")
-def test_any_takes_the_first_entry() -> None:
-    problem = Problem(8, np.float64)
-    found = gasla.mxv(problem.graph, cupy.asarray(problem.x), semirings.any_secondi)
-    first = problem.indices[np.minimum(problem.indptr[:-1], len(problem.indices) - 1)]
-    check(found, [np.where(problem.lengths > 0, first, 0).astype(np.int64)])
+@pytest.mark.parametrize(("semiring", "dtype"), OF_ANY, ids=label)
+def test_any_takes_a_product_that_is_not_zero(semiring: Semiring, dtype: Any) -> None:
+    """If there is one; in most rows there are several."""
+    problem = Problem(8, dtype)
+    problem.x[::2] = 0
+    found = [f.get() for f in as_list(gasla.mxv(problem.graph, cupy.asarray(problem.x), semiring))]
+    k, i = problem.indices.astype(np.int64), problem.owners
+    with np.errstate(all="ignore"):
+        terms = as_list(semiring.multiply(problem.values, problem.x[k], i, k, 0))
+    wanted = np.any([t != 0 for t in terms], axis=0)
+    equal = [(t == f[i]) | ((t != t) & (f[i] != f[i])) for t, f in zip(terms, found, strict=True)]
+    has_some, is_one = np.zeros((2, problem.n), bool)
+    has_some[i[wanted]] = is_one[i[wanted & np.all(equal, axis=0)]] = True
+    assert_array_equal(is_one, has_some)
+    expected = problem.product(semiring)
+    for f, e in zip(found, expected, strict=True):
+        assert f.dtype == e.dtype
+        assert not f[~has_some & (problem.lengths == 0)].any()
 
 
 @pytest.mark.gpu
@@ -305,6 +323,13 @@ def spoilt(name: str, place: int, value: int, fmt: str = "csr") -> Any:
     return A
 
 
+def cut(name: str, fmt: str) -> Any:
+    """A matrix that lacks the last of an array's entries."""
+    A = matrix(csr_array([[0, 1.0, 2], [3, 0, 0]])).asformat(fmt).copy()
+    setattr(A, name, getattr(A, name)[:-1])
+    return A
+
+
 def ones(count: int) -> Any:
     return cupy.ones(count)
 
@@ -339,6 +364,11 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda A: gasla.mxv(spoilt("indptr", 1, -4), ones(3)), ValueError, "row 0 of the matrix has entries 0 to -4 of 3"),
     (lambda A: gasla.mxv(spoilt("indices", 1, 2, "csc"), ones(3)), ValueError, "entry 1 of the matrix is in row 2"),
     (lambda A: gasla.vxm(ones(2), spoilt("indptr", 3, 9, "csc")), ValueError, "column 2 of the matrix has entries 2"),
+    (lambda A: gasla.vxm(ones(2), cut("data", "csr")), ValueError, "there are 3 entries and data of shape"),
+    (lambda A: gasla.vxm(ones(2), cut("indptr", "csr")), ValueError, "indptr has 2 entries in a matrix of shape"),
+    (lambda A: gasla.vxm(ones(2), cut("data", "coo")), ValueError, "row has 3 entries, col has 3 and data has 2"),
+    (lambda A: gasla.mxv(cut("row", "coo"), ones(3)), ValueError, "row has 2 entries, col has 3 and data has 3"),
+    (lambda A: gasla.mxv(cut("offsets", "dia"), ones(3)), ValueError, "expected a row of data for each"),
 ]
 
 

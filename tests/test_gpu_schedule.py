@@ -22,7 +22,7 @@ class First(gasla.VertexProgram):
     reduce = semirings.any
 
     def gather(self, src, dst, edge):
-        return src.seen * 0 + 7
+        return semirings.where(src.seen < 0, 8, 7)
 
     def apply(self, vertex, gathered):
         return {"x": gathered + self.iteration}

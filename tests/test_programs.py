@@ -1,8 +1,10 @@
 """Runs of vertex programs against an independent engine, in every way that gasla can run them."""
 
 import ast
+import copy
 import dataclasses
 import inspect
+import pickle
 import weakref
 from typing import Any, NamedTuple
 
@@ -17,11 +19,15 @@ from reference_engine import Reference
 import gasla
 import semirings
 from gasla import stages
+from gasla.algorithms import bfs
 from gasla.algorithms.betweenness_centrality import Count
-from gasla.algorithms.sssp import AnyOrder
+from gasla.algorithms.sssp import AnyOrder, TightLevels
 from gasla.arrays import moved
+from gasla.bench.programs import Tree
 from gasla.cpu import launch, threads
+from gasla.gpu.plan import GpuPlan, Shape
 from gasla.graph import Graph
+from gasla.plan import Plan
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
 CASES: list[tuple[type, Any, bool, int]] = [
@@ -30,6 +36,7 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Bits, lambda s: {}, False, 10**6),
     (programs.Paths, lambda s: {"paths": {s: 1}, "level": {s: 0}}, True, 10**6),
     (programs.Reach, lambda s: {"level": {s: 0}}, True, 10**6),
+    (programs.Seven, lambda s: {"level": {s: 0}}, True, 10**6),
     (programs.Nearest, lambda s: {"cost": {s: 0}}, True, 10**6),
     (programs.Chain, lambda s: {}, False, 3),
     (programs.Spread, lambda s: {}, False, 4),
@@ -40,6 +47,7 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Alarm, lambda s: {}, True, 4),
     (programs.Ring, lambda s: {}, True, 4),
     (programs.Rising, lambda s: {}, True, 5),
+    (programs.Bell, lambda s: {}, True, 4),
 ]
 PROGRAMS = [program for program, *_ in CASES]
 NAMES = [program.__name__ for program in PROGRAMS]
@@ -58,11 +66,13 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def same(result: Any, reference: Reference) -> None:
-    """Every field of the run is what the independent engine found."""
+    """Every field and aggregate of the run is what the independent engine found."""
     for name, expected in {**reference.vertex, **reference.edge}.items():
         if name in result.state:
             got = result.state[name]
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
+    for name, expected in reference.aggregates.items():
+        np.testing.assert_array_equal(getattr(result, name), expected, strict=True, err_msg=name)
 
 
 @pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])
@@ -146,7 +156,7 @@ def test_staged_equals_fused(program: Any, start: Any, alone: bool, limit: int, 
         np.testing.assert_array_equal(getattr(state, name), expected, err_msg=name)
 
 
-PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, programs.Reach)
+PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, programs.Reach, programs.Seven)
 
 
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
@@ -543,6 +553,30 @@ def test_bad_programs() -> None:
             body.traced()
     with pytest.raises(AttributeError, match=r"return \{'x': value\}"):
         applies(lambda self, vertex, gathered: setattr(vertex, "x", 1)).traced()
+
+
+@pytest.mark.parametrize("ids", [np.int32, np.int64])
+def test_the_first_to_come_applies_at_once_if_it_is_no_identity(ids: Any) -> None:
+    for program, at_once in (
+        (bfs.Levels, True),
+        (bfs.Parents, True),
+        (TightLevels, True),
+        (Tree, True),
+        (programs.Reach, True),
+        (programs.Seven, False),
+    ):
+        plan = Plan(program.traced(np.dtype(ids)))
+        assert plan.pushes
+        assert plan.push_at_once == plan.takes_first == at_once
+        assert GpuPlan(program.traced(np.dtype(ids)), Shape(np.dtype(ids))).push_at_once == at_once
+    assert GpuPlan(bfs.Parents.traced(np.dtype(ids)), Shape(np.dtype(ids))).shuts
+
+
+def test_declarations_may_be_copied() -> None:
+    for copied in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        assert copied(gasla.ID) is gasla.ID
+        program: Any = type("P", (gasla.VertexProgram,), {"x": copied(gasla.vertex(gasla.ID, init=1))})
+        assert program.traced(np.dtype(np.int64)).vertex_types["x"] == np.int64
 
 
 def test_what_is_gathered_is_read_by_name() -> None:

@@ -207,6 +207,10 @@ def test_when_nan_is_noticed_late() -> None:
     assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(added) is None
     assert quick(semirings.min_plus, i4) is quick(semirings.min_plus, f4, (semirings.min, (f4,))) is None
     assert quick(semirings.min_secondi) is None
+    # Rows are filled up with the identity, which must not be NaN.
+    assert quick(semirings.Semiring(semirings.first, np.multiply)) is None
+    assert quick(semirings.Semiring(Monoid(np.fmin, np.nan, name="fmin"), np.multiply)) is None
+    assert quick(semirings.Semiring(Monoid(np.fmin, np.inf, name="fmin"), np.multiply))
     assert describe(quick(semirings.argmin_plus).alarm) == "value + x"
     # What a minimum is of must not be NaN; what one comes to then is not.
     assert describe(quick(semirings.min_plus).alarm) == describe(quick(semirings.min_max).alarm) == "value + x"

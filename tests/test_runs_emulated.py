@@ -108,6 +108,18 @@ def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None
         np.testing.assert_array_equal(fields["level"], expected)
 
 
+@pytest.mark.parametrize("mode", [{}, pytest.param({"thin": True, "local": True}, marks=pytest.mark.slow)], ids=str)
+def test_any_passes_zero_over(mode: dict[str, bool], tmp_path: Path) -> None:
+    """What is pushed is brought together first: zero may be among it."""
+    emulated = emulated_run(programs.Seven, grid(7), SOON_WIDE, tmp_path, **mode)
+    assert emulated.plan.accumulates
+    for source, way, at_once, delta in RUNS:
+        fields = emulated.run([source], way=way, at_once=at_once, delta=delta, level={source: 0})
+        expected = Reference(programs.Seven(), emulated.graph, level={source: 0}).run([source]).vertex
+        for name, values in fields.items():
+            np.testing.assert_array_equal(values, expected[name])
+
+
 def check(emulated: EmulatedRun, program: Any) -> None:
     """Pushing and pulling, all at once or an iteration a launch; runs follow each other on what the last one left."""
     graph = emulated.graph

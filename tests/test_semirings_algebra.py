@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import pickle
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -21,6 +24,7 @@ from semirings import (
     Monoid,
     Semiring,
     Symbol,
+    as_expr,
     as_type,
     cast,
     check_laws,
@@ -28,6 +32,7 @@ from semirings import (
     maximum,
     minimum,
     trace,
+    vector,
     where,
 )
 from semirings.catalogue import __all__ as PREDEFINED
@@ -186,6 +191,16 @@ class TestMonoid:
         assert result.dtype == np.int16
         np.testing.assert_array_equal(monoid.reduce(np.array([values, values])), [expected] * 2)
 
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_reduce_keeps_the_type(self, count: int) -> None:
+        for name in PREDEFINED:
+            monoid = getattr(semirings, name)
+            for kind in LAWFUL.get(name, []) if isinstance(monoid, Monoid) else []:
+                if isinstance(kind, np.dtype):
+                    expected = functools.reduce(monoid.combine, np.ones(count, kind))
+                    np.testing.assert_array_equal(monoid.reduce(np.ones(count, kind)), expected, strict=True)
+        assert semirings.lor.reduce(np.array([0, 0.5])) is np.True_
+
     @given(st.lists(st.integers(-3, 3), max_size=12))
     def test_ordered_reduction_keeps_the_order(self, values: list[int]) -> None:
         """The product of upper triangular matrices ((a, b), (0, 1)), held as (a, b), depends on the order."""
@@ -231,6 +246,16 @@ class TestSemiring:
         assert semirings.any_secondi.positional
         assert semirings.any_secondi.multiply(1.0, 2.0, 10, 11, 12) == 11
         assert Semiring(semirings.max, np.hypot).name == "max_hypot"
+
+    @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+    def test_copies_are_as_good(self, copied: Callable[[Any], Any]) -> None:
+        assert copied(ANY) is ANY
+        assert copied(semirings.any).terminal(np.int8) is ANY
+        for name in LAWFUL:
+            kind = LAWFUL[name][0]
+            assert str(check_laws(copied(getattr(semirings, name)), kind)) == str(
+                check_laws(getattr(semirings, name), kind)
+            )
 
     def test_pair_counts_in_int64(self) -> None:
         x = Symbol("x", np.uint8)
@@ -301,6 +326,38 @@ class TestHeld:
                 with np.errstate(invalid="ignore"):
                     expected = np.logaddexp(x, y)
                 assert np.array_equal(self.in_turn(pair, held=True), expected, equal_nan=True), pair
+
+
+class TestAny:
+    X, K = Symbol("x", np.float32), Symbol("i", np.int64)
+
+    @pytest.mark.parametrize("value", [
+        True, -3, 0.5, K + 1, K + K + 1, where(X > 0, K + 1, 7), cast(K + 1, np.int8), cast(True, np.int32) + K,
+        (X, K + 1), (0, 7), vector(K + 1, 2), cast(K, np.uint8) + np.uint8(2),
+    ], ids=str)  # fmt: skip
+    def test_the_first_is_the_answer(self, value: Any) -> None:
+        assert semirings.any.takes_first(as_expr(value), {"i": (0, 99)})
+        assert not semirings.plus.takes_first(as_expr(value), {"i": (0, 99)})
+
+    @pytest.mark.parametrize("value", [
+        False, 0, -0.0, K, X, X + 1, K - 1, np.nan, cast(K + 1000, np.int8), cast(K, np.int8) + np.int8(100), K * 2 + 1,
+        Symbol("u", np.uint8) + 1, where(X > 0, K, 7), (X, K), vector(K + 1, K), cast(K, np.float32) + 1,
+        Symbol("b", bool), where(K > 5, -1, K + 3),
+    ], ids=str)  # fmt: skip
+    def test_the_first_may_be_the_identity(self, value: Any) -> None:
+        assert not semirings.any.takes_first(as_expr(value), {"i": (0, 99)})
+
+    def test_where_a_reduction_can_stop(self) -> None:
+        x, pair, three = self.X, Symbol("t", ("f4", "?")), Symbol("v", ("i4", (3,)))
+        some_number = Monoid(lambda x, y: where(np.isnan(x), y, x), np.nan, terminal=ANY)
+        assert semirings.any.is_final(x) is (x != 0)
+        assert some_number.is_final(x) is ~np.isnan(x)
+        assert not some_number.takes_first(as_expr(1.0), {})
+        assert check_laws(some_number, np.float32)
+        assert semirings.any.is_final(pair) is ((pair[0] != 0) | (pair[1] != False))  # noqa: E712
+        assert semirings.any.is_final(three) is ((three[0] != 0) & (three[1] != 0) & (three[2] != 0))
+        assert semirings.min.is_final(Symbol("i", np.int8)) is (Symbol("i", np.int8) == -128)
+        assert semirings.min.is_final(x) is semirings.plus.is_final(x) is None
 
 
 class TestAbsorbing:

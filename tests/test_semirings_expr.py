@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import gc
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,6 +38,14 @@ def test_constants_are_told_apart_by_their_bits() -> None:
     assert constant(math.nan) is constant(math.nan)
     assert constant(1) is not constant(1.0)
     assert constant(True) is not constant(1)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_copies_are_the_same_node(copied: Callable[[Any], Any]) -> None:
+    x = Symbol("x", np.float32)
+    long = functools.reduce(lambda total, _: total * x + 1, range(2000), x)
+    for expr in (x, x + 1, where(x > np.float32(np.nan), x, -0.0), vector(x, 2), semirings.as_expr((x, 1)), long):
+        assert copied(expr) is expr
 
 
 def test_unused_nodes_are_freed() -> None:

@@ -45,10 +45,10 @@ class Parents(Levels):
     parent = vertex(ID, init=-1)
 
     def gather(self, src, dst, edge):
-        return src.id
+        return src.id + 1  # `any` passes over zero
 
     def apply(self, vertex, gathered):
-        return {"level": self.iteration + 1, "parent": gathered}
+        return {"level": self.iteration + 1, "parent": gathered - 1}
 
 
 LEVELS, PARENTS = Levels(), Parents()

@@ -59,10 +59,10 @@ class Tight(VertexProgram):
         return (src.distance + edge.weight == dst.distance) & (src.distance < dst.distance)
 
     def gather(self, src, dst, edge):
-        return src.id
+        return src.id + 1  # `any` passes over zero
 
     def apply(self, vertex, gathered):
-        return {"parent": gathered}
+        return {"parent": gathered - 1}
 
 
 class TightLevels(Tight):

@@ -30,10 +30,10 @@ class Tree(gasla.VertexProgram):
         return vertex.level < 0
 
     def gather(self, src, dst, edge):
-        return src.id
+        return src.id + 1  # `any` passes over zero
 
     def apply(self, vertex, gathered):
-        return {"level": self.iteration + 1, "parent": gathered}
+        return {"level": self.iteration + 1, "parent": gathered - 1}
 
 
 class Paths(gasla.VertexProgram):

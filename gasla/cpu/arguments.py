@@ -55,7 +55,7 @@ class Arguments(Plan):
     @property
     def accumulates(self) -> bool:
         """Whether pushes reduce into an array, which holds the identity between iterations."""
-        return self.pushes and not self.any and not self.absorbs
+        return self.pushes and not self.takes_first and not self.absorbs
 
     @property
     def starts_active(self) -> bool:

@@ -70,8 +70,10 @@ class Module(Stages):
             assert self.traced.monoid is not None
             kind = self.traced.gathered_type
             parts.append(_combine("combine", self.traced.monoid, kind))
+            if self.final is not None:
+                parts.append("@jit\n" + printer.function("is_final", [Symbol("x", kind)], self.final))
             if self.pushes and isinstance(kind, np.dtype):
-                parts.append(_atomic(kind))
+                parts.append(_atomic(kind, self.final is not None))
         for name, declared in self.traced.aggregates.items():
             parts.append(_combine(f"{name}_combine", declared.monoid, self.traced.aggregate_types[name]))
             parts.append(COMBINED.format(name=name))
@@ -102,7 +104,7 @@ def accumulate(field, v, value, shared):
         return
     while True:
         old = {load}
-        if compare_and_swap(field, v, old, combine(old, value)):
+        if {settled}compare_and_swap(field, v, old, combine(old, value)):
             return
 '''
 
@@ -118,8 +120,9 @@ def combined_{name}(part, parts):
 '''
 
 
-def _atomic(kind: np.dtype) -> str:
-    return ATOMIC.format(load="load(field, v)" if kind != np.dtype(bool) else "field[v]")
+def _atomic(kind: np.dtype, ends: bool) -> str:
+    load = "load(field, v)" if kind != np.dtype(bool) else "field[v]"
+    return ATOMIC.format(load=load, settled="is_final(old) or " if ends else "")
 
 
 def _combine(name: str, monoid: Any, kind: Any) -> str:

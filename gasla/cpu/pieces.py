@@ -350,12 +350,3 @@ def literal_text(value: Any, kind: Any) -> str:
     if isinstance(kind, VectorType):
         return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
     return printer.literal(value, kind)
-
-
-def zero_text(kind: Any) -> str:
-    """A zero of any type."""
-    if isinstance(kind, TupleType):
-        return "(" + "".join(f"{zero_text(k)}, " for k in kind.items) + ")"
-    if isinstance(kind, VectorType):
-        return "(" + f"{printer.literal(kind.scalar.type(0), kind.scalar)}, " * kind.length + ")"
-    return printer.literal(kind.type(0), kind)

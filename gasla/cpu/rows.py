@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-import semirings
 from gasla.cpu import quads
 from gasla.products import Terms, parts
 from semirings import Expr, Symbol, TupleType
-from semirings.expr import in_order
+from semirings.expr import as_expr, in_order
 from semirings.printers import numba as printer
 
 HEAVY = 8  # operations for an entry from which the processor by itself doesn't look far enough ahead
@@ -164,8 +163,7 @@ class Four(NamedTuple):
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
     """The same as `terms` for four entries; None where vectors have no operations for it."""
-    is_any = terms.monoid.terminal(terms.type) is semirings.ANY
-    if is_any or not (quads.are_for(terms.product) and quads.are_for(terms.combination)):
+    if terms.any_will_do or not (quads.are_for(terms.product) and quads.are_for(terms.combination)):
         return None
     return Four(quads.as_choices(terms.product), quads.as_choices(terms.combination))
 
@@ -176,9 +174,11 @@ def quick_four(terms: Terms) -> Four | None:
 
     The alarm is the sum of what must not be NaN: added up it tells of all entries, by an instruction for each four.
     Infinities of both signs look like NaN in it, which costs time alone. What is merged into what was there can't be
-    reduced again.
+    reduced again. An identity that is NaN is in every row that is filled up with it, and the alarm knows entries alone.
     """
     if terms.reads_old or not quads.is_chosen(terms.combination) or four_of(terms) is None:
+        return None
+    if any(e.op == "constant" and quads.may_be_nan(e) for e in _items(as_expr(terms.monoid.identity(terms.type)))):
         return None
     combination, sides = quads.unless_nan(terms.combination)
     if not sides or any(side.op not in ("symbol", "item") for side in sides):
@@ -202,6 +202,8 @@ def functions(terms: Terms) -> list[str]:
         printer.function("product", terms.symbols, terms.product, _write),
         printer.function("combine", symbols, terms.combination, _write),
     ]
+    if terms.any_will_do and terms.final is not None:
+        found.append(printer.function("is_final", symbols[:1], terms.final, _write))
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
         found.append(printer.function("merge", [old, new], terms.merged))
@@ -228,13 +230,12 @@ def _row(terms: Terms, four: Four | None) -> list[str]:
     """Reduce the entries from `first` to `last` to `total`."""
     check = _block("if first > last or last > stored:", OUTSIDE)
     look_up, product = _look_up(terms, {"0": "e"}), _entry(terms, "0", "e")
-    one_by_one = _block("while e < last:", [*look_up, f"total = combine(total, {product})", "e += one"])
+    leave = _block("if is_final(total):", ["break"]) if terms.any_will_do else []
+    one_by_one = _block("while e < last:", [*look_up, f"total = combine(total, {product})", *leave, "e += one"])
     if four:
         return [*check, *_long_row(terms, four), *one_by_one]
-    total = f"total = {_identity(terms)}"
-    if terms.monoid.terminal(terms.type) is semirings.ANY:
-        return [*check, total, *_block("if e < last:", [*look_up, f"total = {product}"])]
-    return [*check, total, *(_two_by_two(terms) if terms.monoid.commutative else []), *one_by_one]
+    by_two = _two_by_two(terms) if terms.monoid.commutative and not terms.any_will_do else []
+    return [*check, f"total = {_identity(terms)}", *by_two, *one_by_one]
 
 
 def _compute(terms: Terms, four: Four) -> list[str]:

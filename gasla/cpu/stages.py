@@ -4,11 +4,9 @@ import functools
 
 import numpy as np
 
-import semirings
 from gasla.cpu.arguments import Field
 from gasla.cpu.few import FEW, combined, within
-from gasla.cpu.pieces import INDENT, Pieces, Stage, literal_text, load_text, store_text, zero_text
-from semirings.printers import numba as printer
+from gasla.cpu.pieces import INDENT, Pieces, Stage, literal_text, load_text, store_text
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -127,7 +125,7 @@ class Stages(Pieces):
     @property
     def _may_be_narrow(self) -> bool:
         monoid = self.traced.monoid
-        return monoid is not None and monoid.commutative and not self.is_tuple and not self.any
+        return monoid is not None and monoid.commutative and not self.is_tuple and not self.takes_first
 
     def _narrow_or_not(self, loads: list[str], body: list[str], ahead: bool) -> list[str]:
         """Where no list is long, the first few edges are gathered in any case and then chosen from.
@@ -156,20 +154,13 @@ class Stages(Pieces):
         return self.functions[function].reads(role) if function in self.functions else set()
 
     def reduced(self, old: str, new: str) -> str:
-        return new if self.any else f"combine({old}, {new})"
+        return new if self.takes_first else f"combine({old}, {new})"
 
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""
-        if not self.gathers:
-            return []
-        assert self.traced.monoid is not None
-        kind = self.traced.gathered_type
-        terminal = self.traced.monoid.terminal(kind)
-        if terminal is semirings.ANY:
+        if self.takes_first:
             return ["break"]
-        if terminal is None or not isinstance(kind, np.dtype) or (kind.kind == "f"):
-            return []
-        return [f"if gathered == {printer.literal(terminal, kind)}:", "    break"]
+        return ["if is_final(gathered):", "    break"] if self.final is not None else []
 
     @property
     def ratio(self) -> int:
@@ -182,8 +173,6 @@ class Stages(Pieces):
             return "None"
         assert self.traced.monoid is not None
         kind = self.traced.gathered_type
-        if self.any:
-            return zero_text(kind)
         return literal_text(self.traced.monoid.identity(kind), kind)
 
     def keep(self, at: str) -> list[str]:
@@ -362,7 +351,7 @@ class Stages(Pieces):
         """Reduce into an array that holds the identity between iterations; the first to come lists the receiver."""
         ((name, _),) = self.components
         listed = [INDENT + x for x in self.received("v")]
-        if self.any:
+        if self.takes_first:
             return ["if claim(claims, v, threads > 1):", f"    {name}[v] = {self.call('gather')}", *listed]
         return [
             f"accumulate({name}, v, {self.call('gather')}, threads > 1)",

@@ -33,7 +33,8 @@ BODY = """\
 struct Body {{  // of a reduction over rows (rows.cuh)
     typedef Gathered value_t;
     typedef {row_t} row_t;
-    static constexpr bool ordered = !COMMUTES, first_only = ANY && !HAS_EDGE_MASK, has_terminal = {has_terminal};
+    static constexpr bool ordered = !COMMUTES, first_only = TAKES_FIRST && !HAS_EDGE_MASK;
+    static constexpr bool has_terminal = {has_terminal};
     Context& c;
     gasla::u64 active = 0;
     __device__ __forceinline__ explicit Body(Context& c) : c(c) {{}}
@@ -112,7 +113,7 @@ class Module(GpuPlan):
             row_t = "unsigned int" if t.id_type.itemsize == 4 else "unsigned long long"
             load = "load_hub_or_source" if self.hub_fields else "load_source"
             body += self._hubs() if self.hub_fields else []
-            body.append(BODY.format(row_t=row_t, has_terminal="true" if self.terminal else "false", load=load))
+            body.append(BODY.format(row_t=row_t, has_terminal="true" if self.final is not None else "false", load=load))
         return SOURCE.format(
             name=t.program.__name__,
             vertex_t=cuda.ctype(t.id_type),
@@ -147,6 +148,8 @@ class Module(GpuPlan):
             parts.append(cuda.function(f"{f.name}_", f.symbols, result))
         if self.gathers:
             parts.append(_combine("combine_", self.traced.monoid, self.traced.gathered_type))
+        if self.final is not None:
+            parts.append(cuda.function("is_terminal_", [Symbol("x", self.traced.gathered_type)], self.final))
         for name, declared in self.traced.aggregates.items():
             parts.append(_combine(f"{name}_combine_", declared.monoid, self.traced.aggregate_types[name]))
         return parts
@@ -158,9 +161,9 @@ class Module(GpuPlan):
         gathered = {f for role in ("src", "dst") for f in self._fields(role, "gather", "edge_mask")}
         flags = {
             "GATHERS": self.gathers,
-            "ANY": self.any,
+            "TAKES_FIRST": self.takes_first,
             "COMMUTES": not self.gathers or bool(self.traced.monoid.commutative),  # type: ignore[union-attr]
-            "LEAVES_EARLY": self.any or self.terminal is not None or not self.gathers,
+            "LEAVES_EARLY": self.final is not None or not self.gathers,
             "EVERYONE": self.everyone,
             "SCHEDULED": self.scheduled,
             "ACTIVE_ONLY": self.active_only,
@@ -479,18 +482,6 @@ class Module(GpuPlan):
 
     # --- reduction ------------------------------------------------------------------------------------------------
 
-    @functools.cached_property
-    def terminal(self) -> str | None:
-        """The value at which a reduction may stop; floats have none that NaN could not still change."""
-        if not self.gathers or self.any:
-            return None
-        assert self.traced.monoid is not None
-        kind = self.traced.gathered_type
-        terminal = self.traced.monoid.terminal(kind)
-        if terminal is None or not isinstance(kind, np.dtype) or kind.kind == "f":
-            return None
-        return cuda.literal(terminal, kind)
-
     def _reduction(self) -> list[str]:
         parts = []
         edge_mask = f"return {self._call('edge_mask')};" if "edge_mask" in self.functions else "return true;"
@@ -505,11 +496,10 @@ class Module(GpuPlan):
             return parts
         kind = self.traced.gathered_type
         assert self.traced.monoid is not None
-        identity = _zero(kind) if self.any else _literal(self.traced.monoid.identity(kind), kind)
-        parts.append(_function("Gathered identity()", [f"return {identity};"]))
+        parts.append(_function("Gathered identity()", [f"return {_literal(self.traced.monoid.identity(kind), kind)};"]))
         combined = "return combine_(x, y);"
         parts.append(_function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
-        over = "return true;" if self.any else f"return x == {self.terminal};" if self.terminal else "return false;"
+        over = "return false;" if self.final is None else "return is_terminal_(x);"
         parts.append(_function("bool is_terminal(const Gathered& x)", [over]))
         parts += self._kept() if self.keeps else []
         if self.pushes:
@@ -537,15 +527,15 @@ class Module(GpuPlan):
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         native = _native(monoid, kind)
         if not self.absorbs:
-            if self.any:
+            if self.takes_first:
                 return ""
             if native == "add":
                 body = ["gasla::add(c.a.acc + v, value);"]
             else:
-                body = ["gasla::update(c.a.acc + v, [&](Gathered old, bool& wanted) { return combine_(old, value); });"]
-            return (
-                _function("void accumulate(const Context& c, vertex_t v, Gathered value)", body) if not self.any else ""
-            )
+                wanted = "" if self.final is None else "wanted = !is_terminal_(old); "
+                change = f"[&](Gathered old, bool& wanted) {{ {wanted}return combine_(old, value); }}"
+                body = [f"gasla::update(c.a.acc + v, {change});"]
+            return _function("void accumulate(const Context& c, vertex_t v, Gathered value)", body)
         field = f"c.a.v_{self.absorbs}"
         better = [f"const Gathered old = {field}[v];", "const Gathered next = combine_(old, value);", _differs(kind)]
         improves = _function("bool improves(const Context& c, vertex_t v, Gathered value)", better)
@@ -673,12 +663,6 @@ def _literal(value: Any, kind: Any) -> str:
     if isinstance(kind, TupleType):
         return f"{cuda.ctype(kind)}{{{', '.join(_literal(v, k) for v, k in zip(value, kind.items, strict=True))}}}"
     return cuda.literal(value, kind)
-
-
-def _zero(kind: Any) -> str:
-    if isinstance(kind, TupleType):
-        return f"{cuda.ctype(kind)}{{{', '.join(_zero(k) for k in kind.items)}}}"
-    return _literal(0, kind) if isinstance(kind, VectorType) else cuda.literal(kind.type(0), kind)
 
 
 def _native(monoid: Any, kind: Any) -> str | None:

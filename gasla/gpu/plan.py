@@ -11,7 +11,8 @@ import numpy as np
 from gasla.gpu.rows import ROWS
 from gasla.plan import Plan
 from gasla.tracing import Traced
-from semirings import Expr, VectorType
+from semirings import VectorType
+from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
@@ -161,19 +162,21 @@ class GpuPlan(Plan):
     @property
     def lists_rows(self) -> bool:
         """Whether iterations are reductions over the rows of a schedule."""
-        return self.scheduled and not self.staged and self.gathers and not (self.any and "edge_mask" in self.functions)
+        plain = not (self.takes_first and "edge_mask" in self.functions)
+        return self.scheduled and not self.staged and self.gathers and plain
 
     @property
     def flat(self) -> bool:
         """Whether a few lanes may take a row of a schedule."""
         monoid = self.traced.monoid
-        return bool(self.shape.thin) and self.lists_rows and monoid is not None and monoid.commutative and not self.any
+        commutes = monoid is not None and monoid.commutative
+        return bool(self.shape.thin) and self.lists_rows and commutes and not self.takes_first
 
     @property
     def cuts_rows(self) -> bool:
         """Whether rows of a schedule may be long, and are shared out in pieces."""
         sums = self.shape.deterministic and self.traced.aggregates  # whose order is then fixed
-        return self.lists_rows and not (self.flat or self.any or self.shape.small or sums)
+        return self.lists_rows and not (self.flat or self.takes_first or self.shape.small or sums)
 
     @functools.cached_property
     def relabelled(self) -> bool:
@@ -220,7 +223,7 @@ class GpuPlan(Plan):
             return False
         asked, limit = test.args
         role, name = mask.sources[asked.payload]
-        least = _at_least(applied[name]) if role == "vertex" else -np.inf
+        least = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
         return bool(least >= limit.payload if test.op == "less" else least > limit.payload)
 
     @property
@@ -253,7 +256,7 @@ class GpuPlan(Plan):
     @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
-        return self.pushes and not self.absorbs and not self.push_at_once and not self.any
+        return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
 
     @property
     def keeps(self) -> bool:
@@ -303,19 +306,6 @@ class GpuPlan(Plan):
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
         fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
-
-
-def _at_least(value: Expr) -> float:
-    """What an expression is never below; iterations are counted from 0, and there are fewer than 2**31."""
-    if value.op == "constant":
-        return float(value.payload)
-    if value.op == "symbol" and value.payload == "self_iteration":
-        return 0
-    if value.op == "add":
-        return sum(_at_least(x) for x in value.args)
-    if value.op == "cast" and value.type in (np.dtype(np.int32), np.dtype(np.int64)):
-        return _at_least(*value.args)
-    return -np.inf
 
 
 def as_held(value: Any, kind: Any) -> Any:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import semirings
 from gasla.gpu import lists as neighbour_lists
 from gasla.gpu import rows
 from gasla.gpu.compile import Kernel, device, struct
-from gasla.products import Array, Lists, Terms, _find_outside, parts
+from gasla.products import Array, Lists, Terms, parts
+from gasla.validate import as_coordinates, as_csr, require_compressed
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
 
@@ -104,7 +104,7 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
     packed = struct(argument) if plan.cut else plan.packed
     arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
     kernels.product.plain(plan.blocks, *arguments)
-    if plan.cut and not is_any(terms):
+    if plan.cut and not terms.takes_first:
         kernels.product_of_cut_rows.plain(plan.blocks_of_cut_rows, *arguments)
     return True
 
@@ -121,7 +121,6 @@ def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
 def source(terms: Terms, shape: Shape) -> str:
     """The text of the kernels."""
     kinds = dict(_inputs(terms, shape)) | {f"y{p}": f"{printer.ctype(t)}*" for p, t in _outputs(terms)}
-    terminal = None if is_any(terms) or isinstance(terms.type, TupleType) else terms.monoid.terminal(terms.type)
     return TEMPLATE.format(
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
@@ -131,11 +130,11 @@ def source(terms: Terms, shape: Shape) -> str:
         row=shape.row,
         value=printer.ctype(terms.type),
         ordered=_flag(not terms.monoid.commutative),
-        first_only=_flag(is_any(terms)),
-        has_terminal=_flag(terminal is not None),
+        first_only=_flag(terms.takes_first),
+        has_terminal=_flag(terms.final is not None),
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
         identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
-        is_terminal="false" if terminal is None else f"x == {printer.literal(terminal, terms.type)}",
+        is_terminal="false" if terms.final is None else "is_terminal_(x)",
         wanted="mask[row] != complement" if shape.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
         old=_old(terms) if terms.merged is not None else "false",
@@ -146,11 +145,6 @@ def source(terms: Terms, shape: Shape) -> str:
         arguments=", ".join(kinds),
         lanes=shape.lanes,
     )
-
-
-def is_any(terms: Terms) -> bool:
-    """Whether any entry of a row will do."""
-    return terms.monoid.terminal(terms.type) is semirings.ANY
 
 
 def size_of(kind: Any) -> int:
@@ -179,6 +173,8 @@ def _functions(terms: Terms) -> list[str]:
         printer.function("product_", terms.symbols, terms.product),
         printer.function("combine_", [a, b], terms.combination),
     ]
+    if terms.final is not None:
+        found.append(printer.function("is_terminal_", [a], terms.final))
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
         found.append(printer.function("merge_", [old, new], terms.merged))
@@ -252,17 +248,16 @@ class Compressed(NamedTuple):
 def in_format(A: Any, wanted: str) -> Any:
     """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
     if A.format not in ("coo", "csr", "csc"):
-        A = A.tocsr()
+        A = as_csr(A)
         if A.format == wanted:
             return A
     if A.format == "coo":
-        ends = A.row, A.col
+        ends = as_coordinates(A)
     else:
-        by_column = A.format == "csc"
-        if error := _find_outside(Lists(A.indptr, A.indices, None, A.shape[0 if by_column else 1]), by_column):
-            raise error
-        owners, indices = neighbour_lists.owners(A.indptr, A.indices), A.indices[: len(A.data)]
-        ends = (indices, owners) if by_column else (owners, indices)
+        require_compressed(A)
+        indices = A.indices[: int(A.indptr[-1])]
+        owners = neighbour_lists.owners(A.indptr, indices)
+        ends = (indices, owners) if A.format == "csc" else (owners, indices)
     keys, others = ends if wanted == "csr" else ends[::-1]
     count = A.shape[0 if wanted == "csr" else 1]
     indptr, indices, order = neighbour_lists.group(keys, others, count)

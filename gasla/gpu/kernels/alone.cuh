@@ -271,8 +271,8 @@ template <class P> struct Alone {
             for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
                 const Gathered other = shuffle(row.gathered, me + step, width);
                 const bool found = shuffle((u32)row.found, me + step, width);
-                if constexpr (P::GATHERS && !P::ANY) row.gathered = P::combine(row.gathered, other);
-                if constexpr (P::ANY)
+                if constexpr (P::GATHERS && !P::TAKES_FIRST) row.gathered = P::combine(row.gathered, other);
+                if constexpr (P::TAKES_FIRST)
                     if (!row.found) row.gathered = other;
                 row.found |= found;
             }

@@ -22,7 +22,7 @@ __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, 
         if (!P::edge_mask(c, source, target, edge)) return;
     row.found |= awake;
     if constexpr (P::GATHERS) {
-        if constexpr (P::ANY) {
+        if constexpr (P::TAKES_FIRST) {
             row.gathered = P::gather(c, source, target, edge);
             row.over = row.found;
         } else {
@@ -125,7 +125,7 @@ __device__ __forceinline__ Row<P> gather_rows(
             }
             const u32 finders = __ballot_sync(ALL, part.found);
             if constexpr (P::GATHERS) {
-                if constexpr (P::ANY) {
+                if constexpr (P::TAKES_FIRST) {
                     const u32 winner = finders ? __ffs(finders) - 1 : 0;
                     part.gathered = shuffle(part.gathered, winner);
                 } else {
@@ -136,8 +136,8 @@ __device__ __forceinline__ Row<P> gather_rows(
                     }
                     part.gathered = shuffle(part.gathered, 0);
                 }
-                if (lane() == owner && (finders || !P::ANY))
-                    row.gathered = P::ANY ? part.gathered : P::combine(row.gathered, part.gathered);
+                if (lane() == owner && (finders || !P::TAKES_FIRST))
+                    row.gathered = P::TAKES_FIRST ? part.gathered : P::combine(row.gathered, part.gathered);
             }
             if (lane() == owner) row.found |= finders != 0;
         }

@@ -116,7 +116,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                 const Target target = P::load_target(c, v[j]);
                 if (P::edge_mask(c, source[j], target, edge)) {
                     if constexpr (P::PUSHES) {
-                        if constexpr (P::ANY) {
+                        if constexpr (P::TAKES_FIRST) {
                             first[j] = claim(c.claimed(), v[j]);
                             if (first[j]) c.a.acc[v[j]] = P::gather(c, source[j], target, edge);
                         } else {
