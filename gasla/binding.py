@@ -1,5 +1,6 @@
 """A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
 
+import reprlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -61,10 +62,12 @@ class Binding:
         value = self.program.values[name]
         if type(value) is float and kind.kind == "f":  # which most are
             return value
-        array = np.asarray(value)
-        if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
-            raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
-        return kind.type(value).item()
+        array = np.asarray(moved(value, "cpu"))
+        if type(value) is int or array.shape == ():
+            check_start(type(self.program), name, value, kind, "is")
+        if array.shape != () or array.dtype.kind not in "biuf":
+            raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
+        return array.astype(kind).item()
 
     def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""

@@ -132,24 +132,26 @@ class Tracer:
         self.program, self.id_type = program, id_type
         self.vertex_types = {n: self._type(f.type) for n, f in program.vertex_fields.items()}
         self.edge_types = {n: self._type(f.type) for n, f in program.edge_fields.items()}
-        self.parameter_types = {n: self._type(p.type) for n, p in program.parameters.items()}
-        self.aggregate_types = {n: self._scalar(n, a.type) for n, a in program.aggregates.items()}
+        self.parameter_types = {n: self._scalar("parameter", n, p.type) for n, p in program.parameters.items()}
+        self.aggregate_types = {n: self._scalar("aggregate", n, a.type) for n, a in program.aggregates.items()}
         for name, declared, kind in [
             *((n, f.init, self.vertex_types[n]) for n, f in program.vertex_fields.items()),
             *((n, f.init, self.edge_types[n]) for n, f in program.edge_fields.items() if not f.is_value),
         ]:
             if not callable(declared):
                 check_start(program, name, declared, kind)
+        for name, parameter in program.parameters.items():
+            check_start(program, name, parameter.default, self.parameter_types[name], "is")
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
 
-    def _scalar(self, name: str, declared: Any) -> np.dtype:
+    def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
         kind = self._type(declared)
         if not isinstance(kind, np.dtype):
-            raise TypeError(f"the aggregate {self.program.__name__}.{name} is {kind}; expected a scalar type")
+            raise TypeError(f"the {what} {self.program.__name__}.{name} is {kind}; expected a scalar type")
         return kind
 
     def trace(self) -> Traced:

@@ -66,7 +66,7 @@ class Staged(Bound):
     def _evaluate(self, function: str, iteration: int, *records: Record) -> np.ndarray:
         """One of the program's functions on NumPy arrays."""
         stand_in = object.__new__(type(self.program))
-        stand_in.__dict__.update(self.program.values, iteration=iteration, n=self.graph.n)
+        stand_in.__dict__.update(self.parameters(), iteration=iteration, n=self.graph.n)
         return np.asarray(getattr(type(self.program), function)(stand_in, *records))
 
     def _vertices(self, ids: np.ndarray) -> Record:
