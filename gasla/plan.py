@@ -9,6 +9,7 @@ import numpy as np
 
 import semirings
 from gasla.fields import bounds_of
+from gasla.names import inner
 from gasla.tracing import Function, Traced
 from semirings import Symbol, TupleType
 
@@ -71,12 +72,11 @@ class Plan:
     @functools.cached_property
     def edge_values(self) -> list[str]:
         """Edge fields that are the matrix's own values and are read."""
-        fields = self.traced.program.edge_fields
-        return [n for n in self.traced.edge_types if fields[n].is_value and ("edge", n) in self.used]
+        return [n for n in self.traced.edge_types if n not in self.edge_states and ("edge", n) in self.used]
 
     @functools.cached_property
     def edge_states(self) -> list[str]:
-        return [n for n, f in self.traced.program.edge_fields.items() if not f.is_value]
+        return [inner(n) for n, f in self.traced.program.edge_fields.items() if not f.is_value]
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:

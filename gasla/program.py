@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gasla.fields import Aggregate, EdgeField, Parameter, VertexField
+from gasla.names import LONGEST, inner
 from gasla.tracing import Traced, Tracer, cuda_functions
 
 __all__ = ["VertexProgram", "as_program"]
@@ -18,7 +19,7 @@ _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
     *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
-    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace"),  # of every result
+    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
     *("deterministic", "device", "delta", "schedule", "reduce", "sources", "everyone"),
 }
@@ -98,14 +99,16 @@ class VertexProgram:
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
         for name in (k for k, v in members.items() if isinstance(v, kinds)):
-            if name in _RESERVED or name.startswith("_"):
+            if name in _RESERVED or name.startswith("_") or name in vars(VertexProgram):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
+            if len(inner(name)) > LONGEST:
+                raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
         if cls.direction not in ("in", "out", "all"):
             raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
         if cls.sources not in ("all", "active"):
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, /, **parameters: Any) -> None:
         self.values = self._defaults | parameters
         if len(self.values) > len(self._defaults):
             unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
@@ -113,7 +116,7 @@ class VertexProgram:
 
     @classmethod
     @functools.cache
-    def typed(cls, **types: Any) -> "type[VertexProgram]":
+    def typed(cls, /, **types: Any) -> "type[VertexProgram]":
         """The same program with other types for some of its fields or parameters.
 
         Examples

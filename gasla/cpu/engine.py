@@ -17,6 +17,7 @@ from gasla.cpu.threads import ALONE
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
+from gasla.names import given as given_name
 from gasla.program import VertexProgram
 from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
@@ -147,6 +148,8 @@ class Bound(Binding):
         self.program, self.graph, self.threads, self._way = program, graph, self.team, way
         self.iteration, self.edges, self.ended = 0, 0, False
         self._work = 0  # edges looked at, and those that lead on
+        if self.traced.renames:
+            fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
             self.check(fields)
         arrays = self.arrays = self.common.copy()  # and scalars
@@ -222,7 +225,7 @@ class Bound(Binding):
         """How each vertex field starts by the program's word."""
         plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
         for field in plan.fields:
-            init = self.program.vertex_fields[field.name].init
+            init = self.program.vertex_fields[given_name(field.name)].init
             value = self._alike(field.name, init) if field.name in plan.filled else None
             found.append(_Start(field, self.traced.vertex_types[field.name], value, shapes[field.name]))
         return found
@@ -365,22 +368,23 @@ class Bound(Binding):
     def log(self, rows: int) -> np.ndarray:
         return self.arrays["log"][:rows].copy()
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Mapping[str, np.ndarray]:
         """The fields as they are now."""
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:
             now[name] = self.arrays[f"e_{name}"]
-        return now
+        return self.by_given_name(now)
 
-    def aggregates(self) -> dict[str, Any]:
+    def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
         row, step = (self.iteration - 1) & 1, 8
-        return {
+        found = {
             n: a.monoid.reduce(self.arrays[f"part_{n}"][row, : self.threads * step : step])
             for n, a in self.traced.aggregates.items()
         }
+        return self.by_given_name(found)
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

@@ -241,7 +241,7 @@ class Stages(Pieces):
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
         if self.doubled and "mask" in self.functions:
-            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load("vertex", n, "v"))]
+            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load(n, "v"))]
             per_vertex += ["else:", *(INDENT + s for s in copies)]
         body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
@@ -345,14 +345,15 @@ class Stages(Pieces):
             return claimed
         # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
         apply = self._vertex_function_fields("apply")
-        renamed = {f"vertex_{f}": f"new_of_{f}" for f in apply}
-        mask = f"mask_({', '.join(renamed.get(s.name, s.name) for s in self.functions['mask'].symbols)})"
+        renamed = {f"vertex_{f}": f"result_{f}" for f in apply}
+        test = self.functions["mask"]
+        mask = f"{test.printed}({', '.join(renamed.get(s.name, s.name) for s in test.symbols)})"
         plain = [
             f"gathered = {self.call('gather')}",
             *self.loads("vertex", "v", "apply"),
             *self._results("apply"),
         ]
-        stores = [line for f in apply for line in self.stores(f, "v", f"new_of_{f}")]
+        stores = [line for f in apply for line in self.stores(f, "v", f"result_{f}")]
         return [
             *plain,
             f"if not {mask}:",
@@ -393,12 +394,12 @@ class Stages(Pieces):
 
     def scatter(self) -> Stage:
         fields = list(self.functions["scatter"].result)
-        body = ["v = np.uint64(si[e])", *self.loads("dst", "v", "scatter"), *self.edge_loads("s", "scatter")]
-        body.append(f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call('scatter')}")
+        ends = [self.loads(role, at, "scatter", when="new") for role, at in (("src", "u"), ("dst", "v"))]
+        body = ["v = np.uint64(si[e])", *ends[1], *self.edge_loads("s", "scatter")]
+        body.append(f"{', '.join(f'result_{f}' for f in fields)} = {self.call('scatter')}")
         for f in fields:
-            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
-        per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
-        per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
+            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"result_{f}")
+        per_vertex = [*ends[0], *self.neighbours("s", "u", body)]
         if self.staged:
             per_vertex = ["u = v", *per_vertex]
             return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
@@ -409,10 +410,9 @@ class Stages(Pieces):
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
     def post_apply(self) -> Stage:
-        body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply")]
+        body = [*self.loads("vertex", "v", "post_apply", when="new"), *self._results("post_apply")]
         for f in self._vertex_function_fields("post_apply"):
-            body += self.stores(f, "v", f"new_of_{f}")
-        body = [x.replace("old_", "new_") for x in body] if self.doubled else body
+            body += self.stores(f, "v", f"result_{f}")
         loop = self.over_receivers(4, body)
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
@@ -421,5 +421,5 @@ class Stages(Pieces):
         for name in self.traced.aggregates:
             for role in ("before", "after"):
                 body += self.loads(role, "v", name)
-            body.append(f"sum_{name} = {name}_combine(sum_{name}, {self.call(name)})")
+            body.append(f"sum_{name} = combine_{name}(sum_{name}, {self.call(name)})")
         return self.stage("aggregate", "The aggregates of the initial state.", self.over_all(body))

@@ -45,6 +45,7 @@ class Bound(Binding):
         self.plan, self._way = self._kept.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
+        fields = self.by_inner_name(fields)
         self.check(fields)
         self._fresh = True
         if not self._fits(fields, schedule):
@@ -256,11 +257,11 @@ class Bound(Binding):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
         now = self._fields[self.iteration & 1]
-        return now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states)
+        return self.by_given_name(now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states))
 
-    def aggregates(self) -> dict[str, Any]:
+    def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return {name: shown[()] for name, shown in (self._shown or self._space.shown).items()}
+        return self.by_given_name({name: shown[()] for name, shown in (self._shown or self._space.shown).items()})
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

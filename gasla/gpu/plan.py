@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.rows import ROWS
+from gasla.names import given
 from gasla.plan import Plan
 from gasla.tracing import Traced
 from semirings import Expr, VectorType
@@ -285,7 +286,7 @@ class GpuPlan(Plan):
         """How the kernel fills the fields of vertices."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
-        return {n: Start(n, kind, fields[n].init, n in self.changed) for n, kind in types.items()}
+        return {n: Start(n, kind, fields[given(n)].init, n in self.changed) for n, kind in types.items()}
 
     @functools.cached_property
     def parameters(self) -> list[tuple[str, str, Any]]:
