@@ -103,16 +103,14 @@ class Binding:
         return pair
 
     def _start_array(self, name: str, given: Any) -> Any:
-        """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
+        """What a field starts with: a new array, or the caller's own where it has a pair to go to."""
         kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
             declared = self.program.vertex_fields[given_name(name)]
             array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
             for v, value in (given or {}).items():
                 array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
-        elif self._is_ready(given, layout(kind, n)) and (
-            name in self.plan.doubled or name not in self.traced.writes("apply", "post_apply")
-        ):
+        elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
             return given
         else:
             array = self._filled(where, given, kind, n, "vertices")

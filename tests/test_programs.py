@@ -369,6 +369,40 @@ def test_inputs_are_not_changed_and_outputs_are_the_callers_own() -> None:
     np.testing.assert_array_equal(first, kept)
 
 
+class Weighed(gasla.VertexProgram):
+    """A field that is only read."""
+
+    weight = gasla.vertex(np.int32)
+    sum = gasla.vertex(np.int64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.weight
+
+    def apply(self, vertex, gathered):
+        return {"sum": gathered}
+
+
+@pytest.mark.parametrize("program", [Weighed, programs.Hops, programs.Spread, programs.Flow], ids=lambda p: p.__name__)
+def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1, 2, 3])
+    given = {name: array.copy() for name, array in gasla.run(program, graph, max_iterations=0).state.items()}
+    before = {name: array.copy() for name, array in given.items()}
+    seen: list[Any] = []
+    look: Any = lambda result: seen.append(dict(result.state))
+    seen.append(gasla.run(program, graph, max_iterations=2, callback=look, **given).state)
+    if not hasattr(program, "scatter"):
+        seen.append(gasla.run(program, graph, schedule=[0, 1, -1], **given).state)
+    state = stages.start(program, graph, **given)
+    seen.append({name: getattr(state, name) for name in given})
+    for found in seen:
+        for name, array in found.items():
+            assert not any(np.shares_memory(array, one) for one in given.values()), name
+            array[:] = 9
+    for name, array in before.items():
+        np.testing.assert_array_equal(given[name], array)
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [

@@ -201,8 +201,6 @@ class Bound(Binding):
         name, value = start.field.name, None
         wanted = layout(self.traced.vertex_types[name], self.graph.n)
         if type(given) is np.ndarray and self._is_ready(given, wanted):  # a subclass, Numba may refuse
-            if name not in self.plan.copied:
-                return start.nothing, given
             value = given
         elif given is not None and not isinstance(given, FEW):
             value = self._alike(name, given)

@@ -94,10 +94,6 @@ class Bound(Binding):
         for name, start in self.plan.starts.items():
             given = fields.get(name)
             if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
-                if not start.changes and self.numbering is None:
-                    self._set(start.field, given)
-                    setattr(arguments, start.fills, False)
-                    continue
                 self._set(start.source, given)
             if is_ready or self._fill_alike(name, start, given):
                 memory = self._bare[name] = alloc(kept.sizes[name])
