@@ -18,6 +18,8 @@ from gasla.fields import ID, Aggregate, check_start
 from gasla.names import given, inner
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 
+MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice
+
 if TYPE_CHECKING:
     from gasla.program import VertexProgram
 
@@ -146,8 +148,8 @@ class Tracer:
 
     def __init__(self, program: type[VertexProgram], id_type: np.dtype) -> None:
         self.program, self.id_type = program, id_type
-        self.vertex_types = {inner(n): self._type(f.type) for n, f in program.vertex_fields.items()}
-        self.edge_types = {inner(n): self._type(f.type) for n, f in program.edge_fields.items()}
+        self.vertex_types = {inner(n): self._held(n, f.type) for n, f in program.vertex_fields.items()}
+        self.edge_types = {inner(n): self._held(n, f.type) for n, f in program.edge_fields.items()}
         self.parameter_types = {inner(n): self._scalar("parameter", n, p.type) for n, p in program.parameters.items()}
         self.aggregate_types = {inner(n): self._scalar("aggregate", n, a.type) for n, a in program.aggregates.items()}
         for name, declared, kind in [
@@ -163,6 +165,11 @@ class Tracer:
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
+
+    def _held(self, name: str, declared: Any) -> Any:
+        kind = self._type(declared)
+        _check_length(f"{self.program.__name__}.{name}", kind)
+        return kind
 
     def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
         kind = self._type(declared)
@@ -245,6 +252,7 @@ class Tracer:
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
             result = _convert(where, result, expected)
+        _check_length(where, result if isinstance(result, dict) else _type(result))
         values = list(result.values()) if isinstance(result, dict) else result
         symbols = _symbols(values if isinstance(values, list | tuple) else [values])
         name = inner(name)
@@ -273,6 +281,22 @@ def _type(result: Expr | tuple[Expr, ...]) -> Any:
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type
+
+
+def _check_length(what: str, kind: Any) -> None:
+    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
+    items = (
+        kind.length
+        if isinstance(kind, VectorType)
+        else 0
+        if isinstance(kind, np.dtype)
+        else len(kind.items if isinstance(kind, TupleType) else kind)
+    )
+    if items > MOST_ITEMS:
+        raise TypeError(
+            f"{what}: {items} together; expected at most {MOST_ITEMS}, "
+            "as each is a variable of its own in what is compiled"
+        )
 
 
 def _symbols(results: Any) -> tuple[Symbol, ...]:

@@ -20,6 +20,9 @@ from gasla import stages
 from gasla.algorithms.betweenness_centrality import Count
 from gasla.algorithms.sssp import AnyOrder
 from gasla.cpu import launch, threads
+from gasla.gpu.compile import compile_source
+from gasla.gpu.generate import Module
+from gasla.gpu.plan import Shape
 from gasla.graph import Graph
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
@@ -596,3 +599,40 @@ def test_every_program_compiles_as_cuda(architecture: str) -> None:
     for program in every:
         if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:
             assert compile_cuda(program.source("cuda"), architecture)
+
+
+def together(count: int, of: str) -> Any:
+    """A program with so many numbers together: a vector, an edge's, what is gathered, or what apply gives."""
+    vector = (np.float32, (count if of == "vector" else 1,))
+    fields = {f"x{i}": gasla.vertex(np.float32) for i in range(count if of == "fields" else 1)}
+
+    def gather(self, src, dst, edge):
+        return tuple(src.x0 + i for i in range(count)) if of == "tuple" else src.v if of == "vector" else src.x0
+
+    def apply(self, vertex, gathered):
+        first = gathered[0] if of in ("vector", "tuple") else gathered
+        return dict.fromkeys(fields, first)
+
+    edge = {"e": gasla.edge((np.float32, (count,)), init=0)} if of == "edge" else {}
+    reduce = semirings.argmin if of == "tuple" else semirings.plus
+    body = {**fields, **edge, "v": gasla.vertex(vector), "reduce": reduce, "gather": gather, "apply": apply}
+    return type("P", (gasla.VertexProgram,), body)
+
+
+@pytest.mark.parametrize(
+    ("of", "where"), [("vector", "P.v"), ("edge", "P.e"), ("tuple", "P.gather"), ("fields", "P.apply")]
+)
+def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str) -> None:
+    with pytest.raises(TypeError, match=f"{where}: 31 together; expected at most 30, as each is a variable"):
+        together(31, of).traced()
+    assert together(30, of).traced()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ["tuple", "fields"])
+def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> None:
+    program = together(30, of)
+    found = gasla.run(program, ring(5), x0=np.arange(5, dtype=np.float32), max_iterations=1)
+    assert found.x0.tolist() == [4, 0, 1, 2, 3]
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    assert compile_source(Module(program.traced(), Shape(np.dtype(np.int32))).source, "sm_90")
