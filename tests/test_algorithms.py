@@ -1,5 +1,6 @@
 """BFS, shortest paths, PageRank and betweenness against SciPy, NetworkX and igraph, on hard shapes and bad input."""
 
+import time
 import warnings
 
 import networkx as nx
@@ -85,6 +86,17 @@ def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
     distances, parents = gasla.sssp(A, source, parents=True)
     np.testing.assert_array_equal(distances, [reference.get(v, np.inf) for v in range(A.shape[0])])
     assert ((parents >= 0) == np.isfinite(distances)).all()
+
+
+def test_a_negative_cycle_is_named_in_time_that_grows_with_it() -> None:
+    took = {}
+    for n in (10, 20_000):
+        graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), np.r_[np.ones(n - 1), -float(n)], n=n)
+        began = time.perf_counter()
+        with pytest.raises(ValueError, match=r"a cycle through vertex \d+ has a negative length"):
+            gasla.sssp(graph, 0)
+        took[n] = time.perf_counter() - began
+    assert took[20_000] < 5  # the first of them also compiles
 
 
 @pytest.mark.parametrize(
