@@ -147,6 +147,8 @@ def run(
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
     graph = as_graph(graph)
+    if program.edge_fields:
+        graph.notice_values()
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)

@@ -115,7 +115,10 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     >>> state.level
     array([0, 1, 2, 3], dtype=int32)
     """
-    return State(as_program(program), as_graph(graph), fields)
+    program, graph = as_program(program), as_graph(graph)
+    if program.edge_fields:
+        graph.notice_values()
+    return State(program, graph, fields)
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:

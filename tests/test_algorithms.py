@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
+from gasla.algorithms.sssp import AnyOrder
 from gasla.graph import Graph
 from gasla.runner import begun
 
@@ -349,3 +351,31 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
 def test_bad_input(call, kind, message) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_weights_may_be_written_to_between_calls(form: str) -> None:
+    rng = np.random.default_rng(3)
+    dense = np.where(rng.random((30, 30)) < 0.3, rng.integers(1, 9, (30, 30)), 0).astype(float)
+    for A in (csr_array(dense), csr_array(dense + dense.T)):  # the second has one array for both directions
+        A = A.asformat(form)
+        graph = Graph(A)
+        calls: list[Any] = [
+            lambda g: gasla.sssp(g, 0, parents=True).distances,
+            lambda g: gasla.pagerank(g).ranks,
+            lambda g: gasla.betweenness_centrality(g, weighted=True),
+            lambda g: gasla.run(AnyOrder, g, active=[0], direction="pull", distance={0: 0}).distance,
+            lambda g: gasla.run(AnyOrder, g.with_values(g.values), active=[0], distance={0: 0}).distance,
+        ]
+        for values in (A.data.copy(), rng.integers(1, 99, A.nnz), A.data[::-1].copy()):
+            A.data[:] = values
+            for call in calls:
+                np.testing.assert_array_equal(call(graph), call(Graph(A.copy())))
+        A.data[:] = -1
+        for call, message in zip(calls, ("negative length", "0 or more", "positive"), strict=False):
+            with pytest.raises(ValueError, match=message):
+                call(graph)
+        A.data[3] = np.nan
+        for call in calls[:3]:
+            with pytest.raises(ValueError, match="the weight of edge 3 is nan" if call is calls[0] else "the weight"):
+                call(graph)

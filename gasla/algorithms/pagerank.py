@@ -208,6 +208,8 @@ def pagerank(
     max_iter = whole_number("max_iter", max_iter)
     weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
     kind = _rank_type(weights, dtype)
+    if weights is not None:
+        graph.notice_values()
     if graph.n == 0:
         return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
     fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))

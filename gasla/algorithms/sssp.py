@@ -154,10 +154,12 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    program = graph.kept("sssp", _program)
+    graph.notice_values()
+    is_negative = graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
+    program = graph.kept(("sssp", is_negative), _any_order if is_negative else _near_first)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    if isinstance(program, NearFirst):
+    if not is_negative:
         distances = left_running(program, graph, source, delta=delta, distance=0)[0]["distance"]
     else:
         result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
@@ -168,10 +170,12 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
 
 
-def _program(graph: Graph) -> VertexProgram:
-    """What finds distances in a graph, whose lengths are checked."""
-    kind = AnyOrder if check_weights(graph) else NearFirst
-    return kind.typed(**_types(graph))()
+def _any_order(graph: Graph) -> VertexProgram:
+    return AnyOrder.typed(**_types(graph))()
+
+
+def _near_first(graph: Graph) -> VertexProgram:
+    return NearFirst.typed(**_types(graph))()
 
 
 def _types(graph: Graph) -> dict[str, np.dtype]:
