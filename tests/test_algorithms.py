@@ -379,3 +379,26 @@ def test_weights_may_be_written_to_between_calls(form: str) -> None:
         for call in calls[:3]:
             with pytest.raises(ValueError, match="the weight of edge 3 is nan" if call is calls[0] else "the weight"):
                 call(graph)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "scales"),
+    [
+        (np.float64, None, [5e307, 1e-309, (1e300, 1e-300, 1)]),
+        (np.float32, None, [1e38, 1e-40, (1e30, 1e-30, 1)]),
+        (np.float64, "float32", [1e300, 1e-300, (1e300, 1e-30, 1)]),
+        (np.uint64, "float32", [2**62, (2**62, 1, 2**30)]),
+    ],
+)
+def test_how_large_weights_are_does_not_matter_to_ranks(kind: type, dtype: str | None, scales: list[Any]) -> None:
+    """Each vertex's may even be scaled by a number of its own."""
+    A = np.array([[0, 1, 3], [1, 0, 1], [1, 0, 0]])
+    expected = gasla.pagerank(csr_array(A), personalization=[1, 2, 3]).ranks
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for scale in scales:
+            scaled = csr_array((A * np.reshape(scale, (-1, 1)).astype(object)).astype(kind))
+            for form in (scaled, scaled.tocsc()):
+                result = gasla.pagerank(form, dtype=dtype, personalization=[1, 2, 3])
+                assert result.converged
+                np.testing.assert_allclose(result.ranks, expected, atol=1e-5)
