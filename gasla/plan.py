@@ -11,7 +11,7 @@ import semirings
 from gasla.fields import bounds_of
 from gasla.names import inner
 from gasla.tracing import Function, Traced
-from semirings import Symbol, TupleType
+from semirings import Expr, Symbol, TupleType
 
 
 @dataclass(eq=False)
@@ -49,6 +49,19 @@ class Plan:
             self.pushes and self.any and not self.keeps_receivers and "activate" not in t.functions
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
+
+    @functools.cached_property
+    def adds_up(self) -> bool:
+        """Whether a priority is a sum of edge values along a path, so that a bucket may be some of them wide."""
+        if not self.prioritised:
+            return False
+        gather, x, y = self.functions["gather"], *(Symbol(s, self.traced.gathered_type) for s in "xy")
+        reduces = self.traced.monoid.combine(x, y) is semirings.minimum(x, y)  # type: ignore[union-attr]
+        terms = [gather.sources.get(term.payload) for term in _terms(gather.result)]
+        values = [("edge", name) for name in self.edge_values]
+        adds = sorted(term in values for term in terms) == [False, True] and ("src", self.absorbs) in terms
+        asked = _terms(self.functions["priority"].result)
+        return reduces and adds and [term.payload for term in asked] == [f"vertex_{self.absorbs}"]
 
     @property
     def is_tuple(self) -> bool:
@@ -106,6 +119,13 @@ class Plan:
     @functools.cached_property
     def degrees(self) -> set[str]:
         return {f for role, f in self.used if f in ("in_degree", "out_degree")}
+
+
+def _terms(e: Expr) -> list[Expr]:
+    """What an expression is the sum of, whatever types it goes through."""
+    if e.op == "cast":
+        return _terms(e.args[0])
+    return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
 def _components(kind: Any) -> list[tuple[str, Any]]:

@@ -55,7 +55,8 @@ class VertexProgram:
 
     Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
     record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
-    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first.
+    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
+    lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
 
     Examples
     --------

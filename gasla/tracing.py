@@ -188,6 +188,7 @@ class Tracer:
         self._function("scatter", self.edge_types, source, target, link)
         self._function("post_apply", self.vertex_types, vertex)
         self._function("priority", None, vertex)
+        self._check_priority()
         self._function("stop", np.dtype(bool))
         for name, declared in self.program.aggregates.items():
             self._function(name, self.aggregate_types[inner(name)], before, after, function=declared.function)
@@ -266,6 +267,18 @@ class Tracer:
         if unknown:
             raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {', '.join(known)}")
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
+
+    def _check_priority(self) -> None:
+        """A vertex that waits has the priority that it came with: so no more may go into that than its own fields."""
+        where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
+        if found is None:
+            return
+        if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
+            raise TypeError(f"{where} returned {found.result!r}; expected one number")
+        if "iteration" in found.reads("self"):
+            raise ValueError(
+                f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
+            )
 
     def _check_scatter(self) -> None:
         for name in self.functions["scatter"].result if "scatter" in self.functions else ():

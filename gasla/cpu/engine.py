@@ -320,10 +320,14 @@ class Bound(Binding):
     def _default_delta(self) -> float:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
 
+        Where priorities are no sums of edge values, it is 0: a part of the range of those that wait.
+
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
         if not self.plan.prioritised:
             return 1.0
+        if not self.plan.adds_up:
+            return 0.0
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)

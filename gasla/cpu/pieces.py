@@ -166,6 +166,7 @@ class Pieces(Arguments):
             "my_receivers = receivers[thread]",
             "my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
             "low = lows[(self_iteration + 2) % 3, thread * 8]",
+            "high = lows[(self_iteration + 2) % 3, thread * 8 + 1]",
             "active, next_active = bits[parity], bits[1 - parity]",
             "claims, last_claims = claimed[parity], claimed[1 - parity]",
         ]
@@ -180,6 +181,7 @@ class Pieces(Arguments):
         if "kept" in used:
             lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
             lines.append("lows[self_iteration % 3, thread * 8] = low")
+            lines += [] if self.adds_up else ["lows[self_iteration % 3, thread * 8 + 1] = high"]
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]
 
     def stage(self, name: str, doc: str, body: list[str]) -> Stage:

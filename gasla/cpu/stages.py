@@ -56,7 +56,7 @@ class Stages(Pieces):
             body += ["    if control[ACTIVE] < self_n:"]
             body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], threads, sp)"]
         if self.prioritised:  # all that are active at first are near
-            body += ["    lows[:] = np.inf", "    bounds[:] = -np.inf"]
+            body += ["    lows[:] = np.inf", "    lows[:, 1::8] = bounds[:] = -np.inf"]
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
@@ -296,13 +296,13 @@ class Stages(Pieces):
         listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
         if self.prioritised:
             later = [
-                "low = min(low, priority)",
+                *self._wait,
                 "if claim(far_bits, v, threads > 1):",
                 *(INDENT + x for x in self._put_off),
             ]
             listed = [
                 *self.loads("vertex", "v", "priority"),
-                f"priority = np.float64({self.call('priority')})",
+                f"priority = {self.priority}",
                 "if priority < threshold:",
                 *(INDENT + x for x in listed),
                 "else:",
@@ -314,19 +314,31 @@ class Stages(Pieces):
             *(INDENT + x for x in listed),
         ]
 
+    @property
+    def priority(self) -> str:
+        """A priority in the order in which buckets are taken."""
+        number = f"np.float64({self.call('priority')})"
+        return f"ranked({number})" if self.functions["priority"].result.type.kind == "f" else number
+
+    @property
+    def _wait(self) -> list[str]:
+        """Note what range of priorities waits."""
+        return ["low = min(low, priority)", *([] if self.adds_up else ["high = higher(high, priority)"])]
+
     _put_off = ("my_far[kept] = v", "kept += one")
 
     def split(self) -> Stage:
         """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
         body = [
             "count, kept, low = kept, zero, np.inf",
+            *([] if self.adds_up else ["high = -np.inf"]),
             "for position in range(count):",
             "    prefetch(v_" + str(self.absorbs) + ", np.uint64(my_far[min(position + FAR, count - one)]))",
             "    v = np.uint64(my_far[position])",
             *(INDENT + x for x in self.loads("vertex", "v", "priority")),
-            f"    priority = np.float64({self.call('priority')})",
+            f"    priority = {self.priority}",
             "    if priority >= threshold:",
-            "        low = min(low, priority)",
+            *(INDENT * 2 + x for x in self._wait),
             *(INDENT * 2 + x for x in self._put_off),
             "    else:",
             "        fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))",

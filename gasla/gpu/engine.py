@@ -177,8 +177,11 @@ class Bound(Binding):
     def _default_delta(self) -> float:
         """The mean edge value times a few over the mean degree; many times that where few edges meet.
 
-        There iterations are thin, and fewer of them are worth some edges looked at twice.
+        There iterations are thin, and fewer of them are worth some edges looked at twice. Where priorities are no sums
+        of edge values, it is 0: a part of the range of those that wait.
         """
+        if not self.plan.adds_up:
+            return 0.0
         found = self._kept
         if found.delta is None:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)

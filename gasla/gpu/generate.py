@@ -176,6 +176,7 @@ class Module(GpuPlan):
             "PUSHES_AT_ONCE": self.push_at_once,
             "ABSORBS": bool(self.absorbs),
             "PRIORITISED": self.prioritised,
+            "ADDS_UP": self.adds_up,
             "CLOSES": self.closes,
             "SHUTS": self.shuts,
             "CLAIMS": self.claims,
@@ -469,7 +470,8 @@ class Module(GpuPlan):
 
     def _priority(self) -> list[str]:
         """A vertex's priority with the value that its field has come to, and with the field as it is."""
-        call = f"return (double){self._call('priority')};"
+        is_float = self.functions["priority"].result.type.kind == "f"
+        call = f"return {'gasla::ranked' if is_float else ''}((double){self._call('priority')});"
         fields = [f for f in self._fields("vertex", "priority") if f != self.absorbs]
         others = [f"const {cuda.ctype(self._kind(f))} own_{f} = {self._load(f, 'v')};" for f in fields]
         known = [f"const Gathered own_{self.absorbs} = value;", *others, call]
