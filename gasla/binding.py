@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
-from gasla.fields import check_start
+from gasla.fields import bounds_of, check_start
 from gasla.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
@@ -231,6 +231,14 @@ class NeighbourLists:
                 f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
                 f"convert the matrix, or give the field the type {graph.values.dtype}"
             )
+        bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+        if bounds is not None and graph.value_range is not None:
+            least, most = (bound.item() for bound in graph.value_range)
+            if least < bounds[0] or most > bounds[1]:
+                raise ValueError(
+                    f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                    f"convert the matrix, or give the field the type {graph.values.dtype}"
+                )
         if self._values_are_kept:
             values = graph.in_values if self.side == "in" else graph.out_values
         else:

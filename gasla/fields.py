@@ -85,7 +85,8 @@ def edge(dtype: Any, init: Any = None) -> Any:
     Parameters
     ----------
     dtype : dtype-like, or (dtype, (k,))
-        Type of the field. The matrix's values are converted to it where no information can be lost.
+        Type of the field. The matrix's values are converted to it within their kind: floats to any floats (float64
+        to float32 rounds), integers to any floats, and to integers that hold them; never floats to integers.
     init : number, optional
         What a state holds at the start; without it the field is the matrix's values.
 

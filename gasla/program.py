@@ -31,14 +31,17 @@ class VertexProgram:
     One iteration, over the vertices that are active (those that changed last):
 
     1. A vertex *receives* when `mask` admits it and an edge that `edge_mask` admits comes from an active vertex.
-       With `everyone = True`, every vertex that `mask` admits receives in every iteration.
+       With `everyone = True`, every vertex that `mask` admits receives in every iteration; without it, one that no
+       edge leads to never does.
     2. `gather(src, dst, edge)` is reduced by `reduce` over the receiver's in-edges that `edge_mask` admits: all of
        them (`sources = "all"`, VertexAPI2's rule) or those from active vertices alone (`sources = "active"`).
     3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
        where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
        an iteration, to the same end in fewer of them (not with `deterministic=True`).
     4. `activate(before, after)` says which receivers are active next (unless it is given, those that `apply` changed).
-    5. `scatter(src, dst, edge)` returns edge fields to change, on the out-edges of the newly active vertices.
+    5. `scatter(src, dst, edge)` returns edge fields to change, on the edges along which the newly active vertices
+       wake others: their out-edges; with `direction = "out"` their in-edges. `src` is the active vertex, `dst` its
+       neighbour. With `"all"` an edge is visited once, from its tail.
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
     7. The run ends when nothing is active, when `stop()` holds, or after `max_iterations`.
 

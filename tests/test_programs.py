@@ -636,3 +636,49 @@ def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> Non
     assert found.x0.tolist() == [4, 0, 1, 2, 3]
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     assert compile_source(Module(program.traced(), Shape(np.dtype(np.int32))).source, "sm_90")
+
+
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_scatter_goes_along_with_activity(direction: str) -> None:
+    """From the newly active, to those who would gather from them next."""
+
+    def gather(self: Any, src: Any, dst: Any, edge: Any) -> Any:
+        return src.x + 1
+
+    body = {
+        **{"x": gasla.vertex(np.int64), "ends": gasla.edge((np.int64, (2,)), init=-1), "direction": direction},
+        **{"reduce": semirings.plus, "gather": gather, "apply": lambda self, vertex, gathered: {"x": gathered}},
+        "scatter": lambda self, src, dst, edge: {"ends": semirings.vector(src.id, dst.id)},
+    }
+    program: Any = type("P", (gasla.VertexProgram,), body)
+    found = gasla.run(program, Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4]), active=[2], max_iterations=1)
+    expected = {"in": [[-1, -1], [-1, -1], [-1, -1], [3, 4]], "out": [[1, 0], [-1, -1], [-1, -1], [-1, -1]]}
+    assert found.ends.tolist() == expected[direction]
+
+
+def test_vertices_that_no_edge_leads_to_receive_where_everyone_does() -> None:
+    def applied(everyone: bool) -> list[int]:
+        body: dict[str, Any] = {"x": gasla.vertex(np.int64), "everyone": everyone}
+        body["apply"] = lambda self, vertex, gathered: {"x": vertex.x + 1}
+        program: Any = type("P", (gasla.VertexProgram,), body)
+        return gasla.run(program, Graph.from_edges([0], [1], n=3), max_iterations=1).x.tolist()
+
+    assert applied(everyone=False) == [0, 1, 0]
+    assert applied(everyone=True) == [1, 1, 1]
+
+
+def test_values_of_the_matrix_are_converted_within_their_kind() -> None:
+    def weights(kind: Any, values: Any) -> Any:
+        body = {"x": gasla.vertex(kind), "w": gasla.edge(kind), "reduce": semirings.plus}
+        body["gather"] = lambda self, src, dst, edge: edge.w
+        body["apply"] = lambda self, vertex, gathered: {"x": gathered}
+        program: Any = type("P", (gasla.VertexProgram,), body)
+        graph = Graph.from_edges([0, 1], [1, 2], np.array(values), n=3)
+        return gasla.run(program, graph, max_iterations=1).x.tolist()
+
+    assert weights(np.float32, [0.1, 2.0]) == [0, np.float32(0.1), 2]
+    assert weights(np.float32, [3, 4]) == [0, 3, 4] == weights(np.int32, [3, 4])
+    with pytest.raises(ValueError, match=r"the matrix holds numbers from 3 to 1099511627776, and .* is int32"):
+        weights(np.int32, [3, 2**40])
+    with pytest.raises(TypeError, match="the matrix holds float64, and the program's edge field is int32"):
+        weights(np.int32, [3.0, 4.0])
