@@ -95,7 +95,7 @@ def _iteration(m: "Stages") -> list[str]:
 
 def _buckets(m: "Stages") -> list[str]:
     """Near vertices until none is left, then the next bucket of those put off."""
-    width = "delta" if m.adds_up else "delta if delta > 0 else part_of_range(low, waiting, threads)"
+    width = "delta" if m.adds_up else "delta if delta > 0 else share_of_range(low, waiting, threads)"
     return [
         "way = SPARSE",
         "if size > 0:",

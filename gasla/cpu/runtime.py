@@ -97,12 +97,12 @@ __all__ = [
     "load",
     "note",
     "np",
-    "part_of_range",
     "prefetch",
     "ranked",
     "reassociating",
     "renew",
     "select",
+    "share_of_range",
     "smallest",
     "sort_by_level",
     "store",
@@ -224,7 +224,7 @@ def higher(high, priority):
 
 
 @jit
-def part_of_range(low, lows, threads):
+def share_of_range(low, lows, threads):
     """A part of the range of what waits, from `low` on: as wide as a bucket, where nothing better is known of it."""
     high = -np.inf
     for thread in range(threads):

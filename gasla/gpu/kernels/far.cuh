@@ -9,6 +9,15 @@
 
 namespace gasla {
 
+// Doubles in an order that unsigned integers have too.
+__device__ __forceinline__ u64 ordered(double x) {
+    const long long bits = __double_as_longlong(x);
+    return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
+}
+__device__ __forceinline__ double from_ordered(u64 x) {
+    return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
+}
+
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
     static constexpr double PARTS = 16;  // buckets in the range of what waits
