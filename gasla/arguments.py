@@ -37,17 +37,22 @@ def most_iterations(name: str, given: Any) -> int:
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
-    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative."""
-    values, bounds = graph.values, graph.value_range
-    if values is None or bounds is None or values.dtype.kind == "b":
+    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative.
+
+    On a GPU it looks anew in each call; on the CPU whoever calls has noticed whether values have changed.
+    """
+    values = graph.values
+    if values is None or len(values) == 0 or values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
         return False
-    smallest, largest = (bound.item() for bound in bounds)  # NaN if there is any, of which nothing is true
+    known = graph.value_range if graph.device == "cpu" else None
+    smallest = (known[0] if known else values.min()).item()  # NaN if there is any, of which nothing is true
+    largest = (known[1] if known else values.max()).item() if shares else 0
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
         edge = int((bad | (values != values)).argmax())
         wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
         raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
-    return smallest < 0
+    return bool(smallest < 0)
 
 
 def float_type(graph: Graph) -> np.dtype:

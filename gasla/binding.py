@@ -1,5 +1,6 @@
 """A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
 
+import reprlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,8 +9,10 @@ import numpy as np
 
 from gasla.adjacency import Adjacency
 from gasla.arrays import module_of, moved
-from gasla.fields import check_start
+from gasla.fields import bounds_of, check_start
 from gasla.graph import Graph
+from gasla.names import given as given_name
+from gasla.names import inner
 from gasla.program import VertexProgram
 from gasla.tracing import Record
 from semirings import VectorType
@@ -38,19 +41,27 @@ class Binding:
         """Begin a run of just so many iterations that goes on while Python does; False if it can't be."""
         return False
 
+    def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Start values by the names that the engines have for the fields."""
+        return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
+
+    def by_given_name(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Fields or aggregates by the names that a person gave them."""
+        return {given_name(name): value for name, value in found.items()} if self.traced.renames else found
+
     def check(self, fields: Mapping[str, Any]) -> None:
         known = self.plan.starting
         for name, given in fields.items():
             if name not in known:
                 raise TypeError(
-                    f"{type(self.program).__name__} has no field {name!r} to start with; expected some of: "
-                    f"{', '.join(sorted(known)) or 'none'}"
+                    f"{type(self.program).__name__} has no field {given_name(name)!r} to start with; expected some of: "
+                    f"{', '.join(sorted(map(given_name, known))) or 'none'}"
                 )
             kind, bounds = known[name]
             if bounds is not None:
                 for value in given.values() if isinstance(given, FEW) else (given,):
                     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
-                        check_start(type(self.program), name, value, kind)
+                        check_start(type(self.program), given_name(name), value, kind)
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""
@@ -58,13 +69,15 @@ class Binding:
 
     def _number(self, name: str, kind: np.dtype) -> Any:
         """A parameter as a number of Python's, which C takes for one of the parameter's type."""
-        value = self.program.values[name]
+        value = self.program.values[given_name(name)]
         if type(value) is float and kind.kind == "f":  # which most are
             return value
-        array = np.asarray(value)
-        if array.shape != () or not np.can_cast(array.dtype, kind, "same_kind"):
-            raise TypeError(f"{self._where(name)} is {value!r}; expected one number of type {kind}")
-        return kind.type(value).item()
+        array = np.asarray(moved(value, "cpu"))
+        if type(value) is int or array.shape == ():
+            check_start(type(self.program), given_name(name), value, kind, "is")
+        if array.shape != () or array.dtype.kind not in "biuf":
+            raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
+        return array.astype(kind).item()
 
     def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
@@ -90,15 +103,14 @@ class Binding:
         return pair
 
     def _start_array(self, name: str, given: Any) -> Any:
-        """What a field starts with: a new array, or the caller's own where it is only read, or has a pair to go to."""
+        """What a field starts with: a new array, or the caller's own where it has a pair to go to."""
         kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
-            array = self._filled(where, self._initial(self.program.vertex_fields[name].init), kind, n, "vertices")
+            declared = self.program.vertex_fields[given_name(name)]
+            array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
             for v, value in (given or {}).items():
                 array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
-        elif self._is_ready(given, layout(kind, n)) and (
-            name in self.plan.doubled or name not in self.traced.writes("apply", "post_apply")
-        ):
+        elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
             return given
         else:
             array = self._filled(where, given, kind, n, "vertices")
@@ -113,7 +125,7 @@ class Binding:
         return self._filled(self._where(name), value, kind, 1, "vertices")
 
     def _where(self, name: str) -> str:
-        return f"{type(self.program).__name__}.{name}"
+        return f"{type(self.program).__name__}.{given_name(name)}"
 
     def _vertex(self, name: str, v: int) -> int:
         if not 0 <= v < self.graph.n:
@@ -135,7 +147,7 @@ class Binding:
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         kind = self.traced.edge_types[name]
-        given = fields.get(name, self.program.edge_fields[name].init)
+        given = fields.get(name, self.program.edge_fields[given_name(name)].init)
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, wanted: Room) -> bool:
@@ -224,6 +236,14 @@ class NeighbourLists:
                 f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
                 f"convert the matrix, or give the field the type {graph.values.dtype}"
             )
+        bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+        if bounds is not None and graph.value_range is not None:
+            least, most = (bound.item() for bound in graph.value_range)
+            if least < bounds[0] or most > bounds[1]:
+                raise ValueError(
+                    f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                    f"convert the matrix, or give the field the type {graph.values.dtype}"
+                )
         if self._values_are_kept:
             values = graph.in_values if self.side == "in" else graph.out_values
         else:

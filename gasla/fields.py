@@ -69,7 +69,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
     Parameters
     ----------
     dtype : dtype-like, (dtype, (k,)), or gasla.ID
-        Type of the field; with a shape, each vertex holds a vector of that length.
+        Type of the field; with a shape, each vertex holds a vector of that length, at most 30.
     init : number, or function of a vertex
         What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
 
@@ -88,7 +88,8 @@ def edge(dtype: Any, init: Any = None) -> Any:
     Parameters
     ----------
     dtype : dtype-like, or (dtype, (k,))
-        Type of the field. The matrix's values are converted to it where no information can be lost.
+        Type of the field. The matrix's values are converted to it within their kind: floats to any floats (float64
+        to float32 rounds), integers to any floats, and to integers that hold them; never floats to integers.
     init : number, optional
         What a state holds at the start; without it the field is the matrix's values.
 
@@ -107,7 +108,9 @@ def parameter(dtype: Any, default: Any) -> Any:
 
     Parameters
     ----------
-    dtype : dtype-like
+    dtype : dtype-like, or gasla.ID
+        Type of the number. What is given is refused where that would turn it into another: an integer takes no
+        fractions and nothing out of its range, as with start values of fields.
     default : number
 
     Examples
@@ -146,15 +149,18 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
     return lambda function: Aggregate(monoid, dtype, function)
 
 
-def check_start(program: type, name: str, given: Any, kind: Any) -> None:
-    """Refuse start values that a field's type would turn into others: fractions, and numbers out of its range."""
+def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:
+    """Refuse numbers that the type of a field or a parameter would turn into others: fractions, and those out of range.
+
+    `verb` is what the message says between the name and what was given.
+    """
     bounds, base = bounds_of(kind), kind.scalar if isinstance(kind, VectorType) else kind
     if bounds is None:
         return
     low, high = bounds
     if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
         raise ValueError(
-            f"{program.__name__}.{name} starts with {reprlib.repr(given)}; expected what {base} holds, whole numbers "
+            f"{program.__name__}.{name} {verb} {reprlib.repr(given)}; expected what {base} holds, whole numbers "
             f"from {low} to {high}"
         )
 
@@ -164,7 +170,8 @@ def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, kind, "safe"):
         return True
-    return bool(low <= array.min() and array.max() <= high) and (array.dtype.kind != "f" or not (array % 1).any())
+    least, most = array.min().item(), array.max().item()  # Python's numbers, whose comparisons are exact
+    return bool(low <= least and most <= high) and (array.dtype.kind != "f" or not (array % 1).any())
 
 
 @functools.cache

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.adjacency import Adjacency, Array, lists_on
-from gasla.arrays import Device, any_true, array_module, finish, moved
+from gasla.arrays import Device, any_true, array_module, checksum, finish, moved, words_of
 from gasla.validate import (
     as_coordinates,
     as_csr,
@@ -50,11 +50,32 @@ def _kept(make: Callable[[Graph], T]) -> cached_property[T]:
     return cached_property(made)
 
 
+def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
+    """The same for what follows from the values, which somebody may write into: what they are now is noted before."""
+
+    @wraps(make)
+    def made(graph: Graph) -> T:
+        graph._note_values()
+        result = make(graph)
+        finish(graph.device)
+        return result
+
+    return cached_property(made)
+
+
+_FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
+
+
 class Graph:
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
-    shared, so a graph shows what is later written into them; what is derived (``in_``, degrees, ...) does not follow.
+    shared. Ids and offsets are checked once, when the graph is made, and must not be written to afterwards. Values may
+    be: ``values`` shows what is written into the caller's array, and on the CPU algorithms that read weights, and runs
+    of programs that do, look in each call whether a checksum of them is still the same, and derive anew what follows
+    from them (``in_values``, ``value_range``, ...) if it isn't. Products don't look, nor does anything on a GPU; only
+    `sssp` looks for negative lengths and NaN in each call there, too. The sure and quick way to other values is
+    `with_values`.
 
     Parameters
     ----------
@@ -93,6 +114,7 @@ class Graph:
     _ends: tuple[Array, Array] | None  # sources and destinations, likewise
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
+    _noted: tuple[bytes, bytes] | None = None  # the values, when something was last derived of them: their checksum
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # what this is a copy of; a weak reference
 
     def __new__(cls, *_: Any) -> Graph:
@@ -221,6 +243,55 @@ class Graph:
             self._copy = self._copied(device)
         return self._copy
 
+    def with_values(self, values: Any) -> Graph:
+        """A graph of the same edges with other values, in the order of the input.
+
+        It shares the lists and all that is known of them; what follows from values it finds for itself.
+
+        Parameters
+        ----------
+        values : (m,) array or None
+            NumPy's (or what becomes one), or CuPy's for a graph on the GPU. Shared, where it is as needed.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1, 0], [1, 2, 2], [5, 3, 4])
+        >>> g.with_values([1, 2, 9]).in_values
+        array([1, 2, 9])
+        >>> g.in_ is g.with_values(None).in_
+        True
+        """
+        graph = Graph.__new__(Graph)
+        own = {"values", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
+        graph.__dict__.update({name: part for name, part in self.__dict__.items() if name not in own})
+        graph.values = as_values(values, self.m)
+        if graph.values is not None:
+            same_device(edges=(self._rows or self._columns or self.out).indices, values=graph.values)
+        return graph
+
+    def _note_values(self) -> None:
+        """Note what the values are from which something is about to be derived."""
+        if self.device == "cpu" and self._noted is None and self.values is not None:
+            self._noted = checksum(*self._words)
+
+    def notice_values(self) -> None:
+        """Forget what was derived of values that are others now. Who reads weights calls this first."""
+        if self.device != "cpu" or self.values is None:
+            return
+        now = checksum(*self._words)
+        if now == self._noted:
+            return
+        for name in _FROM_VALUES:
+            self.__dict__.pop(name, None)
+        if self._noted is not None:
+            self._known, self._copy = {}, None  # some of which is made of values
+        self._noted = now
+
+    @cached_property
+    def _words(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.values is not None
+        return words_of(self.values)
+
     def _copied(self, device: Device) -> Graph:
         copy = Graph.__new__(Graph)
         copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
@@ -235,7 +306,9 @@ class Graph:
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name not in ("_copy", "_original", "_known")}
+        self.notice_values()
+        left = ("_copy", "_original", "_known", "_noted", "_words")
+        return {name: part for name, part in self.__dict__.items() if name not in left}
 
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
         """What an engine or an algorithm makes of the graph when it first asks for it; freed with the graph.
@@ -349,7 +422,7 @@ class Graph:
         """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
         return bool((self._rows or self._columns or self.out).facts.are_symmetric)
 
-    @cached_property
+    @_of_values
     def has_symmetric_values(self) -> bool:
         """Whether the edges i -> j and j -> i carry the same values too (parallel edges: in the order of the input)."""
         if not self.is_symmetric or self.values is None:
@@ -358,7 +431,7 @@ class Graph:
         lists = lists if lists.is_sorted else self.sorted_out
         return lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(self.values))
 
-    @cached_property
+    @_of_values
     def value_range(self) -> tuple[Any, Any] | None:
         """The least and the largest value, as NumPy scalars; both NaN if any is; None without values or edges.
 
@@ -372,12 +445,12 @@ class Graph:
         least, largest = (self.values.dtype.type(bound.item()) for bound in (self.values.min(), self.values.max()))
         return least, largest
 
-    @_kept
+    @_of_values
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself where that is the order of the input."""
         return self.out.by_position(self.values)
 
-    @_kept
+    @_of_values
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` where the two are the same."""
         if self.in_.indices is self.out.indices and self.has_symmetric_values:

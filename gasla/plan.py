@@ -9,6 +9,7 @@ import numpy as np
 
 import semirings
 from gasla.fields import bounds_of
+from gasla.names import inner
 from gasla.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType
 
@@ -63,6 +64,19 @@ class Plan:
         plain = isinstance(kind, np.dtype) and kind.kind != "f"
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
 
+    @functools.cached_property
+    def adds_up(self) -> bool:
+        """Whether a priority is a sum of edge values along a path, so that a bucket may be some of them wide."""
+        if not self.prioritised:
+            return False
+        gather, x, y = self.functions["gather"], *(Symbol(s, self.traced.gathered_type) for s in "xy")
+        reduces = self.traced.monoid.combine(x, y) is semirings.minimum(x, y)  # type: ignore[union-attr]
+        terms = [gather.sources.get(term.payload) for term in _terms(gather.result)]
+        values = [("edge", name) for name in self.edge_values]
+        adds = sorted(term in values for term in terms) == [False, True] and ("src", self.absorbs) in terms
+        asked = _terms(self.functions["priority"].result)
+        return reduces and adds and [term.payload for term in asked] == [f"vertex_{self.absorbs}"]
+
     @property
     def is_tuple(self) -> bool:
         """Whether several values are gathered."""
@@ -85,12 +99,11 @@ class Plan:
     @functools.cached_property
     def edge_values(self) -> list[str]:
         """Edge fields that are the matrix's own values and are read."""
-        fields = self.traced.program.edge_fields
-        return [n for n in self.traced.edge_types if fields[n].is_value and ("edge", n) in self.used]
+        return [n for n in self.traced.edge_types if n not in self.edge_states and ("edge", n) in self.used]
 
     @functools.cached_property
     def edge_states(self) -> list[str]:
-        return [n for n, f in self.traced.program.edge_fields.items() if not f.is_value]
+        return [inner(n) for n, f in self.traced.program.edge_fields.items() if not f.is_value]
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
@@ -130,6 +143,13 @@ class Plan:
     @functools.cached_property
     def degrees(self) -> set[str]:
         return {f for role, f in self.used if f in ("in_degree", "out_degree")}
+
+
+def _terms(e: Expr) -> list[Expr]:
+    """What an expression is the sum of, whatever types it goes through."""
+    if e.op == "cast":
+        return _terms(e.args[0])
+    return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
 def _components(kind: Any) -> list[tuple[str, Any]]:

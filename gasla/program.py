@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gasla.fields import Aggregate, EdgeField, Parameter, VertexField
+from gasla.names import LONGEST, inner
 from gasla.tracing import Traced, Tracer, cuda_functions
 
 __all__ = ["VertexProgram", "as_program"]
@@ -18,7 +19,7 @@ _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
     *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
-    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace"),  # of every result
+    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
     *("deterministic", "device", "delta", "schedule", "reduce", "sources", "everyone"),
 }
@@ -30,14 +31,17 @@ class VertexProgram:
     One iteration, over the vertices that are active (those that changed last):
 
     1. A vertex *receives* when `mask` admits it and an edge that `edge_mask` admits comes from an active vertex.
-       With `everyone = True`, every vertex that `mask` admits receives in every iteration.
+       With `everyone = True`, every vertex that `mask` admits receives in every iteration; without it, one that no
+       edge leads to never does.
     2. `gather(src, dst, edge)` is reduced by `reduce` over the receiver's in-edges that `edge_mask` admits: all of
        them (`sources = "all"`, VertexAPI2's rule) or those from active vertices alone (`sources = "active"`).
     3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
        where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
        an iteration, to the same end in fewer of them (not with `deterministic=True`).
     4. `activate(before, after)` says which receivers are active next (unless it is given, those that `apply` changed).
-    5. `scatter(src, dst, edge)` returns edge fields to change, on the out-edges of the newly active vertices.
+    5. `scatter(src, dst, edge)` returns edge fields to change, on the edges along which the newly active vertices
+       wake others: their out-edges; with `direction = "out"` their in-edges. `src` is the active vertex, `dst` its
+       neighbour. With `"all"` an edge is visited once, from its tail.
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
     7. The run ends when nothing is active, when `stop()` holds, or after `max_iterations`.
 
@@ -54,7 +58,8 @@ class VertexProgram:
 
     Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
     record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
-    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first.
+    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
+    lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
 
     Examples
     --------
@@ -98,14 +103,16 @@ class VertexProgram:
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
         for name in (k for k, v in members.items() if isinstance(v, kinds)):
-            if name in _RESERVED or name.startswith("_"):
+            if name in _RESERVED or name.startswith("_") or name in vars(VertexProgram):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
+            if len(inner(name)) > LONGEST:
+                raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
         if cls.direction not in ("in", "out", "all"):
             raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
         if cls.sources not in ("all", "active"):
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, /, **parameters: Any) -> None:
         self.values = self._defaults | parameters
         if len(self.values) > len(self._defaults):
             unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
@@ -113,7 +120,7 @@ class VertexProgram:
 
     @classmethod
     @functools.cache
-    def typed(cls, **types: Any) -> "type[VertexProgram]":
+    def typed(cls, /, **types: Any) -> "type[VertexProgram]":
         """The same program with other types for some of its fields or parameters.
 
         Examples

@@ -109,7 +109,8 @@ def run(
         Where to run; by default where the graph is. A graph that is elsewhere is copied there, once, and the results
         are arrays of that device.
     delta : float, optional
-        Width of a bucket for programs with a priority; by default estimated.
+        Width of a bucket for programs with a priority. By default, where priorities are sums of edge values, it comes
+        from the mean of these and from the degrees; else a bucket is a sixteenth of the range of priorities that wait.
     schedule : (n,) array of integers, or Schedule, optional
         In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of one
         iteration see each other as they were before it. For work in a known order, as along a directed acyclic graph.
@@ -145,8 +146,12 @@ def run(
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
     if device not in (None, "cpu", "gpu"):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
+    if delta is not None and not (isinstance(delta, int | float | np.number) and delta > 0):
+        raise ValueError(f"delta is {delta!r}; expected a positive number")
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
     graph = as_graph(graph)
+    if program.edge_fields:
+        graph.notice_values()
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)

@@ -53,7 +53,7 @@ class State:
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
         _refuse_aggregates(type(program).traced(graph.id_dtype))
-        self._bound = _engine(graph)(program, graph, fields)
+        self._program, self._bound = program, _engine(graph)(program, graph, fields)
         self.graph = graph
         self.iteration = 0
 
@@ -64,7 +64,7 @@ class State:
         raise AttributeError(f"the state has no {name!r}; its fields: {', '.join(state)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if "_bound" in self.__dict__ and name in {*self._bound.traced.vertex_types, *self._bound.traced.edge_types}:
+        if "_bound" in self.__dict__ and name in {*self._program.vertex_fields, *self._program.edge_fields}:
             raise AttributeError(f"state.{name} is what the stages work on; write into it: state.{name}[:] = …")
         super().__setattr__(name, value)
 
@@ -128,7 +128,10 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     >>> state.level
     array([0, 1, 2, 3], dtype=int32)
     """
-    return State(as_program(program), as_graph(graph), fields)
+    program, graph = as_program(program), as_graph(graph)
+    if program.edge_fields:
+        graph.notice_values()
+    return State(program, graph, fields)
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:

@@ -15,7 +15,10 @@ import numpy as np
 
 import semirings
 from gasla.fields import ID, Aggregate, check_start
+from gasla.names import given, inner
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
+
+MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice
 
 if TYPE_CHECKING:
     from gasla.program import VertexProgram
@@ -49,6 +52,12 @@ class Function:
     result: Any  # Expr, tuple of Expr, or dict of name -> Expr
     symbols: tuple[Symbol, ...]
     sources: Mapping[str, tuple[str, str]] = field(hash=False)  # symbol name -> (role, field)
+    is_aggregate: bool = False
+
+    @property
+    def printed(self) -> str:
+        """What the function is called in generated source."""
+        return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
 
     def reads(self, role: str) -> set[str]:
         """The fields of `role` that the function uses."""
@@ -57,7 +66,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Traced:
-    """A program as an engine sees it: typed fields and traced functions, for one type of vertex id."""
+    """A program as an engine sees it: typed fields and traced functions, for one type of vertex id.
+
+    What a person named goes by its inner name here (see `names`), as in all of the engines.
+    """
 
     program: type[VertexProgram]
     id_type: np.dtype
@@ -87,6 +99,12 @@ class Traced:
     def writes(self, *names: str) -> set[str]:
         """The fields that the named functions return."""
         return {f for n in names if n in self.functions for f in self.functions[n].result}
+
+    @functools.cached_property
+    def renames(self) -> bool:
+        """Whether any name is another than the person's."""
+        types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types
+        return any(given(name) != name for names in types for name in names)
 
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
@@ -152,32 +170,39 @@ class Tracer:
 
     def __init__(self, program: type[VertexProgram], id_type: np.dtype) -> None:
         self.program, self.id_type = program, id_type
-        self.vertex_types = {n: self._type(f.type) for n, f in program.vertex_fields.items()}
-        self.edge_types = {n: self._type(f.type) for n, f in program.edge_fields.items()}
-        self.parameter_types = {n: self._type(p.type) for n, p in program.parameters.items()}
-        self.aggregate_types = {n: self._scalar(n, a.type) for n, a in program.aggregates.items()}
+        self.vertex_types = {inner(n): self._held(n, f.type) for n, f in program.vertex_fields.items()}
+        self.edge_types = {inner(n): self._held(n, f.type) for n, f in program.edge_fields.items()}
+        self.parameter_types = {inner(n): self._scalar("parameter", n, p.type) for n, p in program.parameters.items()}
+        self.aggregate_types = {inner(n): self._scalar("aggregate", n, a.type) for n, a in program.aggregates.items()}
         for name, declared, kind in [
-            *((n, f.init, self.vertex_types[n]) for n, f in program.vertex_fields.items()),
-            *((n, f.init, self.edge_types[n]) for n, f in program.edge_fields.items() if not f.is_value),
+            *((n, f.init, self.vertex_types[inner(n)]) for n, f in program.vertex_fields.items()),
+            *((n, f.init, self.edge_types[inner(n)]) for n, f in program.edge_fields.items() if not f.is_value),
         ]:
             if not callable(declared):
                 check_start(program, name, declared, kind)
+        for name, parameter in program.parameters.items():
+            check_start(program, name, parameter.default, self.parameter_types[inner(name)], "is")
+        for name, aggregate in program.aggregates.items():
+            if not isinstance(aggregate.monoid, Monoid) or not aggregate.monoid.commutative:
+                raise TypeError(
+                    f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected a "
+                    "semirings.Monoid that commutes, as vertices have no order"
+                )
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
 
-    def _scalar(self, name: str, declared: Any) -> np.dtype:
+    def _held(self, name: str, declared: Any) -> Any:
+        kind = self._type(declared)
+        _check_length(f"{self.program.__name__}.{name}", kind)
+        return kind
+
+    def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
         kind = self._type(declared)
         if not isinstance(kind, np.dtype):
-            raise TypeError(f"the aggregate {self.program.__name__}.{name} is {kind}; expected a scalar type")
-        monoid = self.program.aggregates[name].monoid
-        if not isinstance(monoid, Monoid) or not monoid.commutative:
-            raise TypeError(
-                f"the aggregate {self.program.__name__}.{name} reduces with {monoid!r}; expected a semirings.Monoid "
-                "that commutes, as vertices have no order"
-            )
+            raise TypeError(f"the {what} {self.program.__name__}.{name} is {kind}; expected a scalar type")
         return kind
 
     def trace(self) -> Traced:
@@ -191,9 +216,10 @@ class Tracer:
         self._function("scatter", self.edge_types, source, target, link)
         self._function("post_apply", self.vertex_types, vertex)
         self._function("priority", None, vertex)
+        self._check_priority()
         self._function("stop", np.dtype(bool))
         for name, declared in self.program.aggregates.items():
-            self._function(name, self.aggregate_types[name], before, after, function=declared.function)
+            self._function(name, self.aggregate_types[inner(name)], before, after, function=declared.function)
         self._check_scatter()
         return Traced(
             self.program,
@@ -202,7 +228,7 @@ class Tracer:
             self.edge_types,
             self.parameter_types,
             self.aggregate_types,
-            self.program.aggregates,
+            {inner(n): declared for n, declared in self.program.aggregates.items()},
             self.functions,
         )  # fmt: skip
 
@@ -218,11 +244,11 @@ class Tracer:
             "in_degree": np.dtype(np.int64),
             "out_degree": np.dtype(np.int64),
         }
-        return Record("vertex", {n: self._symbol(role, n, t) for n, t in types.items()})
+        return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()})
 
     def _edge(self) -> Record:
         types = {**self.edge_types, "id": np.dtype(np.int64)}
-        return Record("edge", {n: self._symbol("edge", n, t) for n, t in types.items()})
+        return Record("edge", {given(n): self._symbol("edge", n, t) for n, t in types.items()})
 
     def _gathered(self) -> tuple[Any, ...]:
         if "gather" not in self.functions:
@@ -237,14 +263,14 @@ class Tracer:
     def _self(self) -> VertexProgram:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
         stand_in = object.__new__(self.program)
-        stand_in.__dict__.update({n: self._symbol("self", n, t) for n, t in self.parameter_types.items()})
-        stand_in.__dict__.update({n: self._symbol("self", n, t) for n, t in self.aggregate_types.items()})
+        types = self.parameter_types | self.aggregate_types
+        stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
         for name in ("iteration", "n"):
             stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
         return stand_in
 
     def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
-        function = function or getattr(self.program, name, None)
+        is_aggregate, function = function is not None, function or getattr(self.program, name, None)
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
@@ -255,23 +281,38 @@ class Tracer:
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
             result = _convert(where, result, expected)
+        _check_length(where, result if isinstance(result, dict) else _type(result))
         values = list(result.values()) if isinstance(result, dict) else result
         symbols = _symbols(values if isinstance(values, list | tuple) else [values])
-        self.functions[name] = Function(name, result, symbols, self.sources)
+        name = inner(name)
+        self.functions[name] = Function(name, result, symbols, self.sources, is_aggregate)
 
     def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
             raise TypeError(f"{where} returned {result!r}; expected a dict of the fields to change, {{name: value}}")
-        unknown = sorted(set(result) - set(types))
+        known = {given(n): (n, kind) for n, kind in types.items()}
+        unknown = sorted(set(result) - set(known), key=str)
         if unknown:
-            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {', '.join(types)}")
-        return {n: _convert(f"{where}[{n!r}]", e, types[n]) for n, e in result.items()}
+            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {', '.join(known)}")
+        return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
+
+    def _check_priority(self) -> None:
+        """A vertex that waits has the priority that it came with: so no more may go into that than its own fields."""
+        where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
+        if found is None:
+            return
+        if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
+            raise TypeError(f"{where} returned {found.result!r}; expected one number")
+        if "iteration" in found.reads("self"):
+            raise ValueError(
+                f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
+            )
 
     def _check_scatter(self) -> None:
         for name in self.functions["scatter"].result if "scatter" in self.functions else ():
-            if self.program.edge_fields[name].is_value:
+            if self.program.edge_fields[given(name)].is_value:
                 raise ValueError(
-                    f"{self.program.__name__}.scatter writes {name!r}, which is the matrix's own values; "
+                    f"{self.program.__name__}.scatter writes {given(name)!r}, which is the matrix's own values; "
                     f"declare it with a start value: gasla.edge(dtype, init=0)"
                 )
 
@@ -281,6 +322,22 @@ def _type(result: Expr | tuple[Expr, ...]) -> Any:
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type
+
+
+def _check_length(what: str, kind: Any) -> None:
+    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
+    items = (
+        kind.length
+        if isinstance(kind, VectorType)
+        else 0
+        if isinstance(kind, np.dtype)
+        else len(kind.items if isinstance(kind, TupleType) else kind)
+    )
+    if items > MOST_ITEMS:
+        raise TypeError(
+            f"{what}: {items} together; expected at most {MOST_ITEMS}, "
+            "as each is a variable of its own in what is compiled"
+        )
 
 
 def _symbols(results: Any) -> tuple[Symbol, ...]:
@@ -306,9 +363,9 @@ def cuda_functions(traced: Traced) -> str:
     from semirings.printers import cuda
 
     parts = [cuda.PRELUDE]
-    for name, f in traced.functions.items():
+    for f in traced.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
         if isinstance(result, tuple) and len(result) == 1:
             result = result[0]
-        parts.append(cuda.function(f"{name}_", f.symbols, result))
+        parts.append(cuda.function(f.printed, f.symbols, result))
     return "\n".join(parts)

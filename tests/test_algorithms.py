@@ -1,6 +1,8 @@
 """BFS, shortest paths, PageRank and betweenness against SciPy, NetworkX and igraph, on hard shapes and bad input."""
 
+import time
 import warnings
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -13,6 +15,7 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
+from gasla.algorithms.sssp import AnyOrder
 from gasla.graph import Graph
 from gasla.runner import begun
 
@@ -85,6 +88,17 @@ def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
     distances, parents = gasla.sssp(A, source, parents=True)
     np.testing.assert_array_equal(distances, [reference.get(v, np.inf) for v in range(A.shape[0])])
     assert ((parents >= 0) == np.isfinite(distances)).all()
+
+
+def test_a_negative_cycle_is_named_in_time_that_grows_with_it() -> None:
+    took = {}
+    for n in (10, 20_000):
+        graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), np.r_[np.ones(n - 1), -float(n)], n=n)
+        began = time.perf_counter()
+        with pytest.raises(ValueError, match=r"a cycle through vertex \d+ has a negative length"):
+            gasla.sssp(graph, 0)
+        took[n] = time.perf_counter() - began
+    assert took[20_000] < 5  # the first of them also compiles
 
 
 @pytest.mark.parametrize(
@@ -337,3 +351,54 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
 def test_bad_input(call, kind, message) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_weights_may_be_written_to_between_calls(form: str) -> None:
+    rng = np.random.default_rng(3)
+    dense = np.where(rng.random((30, 30)) < 0.3, rng.integers(1, 9, (30, 30)), 0).astype(float)
+    for A in (csr_array(dense), csr_array(dense + dense.T)):  # the second has one array for both directions
+        A = A.asformat(form)
+        graph = Graph(A)
+        calls: list[Any] = [
+            lambda g: gasla.sssp(g, 0, parents=True).distances,
+            lambda g: gasla.pagerank(g).ranks,
+            lambda g: gasla.betweenness_centrality(g, weighted=True),
+            lambda g: gasla.run(AnyOrder, g, active=[0], direction="pull", distance={0: 0}).distance,
+            lambda g: gasla.run(AnyOrder, g.with_values(g.values), active=[0], distance={0: 0}).distance,
+        ]
+        for values in (A.data.copy(), rng.integers(1, 99, A.nnz), A.data[::-1].copy()):
+            A.data[:] = values
+            for call in calls:
+                np.testing.assert_array_equal(call(graph), call(Graph(A.copy())))
+        A.data[:] = -1
+        for call, message in zip(calls, ("negative length", "0 or more", "positive"), strict=False):
+            with pytest.raises(ValueError, match=message):
+                call(graph)
+        A.data[3] = np.nan
+        for call in calls[:3]:
+            with pytest.raises(ValueError, match="the weight of edge 3 is nan" if call is calls[0] else "the weight"):
+                call(graph)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "scales"),
+    [
+        (np.float64, None, [5e307, 1e-309, (1e300, 1e-300, 1)]),
+        (np.float32, None, [1e38, 1e-40, (1e30, 1e-30, 1)]),
+        (np.float64, "float32", [1e300, 1e-300, (1e300, 1e-30, 1)]),
+        (np.uint64, "float32", [2**62, (2**62, 1, 2**30)]),
+    ],
+)
+def test_how_large_weights_are_does_not_matter_to_ranks(kind: type, dtype: str | None, scales: list[Any]) -> None:
+    """Each vertex's may even be scaled by a number of its own."""
+    A = np.array([[0, 1, 3], [1, 0, 1], [1, 0, 0]])
+    expected = gasla.pagerank(csr_array(A), personalization=[1, 2, 3]).ranks
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for scale in scales:
+            scaled = csr_array((A * np.reshape(scale, (-1, 1)).astype(object)).astype(kind))
+            for form in (scaled, scaled.tocsc()):
+                result = gasla.pagerank(form, dtype=dtype, personalization=[1, 2, 3])
+                assert result.converged
+                np.testing.assert_allclose(result.ranks, expected, atol=1e-5)

@@ -5,6 +5,7 @@ import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -363,3 +364,57 @@ def test_networkx_is_pointed_to_its_converter():
     networkx = pytest.importorskip("networkx")
     with pytest.raises(TypeError, match=r"networkx\.to_scipy_sparse_array"):
         Graph(networkx.path_graph(3))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_with_values_shares_the_lists_and_nothing_that_follows_from_values(form: str) -> None:
+    A = sp.csr_array(np.array([[0, 5, 2, 0], [5, 0, 1, 0], [0, 4, 0, 1], [0, 0, 3, 0]])).asformat(form)
+    graph = Graph(A)
+    structure = ("out", "in_", "both", "out_degrees", "in_degrees", "is_symmetric", "out_edge_ids", "has_self_loops")
+    known = {name: getattr(graph, name) for name in structure}
+    assert graph.value_range == (1, 5) and graph.in_values is not None and graph.out_values is not None
+    values = np.arange(graph.m) - 2.5
+    other = graph.with_values(values)
+    assert {name: getattr(other, name) is found for name, found in known.items()} == dict.fromkeys(known, True)
+    B = A.copy()
+    B.data = values
+    assert other.values is values and other.value_range == (-2.5, values.max())
+    np.testing.assert_array_equal(other.out_values, Graph(B).out_values)
+    np.testing.assert_array_equal(other.in_values, Graph(B).in_values)
+    assert graph.value_range == (1, 5) and graph.values.dtype == A.dtype
+    assert graph.with_values(None).in_values is None
+    with pytest.raises(ValueError, match=r"expected \(\d+,\), one value an edge"):
+        graph.with_values(values[1:])
+
+
+def changes() -> list[Any]:
+    """Ways to write into values; each leaves other ones."""
+    return [
+        lambda w: np.negative(w, out=w),
+        lambda w: w.fill(3),
+        lambda w: np.copyto(w, w[::-1].copy()),
+        lambda w: w.__setitem__(len(w) // 2, 77),
+        lambda w: w.__setitem__(slice(None, 2), w[[1, 0]]),
+        lambda w: np.random.default_rng(1).shuffle(w),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2", "f4", "f8"])
+@pytest.mark.parametrize("m", [0, 1, 100, 509 * 2 * 8, 509 * 40 + 3, 509 * 41])
+def test_what_is_written_into_values_is_noticed(kind: str, m: int) -> None:
+    rng = np.random.default_rng(m)
+    for change in changes() if m > 2 else []:
+        values = rng.integers(1, 99, m).astype(kind)
+        graph = Graph.from_edges(rng.integers(0, 9, m), rng.integers(0, 9, m), values, n=9)
+        assert graph.values is values
+        graph.kept("made", lambda _: "of values")
+        before = graph.value_range, graph.out_values, graph.in_values
+        graph.notice_values()
+        assert graph.known("made") and graph.in_values is before[2]
+        change(values)
+        graph.notice_values()
+        assert graph.known("made") is None
+        fresh = Graph.from_edges(*graph._edges(), values, n=9)
+        assert graph.value_range == fresh.value_range
+        np.testing.assert_array_equal(graph.in_values, fresh.in_values)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(graph)).out_values, fresh.out_values)

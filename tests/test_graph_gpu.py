@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
+import gasla
 from gasla import Graph, datasets
 from gasla.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import array_module
@@ -335,3 +336,19 @@ def test_bad_input_on_the_gpu():
     ]:
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.gpu
+def test_with_values_on_the_gpu() -> None:
+    cupy = pytest.importorskip("cupy")
+    graph = Graph.from_edges(cupy.array([0, 0, 1]), cupy.array([1, 2, 2]), cupy.array([5.0, 4, 3]))
+    assert gasla.sssp(graph, 0).get().tolist() == [0, 5, 4]
+    other = graph.with_values(cupy.array([1.0, 9, 2]))
+    assert other.out is graph.out and gasla.sssp(other, 0).get().tolist() == [0, 1, 3]
+    with pytest.raises(TypeError, match="expected all of them on one device"):
+        graph.with_values(np.ones(3))
+    other.values[:] = -1  # seen, though nothing else that is derived is
+    assert gasla.sssp(other, 0).get().tolist() == [0, -1, -2]
+    other.values[1] = np.nan
+    with pytest.raises(ValueError, match="the weight of edge 1 is nan"):
+        gasla.sssp(other, 0)

@@ -25,6 +25,8 @@ from gasla.algorithms.sssp import AnyOrder, TightLevels
 from gasla.arrays import moved
 from gasla.bench.programs import Tree
 from gasla.cpu import launch, threads
+from gasla.gpu.compile import compile_source
+from gasla.gpu.generate import Module
 from gasla.gpu.plan import GpuPlan, Shape
 from gasla.graph import Graph
 from gasla.plan import Plan
@@ -485,6 +487,40 @@ def test_inputs_are_not_changed_and_outputs_are_the_callers_own() -> None:
     np.testing.assert_array_equal(first, kept)
 
 
+class Weighed(gasla.VertexProgram):
+    """A field that is only read."""
+
+    weight = gasla.vertex(np.int32)
+    sum = gasla.vertex(np.int64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.weight
+
+    def apply(self, vertex, gathered):
+        return {"sum": gathered}
+
+
+@pytest.mark.parametrize("program", [Weighed, programs.Hops, programs.Spread, programs.Flow], ids=lambda p: p.__name__)
+def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1, 2, 3])
+    given = {name: array.copy() for name, array in gasla.run(program, graph, max_iterations=0).state.items()}
+    before = {name: array.copy() for name, array in given.items()}
+    seen: list[Any] = []
+    look: Any = lambda result: seen.append(dict(result.state))
+    seen.append(gasla.run(program, graph, max_iterations=2, callback=look, **given).state)
+    if not hasattr(program, "scatter"):
+        seen.append(gasla.run(program, graph, schedule=[0, 1, -1], **given).state)
+    state = stages.start(program, graph, **given)
+    seen.append({name: getattr(state, name) for name in given})
+    for found in seen:
+        for name, array in found.items():
+            assert not any(np.shares_memory(array, one) for one in given.values()), name
+            array[:] = 9
+    for name, array in before.items():
+        np.testing.assert_array_equal(given[name], array)
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
@@ -702,3 +738,86 @@ def test_every_program_compiles_as_cuda(architecture: str) -> None:
     for program in every:
         if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:
             assert compile_cuda(program.source("cuda"), architecture)
+
+
+def together(count: int, of: str) -> Any:
+    """A program with so many numbers together: a vector, an edge's, what is gathered, or what apply gives."""
+    vector = (np.float32, (count if of == "vector" else 1,))
+    fields = {f"x{i}": gasla.vertex(np.float32) for i in range(count if of == "fields" else 1)}
+
+    def gather(self, src, dst, edge):
+        return tuple(src.x0 + i for i in range(count)) if of == "tuple" else src.v if of == "vector" else src.x0
+
+    def apply(self, vertex, gathered):
+        first = gathered[0] if of in ("vector", "tuple") else gathered
+        return dict.fromkeys(fields, first)
+
+    edge = {"e": gasla.edge((np.float32, (count,)), init=0)} if of == "edge" else {}
+    reduce = semirings.argmin if of == "tuple" else semirings.plus
+    body = {**fields, **edge, "v": gasla.vertex(vector), "reduce": reduce, "gather": gather, "apply": apply}
+    return type("P", (gasla.VertexProgram,), body)
+
+
+@pytest.mark.parametrize(
+    ("of", "where"), [("vector", "P.v"), ("edge", "P.e"), ("tuple", "P.gather"), ("fields", "P.apply")]
+)
+def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str) -> None:
+    with pytest.raises(TypeError, match=f"{where}: 31 together; expected at most 30, as each is a variable"):
+        together(31, of).traced()
+    assert together(30, of).traced()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of", ["tuple", "fields"])
+def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> None:
+    program = together(30, of)
+    found = gasla.run(program, ring(5), x0=np.arange(5, dtype=np.float32), max_iterations=1)
+    assert found.x0.tolist() == [4, 0, 1, 2, 3]
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    assert compile_source(Module(program.traced(), Shape(np.dtype(np.int32))).source, "sm_90")
+
+
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_scatter_goes_along_with_activity(direction: str) -> None:
+    """From the newly active, to those who would gather from them next."""
+
+    def gather(self: Any, src: Any, dst: Any, edge: Any) -> Any:
+        return src.x + 1
+
+    body = {
+        **{"x": gasla.vertex(np.int64), "ends": gasla.edge((np.int64, (2,)), init=-1), "direction": direction},
+        **{"reduce": semirings.plus, "gather": gather, "apply": lambda self, vertex, gathered: {"x": gathered}},
+        "scatter": lambda self, src, dst, edge: {"ends": semirings.vector(src.id, dst.id)},
+    }
+    program: Any = type("P", (gasla.VertexProgram,), body)
+    found = gasla.run(program, Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4]), active=[2], max_iterations=1)
+    expected = {"in": [[-1, -1], [-1, -1], [-1, -1], [3, 4]], "out": [[1, 0], [-1, -1], [-1, -1], [-1, -1]]}
+    assert found.ends.tolist() == expected[direction]
+
+
+def test_vertices_that_no_edge_leads_to_receive_where_everyone_does() -> None:
+    def applied(everyone: bool) -> list[int]:
+        body: dict[str, Any] = {"x": gasla.vertex(np.int64), "everyone": everyone}
+        body["apply"] = lambda self, vertex, gathered: {"x": vertex.x + 1}
+        program: Any = type("P", (gasla.VertexProgram,), body)
+        return gasla.run(program, Graph.from_edges([0], [1], n=3), max_iterations=1).x.tolist()
+
+    assert applied(everyone=False) == [0, 1, 0]
+    assert applied(everyone=True) == [1, 1, 1]
+
+
+def test_values_of_the_matrix_are_converted_within_their_kind() -> None:
+    def weights(kind: Any, values: Any) -> Any:
+        body = {"x": gasla.vertex(kind), "w": gasla.edge(kind), "reduce": semirings.plus}
+        body["gather"] = lambda self, src, dst, edge: edge.w
+        body["apply"] = lambda self, vertex, gathered: {"x": gathered}
+        program: Any = type("P", (gasla.VertexProgram,), body)
+        graph = Graph.from_edges([0, 1], [1, 2], np.array(values), n=3)
+        return gasla.run(program, graph, max_iterations=1).x.tolist()
+
+    assert weights(np.float32, [0.1, 2.0]) == [0, np.float32(0.1), 2]
+    assert weights(np.float32, [3, 4]) == [0, 3, 4] == weights(np.int32, [3, 4])
+    with pytest.raises(ValueError, match=r"the matrix holds numbers from 3 to 1099511627776, and .* is int32"):
+        weights(np.int32, [3, 2**40])
+    with pytest.raises(TypeError, match="the matrix holds float64, and the program's edge field is int32"):
+        weights(np.int32, [3.0, 4.0])

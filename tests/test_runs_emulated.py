@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import gasla
+import semirings
 from gasla.algorithms import bfs, sssp
 from gasla.gpu.plan import Shape
 from gasla.graph import Graph
@@ -118,6 +119,54 @@ def test_any_passes_zero_over(mode: dict[str, bool], tmp_path: Path) -> None:
         expected = Reference(programs.Seven(), emulated.graph, level={source: 0}).run([source]).vertex
         for name, values in fields.items():
             np.testing.assert_array_equal(values, expected[name])
+
+
+class Ranked(SHORTEST):  # type: ignore[misc, valid-type]
+    """Vertices wait by what is given."""
+
+    rank = gasla.vertex(np.float64)
+
+    def priority(self, vertex):
+        return vertex.rank
+
+
+class Widest(gasla.VertexProgram):
+    """By how wide the way to a vertex is at its narrowest."""
+
+    width = gasla.vertex(np.float32, init=0)
+    weight = gasla.edge(np.float32)
+    reduce = semirings.max
+
+    def gather(self, src, dst, edge):
+        return semirings.minimum(src.width, edge.weight)
+
+    def apply(self, vertex, gathered):
+        return {"width": semirings.maximum(vertex.width, gathered)}
+
+    def priority(self, vertex):
+        return -vertex.width
+
+
+@pytest.mark.parametrize("mode", [{}, {"thin": True, "local": True}], ids=["packed", "thin"])
+def test_no_priority_loses_a_vertex_or_holds_a_run_up(mode: dict[str, bool], tmp_path: Path) -> None:
+    graph = grid(7)
+    emulated = emulated_run(Ranked, graph, SOON_WIDE if mode else AS_THEY_ARE, tmp_path, **mode)
+    expected = dijkstra(csr_array((graph.out_values, graph.out.indices, graph.out.indptr)), indices=0)
+    numbers = np.array([np.nan, np.inf, -np.inf, np.finfo(float).max, -np.finfo(float).max, 0, 1e300, 3, -2, 1e17])
+    for seed, delta in enumerate((0, 1.0, 1e-300, 1e300)):
+        ranks = np.random.default_rng(seed).choice(numbers, graph.n)
+        fields = emulated.run([0], at_once=1000, delta=delta, distance={0: 0}, rank=ranks)
+        np.testing.assert_array_equal(fields["distance"], expected)
+
+
+def test_buckets_are_parts_of_the_range_of_what_waits(tmp_path: Path) -> None:
+    graph = grid(20)
+    emulated = emulated_run(Widest, graph, SOON_WIDE, tmp_path, thin=True, local=True)
+    expected = gasla.run(Widest, graph, active=[0], width={0: 101})
+    assert not emulated.plan.adds_up and expected.edges < 4 * graph.m
+    fields = emulated.run([0], at_once=10_000, delta=0, width={0: 101})
+    np.testing.assert_array_equal(fields["width"], expected.width)
+    assert emulated.page.control.total < 4 * graph.m
 
 
 def check(emulated: EmulatedRun, program: Any) -> None:

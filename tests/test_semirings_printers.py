@@ -117,7 +117,7 @@ def test_bad_parameters() -> None:
         numba.function("f", [X], X + Y)
     with pytest.raises(TypeError, match="is not a Symbol"):
         cuda.function("f", [X + 1], X)  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="a tuple of 9 items: CUDA structs hold at most 8"):
+    with pytest.raises(TypeError, match="a tuple of 31 items: CUDA structs hold at most 30"):
         cuda.function("f", [X], (X,) * 9)
 
 

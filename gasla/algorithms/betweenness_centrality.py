@@ -218,6 +218,7 @@ def betweenness_centrality(
     graph = as_graph(graph)
     weighted = weighted and graph.values is not None
     if weighted:
+        graph.notice_values()
         check_weights(graph, positive=True)
     chosen = _sources(graph, sources, k, seed)
     if not chosen:

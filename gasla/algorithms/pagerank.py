@@ -208,9 +208,13 @@ def pagerank(
     max_iter = whole_number("max_iter", max_iter)
     weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
     kind = _rank_type(weights, dtype)
+    if weights is not None:
+        graph.notice_values()
     if graph.n == 0:
         return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
+    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
+    if scaled is not None:
+        graph, weights = scaled, scaled.values.dtype
     if not (normalized and personalization is nstart is dangling is None):
         chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
         shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
@@ -258,14 +262,37 @@ def _program(
     return program(alpha=alpha, tolerance=tolerance)
 
 
-def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> dict[str, Any]:
-    """What a program starts with where all ranks are equal: `inverse` is one over what leaves each vertex, or 0."""
-    if weights is not None:
-        check_weights(graph, shares=True)
-    total = graph.out_degrees if weights is None else mxv(graph, module_of(graph.device).ones(graph.n))
+def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
+    """What a program starts with where all ranks are equal: `inverse` is one over what leaves each vertex, or 0.
+
+    Before it comes the graph to run on, if that is another: where sums of weights come near the ends of the type.
+    """
     rank = kind.type(1 / graph.n)
-    inverse, share = _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
-    return {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+    if weights is None:
+        inverse, share = _divided(graph, graph.out_degrees, rank)
+        return None, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+    check_weights(graph, shares=True)
+    far, scaled = 2.0 ** (np.finfo(kind).maxexp // 2), None
+    total = mxv(graph, module_of(graph.device).ones(graph.n))
+    inverse, share = _divided(graph, total, rank)
+    if not (total.max() <= far and inverse.max() <= far):
+        scaled = graph.with_values(_scaled(graph))
+        inverse, share = _divided(scaled, mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
+    return scaled, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+
+
+def _scaled(graph: Graph) -> Any:
+    """The weights, each vertex's by the power of two that brings the largest of them below 1: nothing is rounded."""
+    xp: Any = module_of(graph.device)
+    values: Any = graph.values
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    largest = mxv(graph.with_values(values), xp.ones(graph.n, values.dtype), semirings.max_times)
+    return xp.ldexp(values, -xp.frexp(largest)[1][graph._edges()[0]])
+
+
+def _divided(graph: Graph, total: Any, rank: Any) -> tuple[Any, Any]:
+    """One over what leaves each vertex, and its share of such a rank."""
+    return _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
 
 
 def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
@@ -283,8 +310,9 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
 
 def _divide(total: Any, rank: Any) -> tuple[Any, Any]:
     some = total > 0
-    inverse = np.divide(some, np.where(some, total, 1), dtype=rank.dtype)
-    return inverse, inverse * rank
+    with np.errstate(all="ignore"):  # whoever divides looks at what came of it
+        inverse = np.divide(some, np.where(some, total, 1), dtype=rank.dtype)
+        return inverse, inverse * rank
 
 
 def _divide_on_gpu(total: Any, rank: Any) -> tuple[Any, Any]:

@@ -72,6 +72,26 @@ class TightLevels(Tight):
         return src.distance + edge.weight == dst.distance
 
 
+class Improvers(VertexProgram):
+    """AnyOrder, a round at a time; parent(v) = who was the last to improve v."""
+
+    distance = vertex(np.float64, init=np.inf)
+    parent = vertex(ID, init=-1)
+    weight = edge(np.float64)
+    reduce = semirings.argmin
+
+    def gather(self, src, dst, edge):
+        return src.distance + edge.weight, src.id
+
+    def apply(self, vertex, gathered):
+        distance, parent = gathered
+        better = distance < vertex.distance
+        return {
+            "distance": semirings.where(better, distance, vertex.distance),
+            "parent": semirings.where(better, parent, vertex.parent),
+        }
+
+
 class SSSPResult(NamedTuple):
     """Distances and parents of a shortest-path search."""
 
@@ -134,24 +154,28 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    program = graph.kept("sssp", _program)
+    graph.notice_values()
+    is_negative = graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
+    program = graph.kept(("sssp", is_negative), _any_order if is_negative else _near_first)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    if isinstance(program, NearFirst):
+    if not is_negative:
         distances = left_running(program, graph, source, delta=delta, distance=0)[0]["distance"]
     else:
         result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
         distances = result.state["distance"]
         if not result.converged:
-            vertex = _on_cycle(graph.to("cpu"), moved(distances, "cpu"))
-            raise ValueError(f"a cycle through vertex {vertex} has a negative length; shortest paths do not exist")
+            cycle = _negative_cycle(graph, source)
+            raise ValueError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
     return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
 
 
-def _program(graph: Graph) -> VertexProgram:
-    """What finds distances in a graph, whose lengths are checked."""
-    kind = AnyOrder if check_weights(graph) else NearFirst
-    return kind.typed(**_types(graph))()
+def _any_order(graph: Graph) -> VertexProgram:
+    return AnyOrder.typed(**_types(graph))()
+
+
+def _near_first(graph: Graph) -> VertexProgram:
+    return NearFirst.typed(**_types(graph))()
 
 
 def _types(graph: Graph) -> dict[str, np.dtype]:
@@ -172,26 +196,18 @@ def _parents(graph: Graph, source: int, distances: Any) -> Any:
     return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(xp.greater_equal(found, 0)), **fields).parent
 
 
-def _on_cycle(graph: Graph, distances: np.ndarray) -> int:
-    """A vertex on a negative cycle: further rounds, keeping who was last to improve whom, until that has a circle."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+def _negative_cycle(graph: Graph, source: int) -> str:
+    """Where a negative cycle is, once there have been as many rounds as vertices.
 
-    assert graph.out_values is not None
-    n, distances = graph.n, np.asarray(distances, np.float64)
-    rows, columns = np.repeat(np.arange(n), np.diff(graph.out.indptr)), graph.out.indices
-    improver = np.arange(n)
-    while True:
-        offers = distances[rows] + graph.out_values
-        order = np.lexsort((offers, columns))
-        best = order[np.flatnonzero(np.diff(columns[order], prepend=-1))]  # the least offer to each vertex
-        best = best[offers[best] < distances[columns[best]]]
-        improver[columns[best]] = rows[best]
-        distances[columns[best]] = offers[best]
-        moved = np.flatnonzero(improver != np.arange(n))
-        links = csr_array((np.ones(len(moved)), (improver[moved], moved)), shape=(n, n))
-        _, labels = connected_components(links, connection="strong")
-        cycles = np.flatnonzero(np.bincount(labels)[labels] > 1)
-        loops = best[rows[best] == columns[best]]
-        if len(cycles) or len(loops):
-            return int(cycles[0] if len(cycles) else rows[loops[0]])
+    Whoever improves in a round was improved by one who did in the round before: so the last to improve has as many
+    ancestors as there were rounds, and they come round.
+    """
+    program = Improvers.typed(**_types(graph))
+    result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
+    if not result.active:  # the improvements of another order of sums were rounding
+        return ""
+    vertex, parents = int(result.active.ids[0]), moved(result.parent, "cpu")
+    parents = np.where(parents < 0, np.arange(graph.n), parents)
+    for _ in range(graph.n.bit_length()):  # twice as far each time
+        vertex, parents = parents[vertex], parents[parents]
+    return f" through vertex {vertex}"

@@ -45,6 +45,7 @@ class Again:
     def __init__(self, bound: "Bound") -> None:
         plan, common, starts, traced = bound.plan, bound.common, bound.starts, bound.traced
         has_more = plan.doubled or plan.edge_states or bound.others or traced.aggregates or traced.parameter_types
+        has_more = has_more or traced.renames
         starts_from_one = plan.scheduled or (plan.keeps_active and not plan.starts_active)
         self.is_unusual = bool(has_more) or not starts_from_one or any(start.value is None for start in starts)
         names = [*(name for name in plan.arrays if name != "control"), *plan.scalars]

@@ -74,7 +74,7 @@ class Arguments(Plan):
 
     @functools.cached_property
     def copied(self) -> set[str]:
-        """Those that start in an array of their own, whatever array is given."""
+        """Those that a run writes to, so that even an array that is lent for it (see `again`) has to be copied."""
         return set(self.filled) & (self.doubled | self.traced.writes("apply", "post_apply"))
 
     @functools.cached_property

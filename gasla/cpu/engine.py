@@ -17,6 +17,7 @@ from gasla.cpu.threads import ALONE
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
+from gasla.names import given as given_name
 from gasla.program import VertexProgram
 from gasla.progress import follow, is_watched
 from gasla.schedule import Schedule
@@ -148,6 +149,8 @@ class Bound(Binding):
         self.program, self.graph, self.threads, self._way = program, graph, self.team, way
         self.iteration, self.edges, self.ended = 0, 0, False
         self._work = 0  # edges looked at, and those that lead on
+        if self.traced.renames:
+            fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
             self.check(fields)
         arrays = self.arrays = self.common.copy()  # and scalars
@@ -199,8 +202,6 @@ class Bound(Binding):
         name, value = start.field.name, None
         wanted = layout(self.traced.vertex_types[name], self.graph.n)
         if type(given) is np.ndarray and self._is_ready(given, wanted):  # a subclass, Numba may refuse
-            if name not in self.plan.copied:
-                return start.nothing, given
             value = given
         elif given is not None and not isinstance(given, FEW):
             value = self._alike(name, given)
@@ -223,7 +224,7 @@ class Bound(Binding):
         """How each vertex field starts by the program's word."""
         plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
         for field in plan.fields:
-            init = self.program.vertex_fields[field.name].init
+            init = self.program.vertex_fields[given_name(field.name)].init
             value = self._alike(field.name, init) if field.name in plan.filled else None
             found.append(_Start(field, self.traced.vertex_types[field.name], value, shapes[field.name]))
         return found
@@ -322,10 +323,14 @@ class Bound(Binding):
     def _default_delta(self) -> float:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
 
+        Where priorities are no sums of edge values, it is 0: a part of the range of those that wait.
+
         There iterations are thin, and fewer of them are worth some edges looked at twice.
         """
         if not self.plan.prioritised:
             return 1.0
+        if not self.plan.adds_up:
+            return 0.0
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
@@ -368,22 +373,23 @@ class Bound(Binding):
     def log(self, rows: int) -> np.ndarray:
         return self.arrays["log"][:rows].copy()
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Mapping[str, np.ndarray]:
         """The fields as they are now."""
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:
             now[name] = self.arrays[f"e_{name}"]
-        return now
+        return self.by_given_name(now)
 
-    def aggregates(self) -> dict[str, Any]:
+    def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
         row, step = (self.iteration - 1) & 1, 8
         last = None if self.plan.sums_in_order else self.threads * step
-        return {
+        found = {
             n: a.monoid.reduce(self.arrays[f"part_{n}"][row, :last:step]) for n, a in self.traced.aggregates.items()
         }
+        return self.by_given_name(found)
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from gasla.cpu import loop, modules
 from gasla.cpu.stages import Stages
+from gasla.names import title
 from gasla.tracing import Function, Traced
 from semirings import Symbol
 from semirings.printers import numba as printer
@@ -45,10 +46,10 @@ class Module(Stages):
     @functools.cached_property
     def loaded(self) -> ModuleType:
         """The module itself, compiled when its functions are first called."""
-        return modules.load(self.source_text, self.traced.program.__name__)
+        return modules.load(self.source_text, title(self.traced.program.__name__))
 
     def source(self) -> str:
-        parts = [HEADER.format(name=self.traced.program.__name__), printer.PRELUDE]
+        parts = [HEADER.format(name=title(self.traced.program.__name__)), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
         parts += self._reductions()
         parts += [stage.text for stage in self.stages.values()]
@@ -61,7 +62,7 @@ class Module(Stages):
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
         if isinstance(f.result, dict) and len(result) == 1:
             result = result[0]
-        return "@jit\n" + printer.function(f"{f.name}_", f.symbols, result)
+        return "@jit\n" + printer.function(f.printed, f.symbols, result)
 
     def _reductions(self) -> list[str]:
         """`combine` and what is made of it."""
@@ -75,7 +76,7 @@ class Module(Stages):
             if self.pushes and isinstance(kind, np.dtype):
                 parts.append(_atomic(kind, self.final is not None))
         for name, declared in self.traced.aggregates.items():
-            parts.append(_combine(f"{name}_combine", declared.monoid, self.traced.aggregate_types[name]))
+            parts.append(_combine(f"combine_{name}", declared.monoid, self.traced.aggregate_types[name]))
             parts.append(COMBINED.format(name=name))
         return parts
 
@@ -115,7 +116,7 @@ def combined_{name}(part, parts):
     """What all parts come to, in a fixed order."""
     total = part[0]
     for i in range(1, parts):
-        total = {name}_combine(total, part[8 * i])
+        total = combine_{name}(total, part[8 * i])
     return total
 '''
 

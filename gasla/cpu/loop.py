@@ -112,13 +112,16 @@ def _iteration(m: "Stages") -> list[str]:
 
 def _buckets(m: "Stages") -> list[str]:
     """Near vertices until none is left, then the next bucket of those put off."""
+    width = "delta" if m.adds_up else "delta if delta > 0 else share_of_range(low, waiting, threads)"
     return [
         "way = SPARSE",
         "if size > 0:",
         f"    {m.stages['push'].call()}",
         "else:",
         "    last_threshold = threshold",
-        "    threshold = beyond(smallest(lows[(self_iteration + 2) % 3], threads), delta)",
+        "    waiting = lows[(self_iteration + 2) % 3]",
+        "    low = smallest(waiting, threads)",
+        f"    threshold = beyond(low, {width})",
         f"    {m.stages['split'].call()}",
         "barrier(control, threads)",
     ]

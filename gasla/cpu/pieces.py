@@ -46,7 +46,7 @@ class Stage(NamedTuple):
 class Pieces(Arguments):
     """Pieces of stages, as lists of lines."""
 
-    def load(self, role: str, name: str, at: str) -> str:
+    def load(self, name: str, at: str, when: str = "old") -> str:
         """The value of a field of the vertex whose index is in variable `at`."""
         if name == "id":
             return f"np.{self.traced.id_type}({at})"
@@ -54,16 +54,16 @@ class Pieces(Arguments):
             p = f"{name[:-7]}_p"
             return f"np.int64({p}[{at} + one] - {p}[{at}])"
         kind = self.traced.vertex_types[name]
-        return load_text(self.row(name), kind, at)
+        return load_text(self.row(name, when), kind, at)
 
-    def row(self, name: str) -> str:
-        """The array to read a vertex field from."""
-        return f"old_{name}" if name in self.doubled else f"v_{name}"
+    def row(self, name: str, when: str) -> str:
+        """The array to read a vertex field from; of two copies the "old" or the "new" one."""
+        return f"{when}_{name}" if name in self.doubled else f"v_{name}"
 
-    def loads(self, role: str, at: str, *functions: str, skip: Iterable[str] = ()) -> list[str]:
+    def loads(self, role: str, at: str, *functions: str, skip: Iterable[str] = (), when: str = "old") -> list[str]:
         """Statements that load what the named functions read of `role`; the locals are named as the symbols are."""
         fields = {f for n in functions if n in self.functions for f in self.functions[n].reads(role)}
-        return [f"{role}_{f} = {self.load(role, f, at)}" for f in sorted(fields - set(skip))]
+        return [f"{role}_{f} = {self.load(f, at, when)}" for f in sorted(fields - set(skip))]
 
     def edge_loads(self, side: str, *functions: str) -> list[str]:
         """Statements that load what the named functions read of the edge at position `e` of one adjacency."""
@@ -81,14 +81,13 @@ class Pieces(Arguments):
 
     def call(self, name: str) -> str:
         f = self.functions[name]
-        return f"{name}_({', '.join(s.name for s in f.symbols)})"
+        return f"{f.printed}({', '.join(s.name for s in f.symbols)})"
 
     def _vertex_function_fields(self, name: str) -> list[str]:
         return list(self.functions[name].result) if name in self.functions else []
 
     def stores(self, name: str, at: str, value: str) -> list[str]:
-        target = f"new_{name}" if name in self.doubled else f"v_{name}"
-        return store_text(target, self.traced.vertex_types[name], at, value)
+        return store_text(self.row(name, "new"), self.traced.vertex_types[name], at, value)
 
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
@@ -102,15 +101,15 @@ class Pieces(Arguments):
         lines += self._results("apply")
         had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
         for f in sorted(watched | changed):
-            lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load("before", f, at)))
+            lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load(f, at)))
         for f in sorted(watched | changed):
-            lines.append(f"after_{f} = " + (f"new_of_{f}" if f in written else f"before_{f}"))
+            lines.append(f"after_{f} = " + (f"result_{f}" if f in written else f"before_{f}"))
         for f in written:
-            lines += self.stores(f, at, f"new_of_{f}")
+            lines += self.stores(f, at, f"result_{f}")
         for name in self.traced.aggregates:
             value = self.call(name)
             later = f"term_{name}[{at}] = {value}"
-            lines.append(later if self.sums_in_order else f"sum_{name} = {name}_combine(sum_{name}, {value})")
+            lines.append(later if self.sums_in_order else f"sum_{name} = combine_{name}(sum_{name}, {value})")
         if self.sums_in_order:
             lines.append(f"claim(summed, {at}, threads > 1)")
         if receiver and self.keeps_receivers and not self.two_phases:
@@ -118,11 +117,11 @@ class Pieces(Arguments):
         return lines
 
     def _results(self, name: str) -> list[str]:
-        """Call a function that returns fields; its results land in `new_of_<field>`."""
+        """Call a function that returns fields; its results land in `result_<field>`."""
         fields = self._vertex_function_fields(name)
         if not fields:
             return []
-        return [f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call(name)}"]
+        return [f"{', '.join(f'result_{f}' for f in fields)} = {self.call(name)}"]
 
     def is_active(self) -> str:
         """The condition under which the vertex just finished is active next."""
@@ -171,6 +170,7 @@ class Pieces(Arguments):
             "my_receivers = receivers[thread]",
             "my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
             "low = lows[(self_iteration + 2) % 3, thread * 8]",
+            "high = lows[(self_iteration + 2) % 3, thread * 8 + 1]",
             "active, next_active = bits[parity], bits[1 - parity]",
             "claims, last_claims = claimed[parity], claimed[1 - parity]",
         ]
@@ -185,6 +185,7 @@ class Pieces(Arguments):
         if "kept" in used:
             lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
             lines.append("lows[self_iteration % 3, thread * 8] = low")
+            lines += [] if self.adds_up else ["lows[self_iteration % 3, thread * 8 + 1] = high"]
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]
 
     def stage(self, name: str, doc: str, body: list[str]) -> Stage:
@@ -285,15 +286,15 @@ class Pieces(Arguments):
         names = self.traced.aggregates
         return [
             "for chunk in range(thread, chunks_of(self_n), threads):",
-            *(f"    in_order_{n} = {self.aggregate_identity(n)}" for n in names),
+            *(f"    ordered_{n} = {self.aggregate_identity(n)}" for n in names),
             "    start, stop = np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), self_n))",
             *(INDENT + line for line in body),
-            *(f"    part_{n}[parity, chunk * 8] = in_order_{n}" for n in names),
+            *(f"    part_{n}[parity, chunk * 8] = ordered_{n}" for n in names),
         ]
 
     def in_order(self, values: Iterable[str]) -> list[str]:
         """Statements that add a value to each of the aggregates."""
-        return [f"in_order_{n} = {n}_combine(in_order_{n}, {v})" for n, v in zip(self.traced.aggregates, values)]
+        return [f"ordered_{n} = combine_{n}(ordered_{n}, {v})" for n, v in zip(self.traced.aggregates, values)]
 
     def aggregate_identity(self, name: str) -> str:
         return literal_text(self.identities[name], self.traced.aggregate_types[name])

@@ -16,6 +16,7 @@ import numpy as np
 
 from gasla.cpu import images, lanes, modules, rows, threads
 from gasla.cpu.blocks import threads_for
+from gasla.names import title
 from gasla.products import Image, Lists, Terms
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
@@ -27,7 +28,7 @@ OFTEN = 8  # entries a row from which a pass over x beforehand pays
 def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Any, Any, bool, tuple[Any, ...]], bool]:
     """What computes a product of a matrix, see `gasla.products.Ready`."""
     directly = Direct(lists, terms, masked).multiply
-    if terms.image and (taken := images.taken(terms.image, lists, rows.plain(terms.name))):
+    if terms.image and (taken := images.taken(terms.image, lists, title(terms.name))):
         return ByImage(lists, terms.image, taken, masked, directly).multiply
     return directly
 
@@ -108,7 +109,7 @@ class Share:
 @functools.lru_cache(maxsize=1024)
 def _image_kernel(image: Image, masked: bool) -> Any:
     """The kernel of a product by way of plus_times."""
-    terms, name = image.terms, rows.plain(image.terms.name)
+    terms, name = image.terms, title(image.terms.name)
     read = ["indptr", "indices", *rows.optional(terms, masked)]
     functions = [*rows.functions(dataclasses.replace(terms, merged=None)), *images.merge(image)]
     text = images.head(image, name, "a product", functions) + images.product(image)
@@ -142,7 +143,7 @@ def _is_x(e: Expr) -> bool:
 @functools.lru_cache(maxsize=1024)
 def module(terms: Terms, masked: bool, height: int) -> ModuleType:
     """The generated module for a product, compiled when it is first called."""
-    name = rows.plain(terms.name)
+    name = title(terms.name)
     if height:
         given = ["indptr", "indices", *rows.optional(terms, masked)]
         text = lanes.source(terms, height, name, given, rows.outs(terms), masked)

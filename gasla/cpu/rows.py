@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import functools
 import operator
-import re
 from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
 
 from gasla.cpu import quads
+from gasla.names import title
 from gasla.products import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import as_expr, in_order
@@ -76,7 +76,7 @@ def source(terms: Terms, masked: bool) -> str:
     """The text of the module."""
     arrays = ["indptr", "indices", *optional(terms, masked), *outs(terms)]
     written = "\n\n".join("@jit\n" + f for f in functions(terms))
-    text = HEAD.format(name=plain(terms.name), prelude=printer.PRELUDE, functions=written)
+    text = HEAD.format(name=title(terms.name), prelude=printer.PRELUDE, functions=written)
     text += row_text(terms, masked, arrays, _store(terms))
     rows, before = [row_call(arrays, "start", "end")], ""
     if quick := quick_four(terms):
@@ -141,11 +141,6 @@ def optional(terms: Terms, masked: bool) -> list[str]:
 def outs(terms: Terms) -> list[str]:
     """The names of the output arrays: one for each part of a tuple."""
     return [f"y{p}" for p in range(len(parts(terms.out_type)))]
-
-
-def plain(name: str) -> str:
-    """A semiring's name as part of a file's."""
-    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 # --- what a person wrote, printed ------------------------------------------------------------------------------------

@@ -93,15 +93,18 @@ __all__ = [
     "fetch_or",
     "float_of",
     "has",
+    "higher",
     "jit",
     "launched",
     "load",
     "note",
     "np",
     "prefetch",
+    "ranked",
     "reassociating",
     "renew",
     "select",
+    "share_of_range",
     "smallest",
     "sort_by_level",
     "store",
@@ -210,11 +213,40 @@ def smallest(lows, threads):
     return low
 
 
+PARTS = 16.0  # buckets in the range of what waits
+LATEST = np.finfo(np.float64).max  # where NaN is put among priorities, which are all finite then
+
+
+@jit
+def ranked(priority):
+    """A priority in an order of finite numbers: infinities at its ends, and NaN after all."""
+    if priority != priority:
+        return LATEST
+    return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
+
+
+@jit
+def higher(high, priority):
+    """The larger of the two; of priorities that were finite."""
+    return priority if high < priority < np.nextafter(LATEST, 0.0) else high
+
+
+@jit
+def share_of_range(low, lows, threads):
+    """A part of the range of what waits, from `low` on: as wide as a bucket, where nothing better is known of it."""
+    high = -np.inf
+    for thread in range(threads):
+        high = max(high, lows[8 * thread + 1])
+    return (high - low) / PARTS if -LATEST < low < high else 0.0
+
+
 @jit
 def beyond(low, delta):
-    """The end of the bucket of width `delta` that `low` is in."""
+    """The end of the bucket of width `delta` that `low` is in; of `low` alone, where that is lost beside it."""
     end = (np.floor(low / delta) + 1.0) * delta
-    return end if end > low else np.inf
+    if not end > low:
+        end = np.nextafter(low, np.inf)
+    return min(end, LATEST) if low < LATEST else np.inf
 
 
 @jit

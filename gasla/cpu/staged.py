@@ -9,6 +9,7 @@ from gasla.cpu.engine import Bound
 from gasla.cpu.spare import Workspace
 from gasla.frontier import EdgeFrontier, Frontier
 from gasla.graph import Graph
+from gasla.names import inner
 from gasla.program import VertexProgram
 from gasla.tracing import Record
 
@@ -66,13 +67,14 @@ class Staged(Bound):
     def _evaluate(self, function: str, iteration: int, *records: Record) -> np.ndarray:
         """One of the program's functions on NumPy arrays."""
         stand_in = object.__new__(type(self.program))
-        stand_in.__dict__.update(self.program.values, iteration=iteration, n=self.graph.n)
+        stand_in.__dict__.update(self.by_given_name(self.parameters()), iteration=iteration, n=self.graph.n)
         return np.asarray(getattr(type(self.program), function)(stand_in, *records))
 
     def _vertices(self, ids: np.ndarray) -> Record:
         """The fields of some vertices, as the program's functions see them."""
         graph = self.graph
-        fields = {n: _items_first(self.arrays[f"v_{n}"][ids]) for n in self.traced.vertex_types}
+        arrays = self.by_given_name({n: self.arrays[f"v_{n}"] for n in self.traced.vertex_types})
+        fields = {n: _items_first(array[ids]) for n, array in arrays.items()}
         degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
 
@@ -84,7 +86,7 @@ class Staged(Bound):
                 values = self.graph.values
                 fields[name] = np.ones(len(ids)) if values is None else values[ids]
             else:
-                fields[name] = _items_first(self.arrays[f"e_{name}"][ids])
+                fields[name] = _items_first(self.arrays[f"e_{inner(name)}"][ids])
         return Record("edge", fields)
 
 

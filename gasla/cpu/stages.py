@@ -54,7 +54,7 @@ class Stages(Pieces):
             body += ["    if control[ACTIVE] < self_n:"]
             body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], threads, sp)"]
         if self.prioritised:  # all that are active at first are near
-            body += ["    lows[:] = np.inf", "    bounds[:] = -np.inf"]
+            body += ["    lows[:] = np.inf", "    lows[:, 1::8] = bounds[:] = -np.inf"]
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
@@ -227,7 +227,7 @@ class Stages(Pieces):
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
         if self.doubled and "mask" in self.functions:
-            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load("vertex", n, "v"))]
+            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load(n, "v"))]
             per_vertex += ["else:", *(INDENT + s for s in copies)]
         body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
@@ -282,13 +282,13 @@ class Stages(Pieces):
         listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
         if self.prioritised:
             later = [
-                "low = min(low, priority)",
+                *self._wait,
                 "if claim(far_bits, v, threads > 1):",
                 *(INDENT + x for x in self._put_off),
             ]
             listed = [
                 *self.loads("vertex", "v", "priority"),
-                f"priority = np.float64({self.call('priority')})",
+                f"priority = {self.priority}",
                 "if priority < threshold:",
                 *(INDENT + x for x in listed),
                 "else:",
@@ -300,19 +300,31 @@ class Stages(Pieces):
             *(INDENT + x for x in listed),
         ]
 
+    @property
+    def priority(self) -> str:
+        """A priority in the order in which buckets are taken."""
+        number = f"np.float64({self.call('priority')})"
+        return f"ranked({number})" if self.functions["priority"].result.type.kind == "f" else number
+
+    @property
+    def _wait(self) -> list[str]:
+        """Note what range of priorities waits."""
+        return ["low = min(low, priority)", *([] if self.adds_up else ["high = higher(high, priority)"])]
+
     _put_off = ("my_far[kept] = v", "kept += one")
 
     def split(self) -> Stage:
         """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
         body = [
             "count, kept, low = kept, zero, np.inf",
+            *([] if self.adds_up else ["high = -np.inf"]),
             "for position in range(count):",
             "    prefetch(v_" + str(self.absorbs) + ", np.uint64(my_far[min(position + FAR, count - one)]))",
             "    v = np.uint64(my_far[position])",
             *(INDENT + x for x in self.loads("vertex", "v", "priority")),
-            f"    priority = np.float64({self.call('priority')})",
+            f"    priority = {self.priority}",
             "    if priority >= threshold:",
-            "        low = min(low, priority)",
+            *(INDENT * 2 + x for x in self._wait),
             *(INDENT * 2 + x for x in self._put_off),
             "    else:",
             "        fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))",
@@ -331,14 +343,15 @@ class Stages(Pieces):
             return claimed
         # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
         apply = self._vertex_function_fields("apply")
-        renamed = {f"vertex_{f}": f"new_of_{f}" for f in apply}
-        mask = f"mask_({', '.join(renamed.get(s.name, s.name) for s in self.functions['mask'].symbols)})"
+        renamed = {f"vertex_{f}": f"result_{f}" for f in apply}
+        test = self.functions["mask"]
+        mask = f"{test.printed}({', '.join(renamed.get(s.name, s.name) for s in test.symbols)})"
         plain = [
             f"gathered = {self.call('gather')}",
             *self.loads("vertex", "v", "apply"),
             *self._results("apply"),
         ]
-        stores = [line for f in apply for line in self.stores(f, "v", f"new_of_{f}")]
+        stores = [line for f in apply for line in self.stores(f, "v", f"result_{f}")]
         return [
             *plain,
             f"if not {mask}:",
@@ -379,14 +392,14 @@ class Stages(Pieces):
 
     def scatter(self) -> Stage:
         fields = list(self.functions["scatter"].result)
-        body = ["v = np.uint64(si[e])", *self.loads("dst", "v", "scatter"), *self.edge_loads("s", "scatter")]
-        body.append(f"{', '.join(f'new_of_{f}' for f in fields)} = {self.call('scatter')}")
+        ends = [self.loads(role, at, "scatter", when="new") for role, at in (("src", "u"), ("dst", "v"))]
+        body = ["v = np.uint64(si[e])", *ends[1], *self.edge_loads("s", "scatter")]
+        body.append(f"{', '.join(f'result_{f}' for f in fields)} = {self.call('scatter')}")
         for f in fields:
-            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"new_of_{f}")
+            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"result_{f}")
         if self.scatters_from_tails:
             body = ["if leaving[e]:", *(INDENT + line for line in body)]
-        per_vertex = [*self.loads("src", "u", "scatter"), *self.neighbours("s", "u", body)]
-        per_vertex = [x.replace("old_", "new_") for x in per_vertex] if self.doubled else per_vertex
+        per_vertex = [*ends[0], *self.neighbours("s", "u", body)]
         if self.staged:
             per_vertex = ["u = v", *per_vertex]
             return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
@@ -397,10 +410,9 @@ class Stages(Pieces):
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
     def post_apply(self) -> Stage:
-        body = [*self.loads("vertex", "v", "post_apply"), *self._results("post_apply")]
+        body = [*self.loads("vertex", "v", "post_apply", when="new"), *self._results("post_apply")]
         for f in self._vertex_function_fields("post_apply"):
-            body += self.stores(f, "v", f"new_of_{f}")
-        body = [x.replace("old_", "new_") for x in body] if self.doubled else body
+            body += self.stores(f, "v", f"result_{f}")
         loop = self.over_receivers(4, body)
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
@@ -411,7 +423,7 @@ class Stages(Pieces):
             each = [*loads, *self.in_order(map(self.call, names))]
             body = self.sum_chunks(["for v in range(start, stop):", *(INDENT + line for line in each)])
         else:
-            body = self.over_all([*loads, *(f"sum_{n} = {n}_combine(sum_{n}, {self.call(n)})" for n in names)])
+            body = self.over_all([*loads, *(f"sum_{n} = combine_{n}(sum_{n}, {self.call(n)})" for n in names)])
         return self.stage("aggregate", "The aggregates of the initial state.", body)
 
     def sum_up(self) -> Stage:

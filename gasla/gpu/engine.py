@@ -46,6 +46,7 @@ class Bound(Binding):
         self.plan, self._way = self._kept.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
+        fields = self.by_inner_name(fields)
         self.check(fields)
         self._fresh = True
         if not self._fits(fields, schedule):
@@ -94,10 +95,6 @@ class Bound(Binding):
         for name, start in self.plan.starts.items():
             given = fields.get(name)
             if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
-                if not start.changes and self.numbering is None:
-                    self._set(start.field, given)
-                    setattr(arguments, start.fills, False)
-                    continue
                 self._set(start.source, given)
             if is_ready or self._fill_alike(name, start, given):
                 memory = self._bare[name] = alloc(kept.sizes[name])
@@ -181,8 +178,11 @@ class Bound(Binding):
     def _default_delta(self) -> float:
         """The mean edge value times a few over the mean degree; many times that where few edges meet.
 
-        There iterations are thin, and fewer of them are worth some edges looked at twice.
+        There iterations are thin, and fewer of them are worth some edges looked at twice. Where priorities are no sums
+        of edge values, it is 0: a part of the range of those that wait.
         """
+        if not self.plan.adds_up:
+            return 0.0
         found = self._kept
         if found.delta is None:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
@@ -269,11 +269,11 @@ class Bound(Binding):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
         now = self._fields[self.iteration & 1]
-        return now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states)
+        return self.by_given_name(now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states))
 
-    def aggregates(self) -> dict[str, Any]:
+    def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return {name: shown[()] for name, shown in (self._shown or self._space.shown).items()}
+        return self.by_given_name({name: shown[()] for name, shown in (self._shown or self._space.shown).items()})
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

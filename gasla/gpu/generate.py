@@ -11,12 +11,15 @@ import numpy as np
 
 import semirings
 from gasla.gpu.plan import GpuPlan, Shape
+from gasla.names import title
 from semirings import Symbol, TupleType, VectorType
 from semirings.printers import cuda
 
 THREADS = 1024
 STAGE_THREADS = 256
 INDENT = "    "
+# What the fields of a vertex are called in a function, before an underscore; `vertex_t` is a type.
+LOCAL = {"vertex": "own", "before": "before", "after": "after"}
 
 CONTEXT = """\
 struct Context {
@@ -115,7 +118,7 @@ class Module(GpuPlan):
             body += self._hubs() if self.hub_fields else []
             body.append(BODY.format(row_t=row_t, has_terminal="true" if self.final is not None else "false", load=load))
         return SOURCE.format(
-            name=t.program.__name__,
+            name=title(t.program.__name__),
             vertex_t=cuda.ctype(t.id_type),
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
@@ -145,13 +148,13 @@ class Module(GpuPlan):
             result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
             if isinstance(f.result, dict) and len(result) == 1:
                 result = result[0]
-            parts.append(cuda.function(f"{f.name}_", f.symbols, result))
+            parts.append(cuda.function(f.printed, f.symbols, result))
         if self.gathers:
             parts.append(_combine("combine_", self.traced.monoid, self.traced.gathered_type))
         if self.final is not None:
             parts.append(cuda.function("is_terminal_", [Symbol("x", self.traced.gathered_type)], self.final))
         for name, declared in self.traced.aggregates.items():
-            parts.append(_combine(f"{name}_combine_", declared.monoid, self.traced.aggregate_types[name]))
+            parts.append(_combine(f"combine_{name}", declared.monoid, self.traced.aggregate_types[name]))
         return parts
 
     # --- constants and types --------------------------------------------------------------------------------------
@@ -176,6 +179,7 @@ class Module(GpuPlan):
             "PUSHES_AT_ONCE": self.push_at_once,
             "ABSORBS": bool(self.absorbs),
             "PRIORITISED": self.prioritised,
+            "ADDS_UP": self.adds_up,
             "CLOSES": self.closes,
             "SHUTS": self.shuts,
             "CLAIMS": self.claims,
@@ -359,15 +363,15 @@ class Module(GpuPlan):
                 arguments.append(f"{at}self_{field}")
             elif role == "":
                 arguments.append("gathered")
-            elif role in ("vertex", "before", "after"):
-                arguments.append(f"{role}_{field}")
+            elif role in LOCAL:
+                arguments.append(f"{LOCAL[role]}_{field}")
             else:
                 arguments.append(f"{role}.f_{field}")
-        return f"{name}_({', '.join(arguments)})"
+        return f"{self.functions[name].printed}({', '.join(arguments)})"
 
     def _locals(self, role: str, at: str, *functions: str, side: str = "old") -> list[str]:
         return [
-            f"const {cuda.ctype(self._kind(f))} {role}_{f} = {self._load(f, at, side)};"
+            f"const {cuda.ctype(self._kind(f))} {LOCAL[role]}_{f} = {self._load(f, at, side)};"
             for f in self._fields(role, *functions)
         ]
 
@@ -415,7 +419,7 @@ class Module(GpuPlan):
         kinds = {f: cuda.ctype(self._kind(f)) for f in {*had, *watched}}
         before = {f: f"had.f_{f}" if f in had else self._load(f, "v") for f in sorted(watched)}
         stores = [self._store(f, "new", f"after_{f}") for f in written]
-        lines = [f"const {kinds[f]} vertex_{f} = had.f_{f};" for f in applied]
+        lines = [f"const {kinds[f]} own_{f} = had.f_{f};" for f in applied]
         lines += self._results("apply") if written else []
         if self.closes:  # what the mask reads has changed where it refuses now: no need to look at what was before
             lines.append(f"const bool open = {'false' if self.shuts else self._still_open(written)};")
@@ -426,7 +430,7 @@ class Module(GpuPlan):
         lines += [f"const {kinds[f]} after_{f} = before_{f};" for f in before if f not in written]
         lines += stores
         for n in self.traced.aggregates:
-            lines.append(f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});")
+            lines.append(f"c.sums.sum_{n} = combine_{n}(c.sums.sum_{n}, {self._call(n)});")
         active = "false"
         if self.activates:
             active = self._call("activate") if activates else self._changed(written)
@@ -454,7 +458,7 @@ class Module(GpuPlan):
             role, field = mask.sources[s.name]
             known = f"after_{field}" if field in written else self._load(field, "v")
             arguments.append(known if role == "vertex" else f"c.a.self_{field}")
-        return f"mask_({', '.join(arguments)})"
+        return f"{mask.printed}({', '.join(arguments)})"
 
     def _changed(self, written: list[str]) -> str:
         """Whether any field that apply wrote is another than before."""
@@ -470,10 +474,11 @@ class Module(GpuPlan):
 
     def _priority(self) -> list[str]:
         """A vertex's priority with the value that its field has come to, and with the field as it is."""
-        call = f"return (double){self._call('priority')};"
+        is_float = self.functions["priority"].result.type.kind == "f"
+        call = f"return {'gasla::ranked' if is_float else ''}((double){self._call('priority')});"
         fields = [f for f in self._fields("vertex", "priority") if f != self.absorbs]
-        others = [f"const {cuda.ctype(self._kind(f))} vertex_{f} = {self._load(f, 'v')};" for f in fields]
-        known = [f"const Gathered vertex_{self.absorbs} = value;", *others, call]
+        others = [f"const {cuda.ctype(self._kind(f))} own_{f} = {self._load(f, 'v')};" for f in fields]
+        known = [f"const Gathered own_{self.absorbs} = value;", *others, call]
         at = self._load(str(self.absorbs), "v")
         return [
             _function("double priority(const Context& c, vertex_t v, Gathered value)", known),
@@ -559,16 +564,16 @@ class Module(GpuPlan):
     def _aggregates(self) -> str:
         names = list(self.traced.aggregates)
         taken = [f"c.u.self_{n} = total.sum_{n};" for n in names]
-        add = ", ".join(f"{n}_combine_(x.sum_{n}, y.sum_{n})" for n in names)
+        add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
         one = []
         if self._paired:
-            combined = f"return {names[0]}_combine_(x, y);"
+            combined = f"return combine_{names[0]}(x, y);"
             one = [f"typedef {cuda.ctype(self.traced.aggregate_types[names[0]])} Sum;"]
             one.append(_function("Sum add_sum(const Sum& x, const Sum& y)", [combined]))
         start = []
         for role in ("before", "after"):
             start += self._locals(role, "v", *names)
-        start += [f"c.sums.sum_{n} = {n}_combine_(c.sums.sum_{n}, {self._call(n)});" for n in names]
+        start += [f"c.sums.sum_{n} = combine_{n}(c.sums.sum_{n}, {self._call(n)});" for n in names]
         return "\n".join(
             [
                 *one,
@@ -583,9 +588,9 @@ class Module(GpuPlan):
         for n in self.starts:
             number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
             first = f"return c.a.from_{n} ? c.a.from_{n}[{own}] : {number};"
-            head = f"{cuda.ctype(self.traced.vertex_types[n])} first_{n}(const Context& c, vertex_t v)"
+            head = f"{cuda.ctype(self.traced.vertex_types[n])} initial_{n}(const Context& c, vertex_t v)"
             parts.append(_function(head, [first]))
-            lines.append(f"if (c.a.fills_{n}) {self._store(n, 'old', f'first_{n}(c, v)')}")
+            lines.append(f"if (c.a.fills_{n}) {self._store(n, 'old', f'initial_{n}(c, v)')}")
         fill = _function("void fill(const Context& c, vertex_t v)", lines)
         return "\n".join([*parts, fill, self._admits_at_start(), *(self._near() if self.near_fields else [])])
 
@@ -613,8 +618,8 @@ class Module(GpuPlan):
         for n in self._fields("vertex", "mask"):
             value = self._load(n, "v")
             if n in self.starts:
-                value = f"c.a.fills_{n} ? first_{n}(c, v) : {value}"
-            lines.append(f"const {cuda.ctype(self._kind(n))} vertex_{n} = {value};")
+                value = f"c.a.fills_{n} ? initial_{n}(c, v) : {value}"
+            lines.append(f"const {cuda.ctype(self._kind(n))} own_{n} = {value};")
         head = "bool admits_at_start(const Context& c, vertex_t v)"
         return _function(head, [*lines, f"return {self._call('mask')};"])
 
@@ -627,18 +632,18 @@ class Module(GpuPlan):
             "const ScatterEdge edge = load_scatter_edge(c, e);",
         ]
         fields = list(self.functions["scatter"].result)
-        lines += [line.replace("after_", "new_") for line in self._edge_results(fields)]
-        lines += [f"c.a.e_{f}[c.a.se ? c.a.se[e] : e] = new_{f};" for f in fields]
+        lines += self._edge_results(fields)
+        lines += [f"c.a.e_{f}[c.a.se ? c.a.se[e] : e] = result_{f};" for f in fields]
         head = "void scatter(const Context& c, const ScatterSource& src, vertex_t v, offset_t e)"
         return _function(head, lines)
 
     def _edge_results(self, fields: list[str]) -> list[str]:
         call = self._call("scatter")
         if len(fields) == 1:
-            return [f"const auto new_{fields[0]} = {call};"]
+            return [f"const auto result_{fields[0]} = {call};"]
         return [
             f"const auto results = {call};",
-            *(f"const auto new_{f} = results.item{i};" for i, f in enumerate(fields)),
+            *(f"const auto result_{f} = results.item{i};" for i, f in enumerate(fields)),
         ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.rows import ROWS
+from gasla.names import given
 from gasla.plan import Plan
 from gasla.tracing import Traced
 from semirings import VectorType
@@ -65,12 +66,11 @@ class Shape:
 class Start:
     """How a kernel fills a field: with one number everywhere but for one vertex, or from an array that stays as it is.
 
-    `number` is what the program has the field start with; None if that is no number. `changes`: the run writes to it.
-    The others are names of arguments.
+    `number` is what the program has the field start with; None if that is no number. The others are names of arguments.
     """
 
-    def __init__(self, name: str, kind: Any, init: Any, changes: bool) -> None:
-        self.kind, self.changes = kind, changes
+    def __init__(self, name: str, kind: Any, init: Any) -> None:
+        self.kind = kind
         plain = not isinstance(kind, VectorType)
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
         self.number = self.number_of(init)
@@ -248,11 +248,6 @@ class GpuPlan(Plan):
         """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
         return not self.scheduled and not self.everyone and not self.closes
 
-    @functools.cached_property
-    def changed(self) -> set[str]:
-        """The fields of vertices that a run writes to."""
-        return self.traced.writes("apply", "post_apply")
-
     @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
@@ -294,7 +289,7 @@ class GpuPlan(Plan):
         """How the kernel fills the fields of vertices."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
-        return {n: Start(n, kind, fields[n].init, n in self.changed) for n, kind in types.items()}
+        return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
 
     @functools.cached_property
     def parameters(self) -> list[tuple[str, str, Any]]:

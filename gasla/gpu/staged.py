@@ -26,6 +26,7 @@ class Staged(Binding):
         kind: Any = type(program)
         self.plan = generate.module(kind, graph.id_dtype, Shape(offset_type(program, graph), staged=True))
         super().__init__(program, graph)
+        fields = self.by_inner_name(fields)
         self.check(fields)
         self.arrays: dict[str, Any] = {f"v_{n}": self._vertex_array(n, fields.get(n)) for n in self.traced.vertex_types}
         self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
@@ -38,10 +39,11 @@ class Staged(Binding):
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Mapping[str, Any]:
         """The fields, by name."""
         names = (*self.traced.vertex_types, *self.plan.edge_states)
-        return {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
+        found = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
+        return self.by_given_name(found)
 
     # --- stages ---------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from semirings.expr import Expr, Symbol
 from semirings.printers.layout import check_parameters, identifiers, statements
 from semirings.types import TupleType, Type, VectorType
 
-MAX_TUPLE = 8  # items of the longest tuple struct in the prelude
+MAX_TUPLE = 30  # items of the longest tuple struct in the prelude
 
 _STRUCTS = "".join(
     f"template <{', '.join(f'class T{i}' for i in range(n))}> struct tuple<{', '.join(f'T{i}' for i in range(n))}> "

@@ -1,7 +1,7 @@
 // Near and far: where a program has a priority, vertices beyond a threshold wait in a list until nothing nearer is active.
 //
-// A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least priorities among
-// them four, which take turns from split to split.
+// A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least and the highest
+// priorities among them four, which take turns from split to split.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -18,14 +18,14 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
-__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
-
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
+    static constexpr double PARTS = 16;  // buckets in the range of what waits
     Loop& loop;
 
     __device__ __forceinline__ u64* count(u32 ahead) const { return loop.c.a.far + (loop.now.splits + ahead) % 4; }
     __device__ __forceinline__ u64* low(u32 ahead) const { return count(ahead) + 4; }
+    __device__ __forceinline__ u64* high(u32 ahead) const { return count(ahead) + 8; }
     __device__ __forceinline__ vertex_t* list(u32 ahead) const {
         return loop.c.a.far_lists + (loop.now.splits + ahead) % 2 * loop.c.a.self_n;
     }
@@ -45,43 +45,58 @@ template <class Loop> struct Far {
         if (thread_of_grid() < 4) {
             loop.c.a.far[threadIdx.x] = 0;
             loop.c.a.far[4 + threadIdx.x] = ordered(infinity());
+            loop.c.a.far[8 + threadIdx.x] = ordered(-infinity());
         }
     }
 
-    // Note the least priority that the threads of a warp have put off.
-    __device__ __forceinline__ void note(double least_of_mine) const {
+    // Note between which priorities the threads of a warp have put off.
+    __device__ __forceinline__ void note(Range mine) const {
 #pragma unroll 1
-        for (u32 step = WARP / 2; step; step >>= 1)
-            least_of_mine = least(least_of_mine, __shfl_xor_sync(ALL, least_of_mine, step));
-        if (lane() == 0 && least_of_mine < infinity()) atomicMin(low(0), ordered(least_of_mine));
+        for (u32 step = WARP / 2; step; step >>= 1) {
+            mine.low = least(mine.low, __shfl_xor_sync(ALL, mine.low, step));
+            if constexpr (!P::ADDS_UP) mine.high = -least(-mine.high, -__shfl_xor_sync(ALL, mine.high, step));
+        }
+        if (lane() == 0 && mine.low < infinity()) {
+            atomicMin(low(0), ordered(mine.low));
+            if constexpr (!P::ADDS_UP) atomicMax(high(0), ordered(mine.high));
+        }
     }
 
+    // How wide the next bucket is: a part of the range of what waits, where nothing better is known of it.
+    __device__ __forceinline__ double width() const {
+        if (P::ADDS_UP || loop.c.a.delta > 0) return loop.c.a.delta;
+        const double low = from_ordered(loop.read[LOW]), high = from_ordered(loop.read[HIGH]);
+        return -latest() < low && low < high ? (high - low) / PARTS : 0;
+    }
+
+    // The end of the bucket that `low` is in; of `low` alone, where such a width is lost beside it.
     __device__ __forceinline__ static double beyond(double low, double delta) {
-        const double end = (floor(low / delta) + 1.0) * delta;
-        return end > low ? end : infinity();
+        double end = (floor(low / delta) + 1.0) * delta;
+        if (!(end > low)) end = nextafter(low, infinity());
+        return low < latest() ? least(end, latest()) : infinity();
     }
 
-    // What was put off and is near now becomes active. What came nearer meanwhile has been done already. Returns the least
-    // priority that this thread puts off again.
-    __device__ __forceinline__ double split() const {
+    // What was put off and is near now becomes active. What came nearer meanwhile has been done already. Returns between
+    // which priorities this thread puts off again.
+    __device__ __forceinline__ Range split() const {
         Control& now = loop.now;
         loop.alone([&] {
             now.last_threshold = now.threshold;
-            now.threshold = beyond(from_ordered(loop.read[LOW]), loop.c.a.delta);
+            now.threshold = beyond(from_ordered(loop.read[LOW]), width());
             now.form = LIST;
         });
         const vertex_t* from = list(0);
         const u64 waiting = now.far;
         auto next = loop.to_queue(1 - loop.parity());
         auto kept = appender(1);
-        double least_kept = infinity();
+        Range again;
         for (u64 base = this_warp_of_grid() * WARP; base < waiting; base += threads_of_grid()) {
             const bool is = base + lane() < waiting;
             const vertex_t v = is ? from[base + lane()] : 0;
             const double priority = is ? P::priority_of(loop.c, v) : 0;
             const bool keep = is && priority >= now.threshold;
             const bool near = is && !keep && priority >= now.last_threshold;
-            if (keep) least_kept = least(least_kept, priority);
+            if (keep) again.take(priority);
             if (is && !keep) atomicAnd(loop.c.a.far_bits + v / WARP, ~bit_of(v));
             next.add(near, v);
             kept.add(keep, v);
@@ -91,9 +106,10 @@ template <class Loop> struct Far {
         if (thread_of_grid() == 0) {
             *count(2) = 0;
             *low(2) = ordered(infinity());
+            *high(2) = ordered(-infinity());
         }
         loop.alone([&] { ++now.splits; });
-        return least_kept;
+        return again;
     }
 };
 

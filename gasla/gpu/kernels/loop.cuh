@@ -183,6 +183,7 @@ template <class P> struct Loop {
         if constexpr (P::PRIORITISED) {
             values[FAR] = fresh(far().count(0));
             values[LOW] = fresh(far().low(0));
+            if constexpr (!P::ADDS_UP) values[HIGH] = fresh(far().high(0));
         }
 #pragma unroll
         for (u32 i = 0; i < READS; ++i) read[i] = values[i];
@@ -670,15 +671,15 @@ template <class P> struct Loop {
     // What is near; and when nothing is any more, what was put off and is near by then.
     __device__ __forceinline__ void near_first() {
         const bool is_thin = s.is_thin;
-        const double low = now.size == 0 ? far().split() : push(far().appender(0));
+        const Range put_off = now.size == 0 ? far().split() : push(far().appender(0));
         if (is_thin) return;
-        far().note(low);
+        far().note(put_off);
         end_pass();
     }
 
     // Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed; or,
-    // where there is a priority, the least that this thread has put off.
-    typedef typename Choose<P::PRIORITISED, double, u64>::type Pushed;
+    // where there is a priority, between which this thread has put off.
+    typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
     template <class Aside> __device__ __forceinline__ Pushed push(Aside aside) {
         constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
         const Context& context = c;
@@ -686,7 +687,7 @@ template <class P> struct Loop {
         if constexpr (P::THIN)
             if (s.is_thin) {
                 Thin<Loop>(*this, c.a.lanes).run(aside);
-                return 0;
+                return {};
             }
         if constexpr (P::SEARCHES)
             if (s.reaches) {
@@ -705,7 +706,7 @@ template <class P> struct Loop {
             if constexpr (!P::SHUTS) aside.flush_block();
         }
         if constexpr (P::PRIORITISED) {
-            return visit.low;
+            return visit.waiting;
         } else if constexpr (P::SEARCHES) {
             if (s.reaches) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
             publish_sums(parity());
@@ -713,7 +714,7 @@ template <class P> struct Loop {
             if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
             end_pass();
         }
-        return 0;
+        return {};
     }
 
     // Wait for all, once they have pushed or looked for who is reached. Where that is all that the iteration does, its

@@ -15,7 +15,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     Context& c;
     Next& next;  // where the newly active are listed
     Aside& aside;
-    double low = __longlong_as_double(0x7ff0000000000000ll);  // the least priority put off
+    Range waiting;
 
     template <int N>
     __device__ __forceinline__ void batch(
@@ -59,7 +59,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                 if constexpr (P::PRIORITISED) {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
-                    if (put_off[j]) low = least(low, priority);
+                    if (put_off[j]) waiting.take(priority);
                 }
                 const bool first = claim<LOOKS>(put_off[j] ? c.a.far_bits : c.claimed(), v[j]);
                 better[j] = first && !put_off[j];

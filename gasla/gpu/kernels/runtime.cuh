@@ -334,4 +334,23 @@ template <class T> __device__ __forceinline__ bool improve_max(T* address, T& va
         return improve_float<false>(address, value);
 }
 
+__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
+
+// Where NaN is put among priorities, which are all finite then: infinities come to the ends.
+__device__ __forceinline__ double latest() { return __longlong_as_double(0x7fefffffffffffffll); }
+__device__ __forceinline__ double ranked(double priority) {
+    const double before = __longlong_as_double(0x7feffffffffffffell);
+    if (priority != priority) return latest();
+    return least(priority < -latest() ? -latest() : priority, before);
+}
+
+// Between which priorities vertices wait; those that were infinite, or NaN, don't count for the highest.
+struct Range {
+    double low = infinity(), high = -infinity();
+    __device__ __forceinline__ void take(double priority) {
+        low = least(low, priority);
+        if (priority > high && priority < ranked(infinity())) high = priority;
+    }
+};
+
 }  // namespace gasla

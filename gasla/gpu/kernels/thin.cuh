@@ -167,7 +167,7 @@ template <class Loop> struct Thin {
                 if constexpr (!P::SHUTS) aside.flush_block();
             }
             side = 1 - side;
-            if constexpr (P::PRIORITISED) loop.far().note(visit.low);
+            if constexpr (P::PRIORITISED) loop.far().note(visit.waiting);
             settle();
         }
     }
