@@ -36,14 +36,14 @@ class Plan:
         self.takes_first = self.gathers and t.monoid.takes_first(  # type: ignore[union-attr]
             semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
         )
-        self.absorbs = None if self.deterministic or self.scheduled or self.everyone else t.absorbs
-        if self.absorbs and not _activates_on_change(t, self.absorbs):
-            self.absorbs = None
+        # The field whose values go on by themselves, once heard: those of vertices that are not active have been.
+        heard = None if cls.everyone or not t.absorbs or not _activates_on_change(t, t.absorbs) else t.absorbs
+        self.absorbs = None if self.deterministic or self.scheduled else heard
         conflict = set() if self.absorbs else t.gathers_what_apply_writes
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
         self.doubled = conflict if self.everyone else set()
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
-        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(self.absorbs))
+        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
         self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self._may_push()

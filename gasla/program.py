@@ -52,7 +52,8 @@ class VertexProgram:
     direction : "in", "out" or "all"
         The edges that a vertex gathers over; activity spreads the other way. `src` is always the neighbour.
     sources : "all" or "active"
-        Which in-neighbours a receiver gathers from.
+        Which in-neighbours a receiver gathers from. Where apply only does what an idempotent `reduce` does, and gather
+        gets no worse where that is better, the values of others count as heard, and it gathers from the active alone.
     everyone : bool
         Whether every vertex takes part in every iteration.
 

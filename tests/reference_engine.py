@@ -10,6 +10,7 @@ import numpy as np
 
 from gasla.fields import ID
 from gasla.graph import Graph
+from gasla.plan import Plan
 from gasla.program import VertexProgram
 from gasla.tracing import Record
 from semirings import VectorType, as_type
@@ -38,6 +39,8 @@ class Reference:
             for n, f in program.edge_fields.items()
         }
         self.aggregates = dict.fromkeys(program.aggregates)
+        # What the values of others count for is said of the program's form, and asked of who reads that.
+        self.from_active = Plan(type(program).traced(graph.id_dtype)).active_only
 
     def start(self, field: Any, given: Any, count: int) -> np.ndarray:
         kind = np.dtype(self.graph.id_dtype) if field.type is ID else as_type(field.type)
@@ -103,7 +106,7 @@ class Reference:
             woken = np.zeros(self.graph.n, bool)
             woken[self.dst[awake]] = True
             receives &= woken
-        taken = awake if self.program.sources == "active" else usable
+        taken = awake if self.from_active else usable
         if self.levels is not None:
             receives, taken = self.levels == self.iteration, usable
         receivers = np.flatnonzero(receives)

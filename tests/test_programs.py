@@ -386,6 +386,16 @@ def test_values_travel_within_an_iteration_only_where_that_shows_nowhere(program
     assert (program.traced().absorbs == "f") == travels
 
 
+def test_what_the_inactive_hold_counts_as_heard_in_every_way() -> None:
+    program = searching(lambda self, src, dst, edge: src.f + 1)
+    graph = Graph.from_edges([0, 1, 2], [2, 2, 3])  # 2 is woken by 0, and 1 holds less
+    ways: list[dict[str, Any]] = [{"direction": way} for way in ("auto", "push", "pull")]
+    for options in ({"deterministic": True}, {"deterministic": True, "direction": "pull"}, *ways):
+        assert gasla.run(program, graph, active=[0], f=[5, 1, 9, 9], **options).f.tolist() == [5, 1, 6, 7]
+    state = staged(program, graph, [0], 9, {"f": [5, 1, 9, 9]})
+    assert state.f.tolist() == [5, 1, 6, 7]
+
+
 def test_steps_are_kept_where_an_order_would_show() -> None:
     program = searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000)
     rng = np.random.default_rng(0)
