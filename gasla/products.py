@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import array_module, device_of
 from gasla.graph import Graph
-from gasla.validate import as_ids, as_values, require_sparse
+from gasla.validate import as_ids, as_values, find_outside, require_sparse
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 from semirings.types import SCALAR_NAMES
 
@@ -447,19 +447,7 @@ def _outside(lists: Lists, by_column: bool) -> ValueError:
 def _find_outside(lists: Lists, by_column: bool) -> ValueError | None:
     """The error for the first offset or index of a matrix that points outside it."""
     line, cross = ("column", "row") if by_column else ("row", "column")
-    indptr, indices, stored = lists.indptr, lists.indices, len(lists.indices)
-    wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
-    if wrong.any():
-        i = int(wrong.argmax())
-        return ValueError(
-            f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
-            "expected offsets that ascend from 0 to the number of entries"
-        )
-    wrong = ((indices < 0) | (indices >= lists.width))[: int(indptr[-1])]
-    if wrong.any():
-        e = int(wrong.argmax())
-        return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {lists.width - 1}")
-    return None
+    return find_outside(lists.indptr, lists.indices, lists.width, line, cross)
 
 
 # --- the vectors -----------------------------------------------------------------------------------------------------

@@ -39,6 +39,60 @@ def require_square(shape: tuple[int, ...]) -> None:
         raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), one row and column a vertex")
 
 
+def require_compressed(A: Any) -> None:
+    """Refuse a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
+
+    To be called before SciPy or CuPy converts one: they would follow a wrong offset or index out of their arrays. What
+    lies beyond the last offset counts as absent, as it does for them.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> A = sp.csc_array([[0, 3], [4, 0]])
+    >>> require_compressed(A)
+    >>> A.indices[1] = 9
+    >>> require_compressed(A)
+    Traceback (most recent call last):
+        ...
+    ValueError: entry 1 of the matrix is in row 9; expected 0 to 1
+    """
+    count, width = map(int, A.shape[::-1] if A.format == "csc" else A.shape)
+    line, cross = ("column", "row") if A.format == "csc" else ("row", "column")
+    shape = A.data.shape
+    if A.format == "bsr":
+        if len(shape) != 3 or 0 in shape[1:] or count % shape[1] or width % shape[2]:
+            raise ValueError(f"data has shape {shape}; expected blocks that share out a matrix of shape {A.shape}")
+        count, width, line, cross = count // shape[1], width // shape[2], "block row", "block column"
+    elif len(shape) != 1:
+        raise ValueError(f"data has shape {shape}; expected one dimension")
+    indptr, indices = as_ids("indptr", A.indptr), as_ids("indices", A.indices)
+    if len(indptr) != count + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
+    if first := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first}; expected 0")
+    if error := find_outside(indptr, indices, width, line, cross):
+        raise error
+    if (last := int(indptr[-1])) > shape[0]:
+        raise ValueError(f"there are {last} entries and data of shape {shape}; expected a value for each entry")
+
+
+def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
+    """The error for the first offset or index of a matrix that points outside it; `line` is "row" in CSR."""
+    stored = len(indices)
+    wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
+    if any_true(wrong):
+        i = int(wrong.argmax())
+        return ValueError(
+            f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
+            "expected offsets that ascend from 0 to the number of entries"
+        )
+    wrong = ((indices < 0) | (indices >= width))[: int(indptr[-1])]
+    if any_true(wrong):
+        e = int(wrong.argmax())
+        return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {width - 1}")
+    return None
+
+
 def vertex_count(n: Any) -> int:
     """`n` as a number of vertices."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:

@@ -1,0 +1,88 @@
+"""Sparse matrices whose arrays lie are refused before SciPy converts them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gasla.validate import require_compressed
+
+
+def matrix(format):
+    """Of shape (4, 6): with two entries a row in CSR, or two blocks of 2 x 3."""
+    dense = 1 + np.arange(24.0).reshape(4, 6)
+    dense[dense % 3 != 1] = 0
+    return sp.bsr_array(dense, blocksize=(2, 3)) if format == "bsr" else sp.csr_array(dense).asformat(format)
+
+
+LIES = [
+    # format, array, place and value (or what makes another array of it), part of the message
+    ("csr", "indices", (1, 6), ValueError, "entry 1 of the matrix is in column 6; expected 0 to 5"),
+    ("csr", "indices", (0, -1), ValueError, "entry 0 of the matrix is in column -1"),
+    ("csc", "indices", (1, 10**9), ValueError, "entry 1 of the matrix is in row 1000000000; expected 0 to 3"),
+    ("bsr", "indices", (1, 2), ValueError, "entry 1 of the matrix is in block column 2; expected 0 to 1"),
+    ("csr", "indptr", (1, 10**8), ValueError, "row 0 of the matrix has entries 0 to 100000000 of 8"),
+    ("csc", "indptr", (2, -3), ValueError, "column 1 of the matrix has entries 4 to -3 of 8"),
+    ("bsr", "indptr", (1, 10**8), ValueError, "block row 0 of the matrix has entries 0 to 100000000 of"),
+    ("csr", "indptr", (2, 1), ValueError, "row 1 of the matrix has entries 2 to 1 of 8"),
+    ("csr", "indptr", (4, 9), ValueError, "row 3 of the matrix has entries 6 to 9 of 8"),
+    ("csr", "indptr", (0, 1), ValueError, "indptr starts at 1; expected 0"),
+    ("csr", "indptr", lambda x: x[:3], ValueError, r"indptr has 3 entries in a matrix of shape \(4, 6\); expected 5"),
+    ("csc", "indptr", lambda x: x[:3], ValueError, r"indptr has 3 entries in a matrix of shape \(4, 6\); expected 7"),
+    ("bsr", "indptr", lambda x: x[:0], ValueError, r"indptr has 0 entries in a matrix of shape \(4, 6\); expected 3"),
+    ("csr", "indices", lambda x: x[:7], ValueError, "row 3 of the matrix has entries 6 to 8 of 7"),
+    ("csr", "indices", lambda x: x.astype(float), TypeError, "indices has type float64; expected integers"),
+    ("csc", "indptr", lambda x: x.reshape(1, -1), ValueError, r"indptr has shape \(1, 7\)"),
+    ("csr", "data", lambda x: x[:7], ValueError, r"8 entries and data of shape \(7,\); expected a value for each"),
+    ("bsr", "data", lambda x: x[:1], ValueError, r"entries and data of shape \(1, 2, 3\)"),
+    ("bsr", "data", lambda x: np.ones((len(x), 3, 3)), ValueError, "expected blocks that share out a matrix"),
+    ("bsr", "data", lambda x: np.ones((len(x), 0, 3)), ValueError, "expected blocks that share out a matrix"),
+    ("bsr", "data", lambda x: x.ravel(), ValueError, "expected blocks that share out a matrix"),
+    ("csr", "data", lambda x: x.reshape(2, -1), ValueError, r"data has shape \(2, 4\); expected one dimension"),
+]
+
+
+@pytest.mark.parametrize(("format", "name", "change", "kind", "message"), LIES)
+def test_lying_arrays_are_refused(format, name, change, kind, message):
+    A = matrix(format)
+    require_compressed(A)
+    array = getattr(A, name).copy()
+    if callable(change):
+        array = change(array)
+    else:
+        array[change[0]] = change[1]
+    setattr(A, name, array)
+    with pytest.raises(kind, match=message):
+        require_compressed(A)
+
+
+def test_what_lies_beyond_the_last_offset_counts_as_absent():
+    A = sp.csr_array((4, 6))
+    A.indices, A.data = np.array([9, -9], np.int32), np.ones(3)
+    require_compressed(A)
+    assert A.tocsc().nnz == 0
+
+
+@given(st.data())
+def test_what_is_let_through_is_converted_rightly(data):
+    format = data.draw(st.sampled_from(["csr", "csc", "bsr"]))
+    A = matrix(format)
+    name = data.draw(st.sampled_from(["indptr", "indices"]))
+    array = getattr(A, name).copy()
+    for _ in range(data.draw(st.integers(1, 3))):
+        array[data.draw(st.integers(0, len(array) - 1))] = data.draw(st.integers(-2, 12))
+    setattr(A, name, array)
+    try:
+        require_compressed(A)
+    except ValueError:
+        return
+    dense = np.zeros((6, 4) if format == "csc" else (4, 6))
+    rows, columns = A.data.shape[1:] if format == "bsr" else (1, 1)
+    for i, (first, last) in enumerate(zip(A.indptr, A.indptr[1:])):
+        for k in range(first, last):
+            j = int(A.indices[k])
+            dense[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns] += A.data[k]
+    expected = dense.T if format == "csc" else dense
+    A.has_sorted_indices = A.has_canonical_format = False
+    assert np.array_equal(A.tocsr().toarray(), expected) and np.array_equal(A.tocsc().toarray(), expected)
