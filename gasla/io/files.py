@@ -188,7 +188,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     """Return the edges as a sparse array, columns ascending, parallel edges kept in their order."""
     from scipy.sparse import coo_array
 
-    _require_memory(n, len(src))
+    require_memory(n, len(src))
     ids = np.int32 if max(n, len(src)) <= np.iinfo(np.int32).max else np.int64  # SciPy would keep the wide ones as read
     ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
     coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
@@ -196,7 +196,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     return coo.tocsc().tocsr()  # two stable sorts
 
 
-def _require_memory(n: int, m: int) -> None:
+def require_memory(n: int, m: int) -> None:
     """Refuse what would drive the machine out of memory, such as one edge between vertices 0 and 10**10."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
