@@ -31,7 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", ConvergenceWarning)
         try:
             return int(options.run(options))
-        except BrokenPipeError:  # whoever reads our output has seen enough
+        except BrokenPipeError as error:
+            if error.filename is not None:  # an output that was to be written as a whole
+                _say(_one_line(error))
+                return BAD_INPUT
+            # whoever reads what we print has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:

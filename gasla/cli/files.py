@@ -1,6 +1,7 @@
 """What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,18 +98,25 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     `.npy` and `.npz` hold the arrays; `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
     on top and numbers the vertices.
     """
-    from gasla.io.files import replacing
+    from gasla.output import replacing
 
     ending = path.suffix.lower()
     with replacing(path) as stream:
         if ending == ".npy":
-            np.save(stream, next(iter(columns.values())))
+            stream.write(_packed(np.save, next(iter(columns.values()))))
         elif ending == ".npz":
-            np.savez(stream, **dict(columns))  # type: ignore[arg-type]
+            stream.write(_packed(np.savez, **columns))
         elif ending == ".txt":
             stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
         else:
             stream.write(_csv(columns, graph).encode())
+
+
+def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
+    """What NumPy would write to a file; by itself it goes past Python, and says nothing of a full disk."""
+    archive = BytesIO()
+    save(archive, *arrays, **named)
+    return archive.getbuffer()
 
 
 def _words(values: Array) -> list[str]:

@@ -1,4 +1,4 @@
-"""What all formats share: the error, compression, tables of numbers, and output that is complete or absent."""
+"""What all formats share: the error, compression, and tables of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import warnings
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -96,23 +96,10 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` for writing, compressing by the name's end; move it there at the end.
-
-    An exception on the way removes it and leaves `path` as it was. Where `path` is a link, the file that it leads to
-    is replaced.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with COMPRESSIONS.get(path.suffix.lower(), open)(temporary, "wb") as stream:
-            yield stream
-        os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):  # a name that nobody gave
-            error.filename = str(path)
-        raise
+def compressed(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """What is written to a stream, compressed by the name's end."""
+    with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
+        yield packed
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
