@@ -78,12 +78,21 @@ def test_a_file_keeps_its_mode(tmp_path, before):
     assert mode(path) == before and (io.read(path) != A).nnz == 0
 
 
-def test_a_private_file_is_private_all_the_time(tmp_path):
-    path = tmp_path / "a.txt"
+def test_a_private_file_is_private_all_the_time(tmp_path, monkeypatch):
+    path, modes, change = tmp_path / "a.txt", [], os.fchmod
     path.touch()
-    path.chmod(0o600)
+    path.chmod(0o640)
+    monkeypatch.setattr(os, "fchmod", lambda file, to: (modes.append(mode(file)), change(file, to)))
     with replacing(path):
-        assert [mode(file) for file in tmp_path.iterdir()] == [0o600, 0o600]
+        assert modes == [0o600] and [mode(file) for file in tmp_path.iterdir()] == [0o640, 0o640]
+
+
+def test_all_is_on_the_disk_before_it_is_in_its_place(tmp_path, monkeypatch):
+    path, found = tmp_path / "a.txt", []
+    monkeypatch.setattr(os, "fsync", lambda file: found.append((os.fstat(file).st_size, path.exists())))
+    with replacing(path) as stream:
+        stream.write(b"12345")
+    assert found == [(5, False)] and path.read_text() == "12345"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")

@@ -186,7 +186,7 @@ def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
 def _kept(path: Path) -> tuple[csr_array, list[int]] | None:
     """The graph in a file of the cache and where searches start, or None if it isn't there, whole."""
     try:
-        with np.load(path) as kept:
+        with open(path, "rb") as file, np.load(file) as kept:
             n = len(kept["indptr"]) - 1
             matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=(n, n))
             return matrix, kept["sources"].tolist()

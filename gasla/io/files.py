@@ -12,7 +12,6 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    ".gz": partial(gzip.open, compresslevel=6),
+    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # the name of a temporary file is nobody's business
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
