@@ -135,7 +135,10 @@ class BenchmarkGraph:
 def load(name: str) -> BenchmarkGraph:
     """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
     if Path(name).is_file():
-        return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
+        matrix = _undirected(io.read(name))
+        if matrix.nnz == 0:
+            raise ValueError(f"{name}: no two vertices are joined; expected edges, to measure something")
+        return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
     found = _kept(path)
     if found is None:
