@@ -48,7 +48,7 @@ def _plain(name: str) -> str:
 
 def _code(source: str, file: str, name: str) -> Any:
     """Python's code of a module: to find it takes a tenth of the time to make it."""
-    key = f"{_FOLDER}/{name}-{MAGIC_NUMBER.hex()}.pyc"
+    key = f"{_FOLDER}/{name}-{MAGIC_NUMBER.hex()}.code"
     data = cache.kept(key)
     if data is not None:
         return marshal.loads(data)
