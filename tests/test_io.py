@@ -394,32 +394,6 @@ def test_absurd_sizes(tmp_path):
             io.read(path)
 
 
-def test_index_out_of_range_in_an_archive(tmp_path):
-    A = datasets.grid(4)
-    A.indices[3] = 99
-    np.savez(tmp_path / "a.npz", indices=A.indices, indptr=A.indptr, data=A.data, shape=A.shape, format=b"csr")
-    with pytest.raises(FormatError, match="expected what"):
-        io.read(tmp_path / "a.npz")
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"a": np.ones(3)}, ": holds no sparse array; expected what"),
-        (sp.coo_array(np.ones(3)), "a matrix of 3; expected a square one"),
-        (sp.csr_array((3, 4)), "a matrix of 3 x 4; expected a square one"),
-        (sp.csr_array(np.eye(2) * 1j), "holds complex128 values; expected one of bool, int8"),
-        (sp.coo_array(np.eye(2, dtype=np.longdouble)), "values; expected one of bool, int8"),
-    ],
-)
-def test_archives_of_something_else(tmp_path, arrays, message):
-    path = tmp_path / "a.npz"
-    save = sp.save_npz if sp.issparse(arrays) else lambda path, arrays: np.savez(path, **arrays)
-    save(path, arrays)
-    with pytest.raises(FormatError, match=message):
-        io.read(path)
-
-
 @pytest.mark.parametrize("signs", ["#%", "%#"])
 def test_comments_of_both_signs(tmp_path, signs):
     path = tmp_path / "a.txt"
@@ -449,19 +423,6 @@ def test_a_pipe_is_read_like_a_file(tmp_path, suffix):
     A = io.read(pipe)
     writer.join()
     assert entries(A) == entries(datasets.grid(4))
-
-
-def test_a_link_is_written_through(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link.txt").symlink_to(tmp_path / "folder" / "a.txt")
-    for _ in range(2):  # where it leads nowhere yet, and to a file
-        io.write(tmp_path / "link.txt", datasets.grid(4))
-        assert (tmp_path / "link.txt").is_symlink() and os.listdir(tmp_path / "folder") == ["a.txt"]
-
-
-def test_what_cannot_be_written_is_called_by_its_name(tmp_path):
-    with pytest.raises(OSError, match=re.escape(f"No such file or directory: '{tmp_path}/nowhere/a.txt'")):
-        io.write(tmp_path / "nowhere" / "a.txt", datasets.grid(4))
 
 
 def test_a_failed_write_leaves_everything_as_it_was(tmp_path, monkeypatch):

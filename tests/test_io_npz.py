@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gasla import Graph, io
+from gasla import Graph, datasets, io
 from gasla.io import FormatError
 
 DENSE = np.array([[0, 1, 0, 2], [0, 0, 3, 4], [5, 0, 0, 0], [6, 0, 7, 0.0]])
@@ -131,3 +131,29 @@ def test_no_archive_makes_any_other_error(tmp_path_factory, format, data):
     except FormatError:
         return
     assert graph.out.indptr[-1] == graph.m == len(graph.values)
+
+
+def test_index_out_of_range_in_an_archive(tmp_path):
+    A = datasets.grid(4)
+    A.indices[3] = 99
+    np.savez(tmp_path / "a.npz", indices=A.indices, indptr=A.indptr, data=A.data, shape=A.shape, format=b"csr")
+    with pytest.raises(FormatError, match="expected what"):
+        io.read(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": np.ones(3)}, ": holds no sparse array; expected what"),
+        (sp.coo_array(np.ones(3)), "a matrix of 3; expected a square one"),
+        (sp.csr_array((3, 4)), "a matrix of 3 x 4; expected a square one"),
+        (sp.csr_array(np.eye(2) * 1j), "holds complex128 values; expected one of bool, int8"),
+        (sp.coo_array(np.eye(2, dtype=np.longdouble)), "values; expected one of bool, int8"),
+    ],
+)
+def test_archives_of_something_else(tmp_path, arrays, message):
+    path = tmp_path / "a.npz"
+    save = sp.save_npz if sp.issparse(arrays) else lambda path, arrays: np.savez(path, **arrays)
+    save(path, arrays)
+    with pytest.raises(FormatError, match=message):
+        io.read(path)

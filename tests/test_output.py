@@ -1,6 +1,7 @@
 """What is written takes the place of what is there, and nothing else changes: modes, links, pipes, devices."""
 
 import os
+import re
 import stat
 import threading
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gasla import Graph, io
+from gasla import Graph, datasets, io
 from gasla.cli import main
 from gasla.output import placing, replacing
 
@@ -164,3 +165,16 @@ def test_threads_write_one_file_in_turn(tmp_path):
     for thread in threads:
         thread.join()
     assert errors == [] and os.listdir(tmp_path) == ["a.mtx"]
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.txt").symlink_to(tmp_path / "folder" / "a.txt")
+    for _ in range(2):  # where it leads nowhere yet, and to a file
+        io.write(tmp_path / "link.txt", datasets.grid(4))
+        assert (tmp_path / "link.txt").is_symlink() and os.listdir(tmp_path / "folder") == ["a.txt"]
+
+
+def test_what_cannot_be_written_is_called_by_its_name(tmp_path):
+    with pytest.raises(OSError, match=re.escape(f"No such file or directory: '{tmp_path}/nowhere/a.txt'")):
+        io.write(tmp_path / "nowhere" / "a.txt", datasets.grid(4))
