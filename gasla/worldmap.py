@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gasla.io.files import replacing
+from gasla.output import replacing
 
 Array = NDArray[Any]
 Box = tuple[float, float, float, float]  # left, right, bottom, top of the map
@@ -84,7 +84,7 @@ def draw(
     _way(axes, places, route)
     _names(figure, axes, places, route)
     _legend(figure, places, captions)
-    with replacing(Path(path)) as stream:
+    with replacing(path) as stream:
         figure.savefig(stream, format=picture_format(path), dpi=dpi, facecolor=SKY)
 
 

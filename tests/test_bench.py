@@ -413,6 +413,16 @@ def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick_ceilings")
+@pytest.mark.parametrize("text", ["# Nodes: 0 Edges: 0\n", "# Nodes: 3 Edges: 1\n1 1\n"])
+def test_a_graph_without_edges_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    assert main(["bench", "--graphs", str(path), "--algorithms", "bfs", "--rounds", "1"]) == 2
+    said = f"gasla: {path}: no two vertices are joined; expected edges, to measure something\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.usefixtures("quick_ceilings")
 def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     broken = tmp_path / "broken.mtx"

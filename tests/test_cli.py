@@ -225,6 +225,12 @@ BAD = {
     "output format unknown": ["generate", "grid", "4", "-o", "FOLDER/x.doc"],
     "convert nothing": ["convert", "missing.mtx", "FOLDER/x.npz"],
     "convert to unknown": ["convert", "SMALL", "FOLDER/x.doc"],
+    "two dashes for a source": ["bfs", "SMALL", "--source=--"],
+    "two dashes for an output": ["bfs", "SMALL", "--output=--"],
+    "two dashes in a short option": ["bfs", "SMALL", "-o--"],
+    "two dashes for graphs": ["bench", "--graphs=--"],
+    "dashes before a source": ["bfs", "SMALL", "--source=--5"],
+    "source of too many digits": ["bfs", "SMALL", "--source", "9" * 5000],
     "demo from nowhere": ["demo", "--from", "Atlantis", "--no-map"],
 }
 
@@ -246,6 +252,10 @@ MALFORMED = {
     "outside.mtx": ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 4 1.0\n", "line 3"),
     "word.gr": ("p sp 3 2\na 1 2 5\na 2 x 5\n", "line 3"),
     "short.graph": ("3 2\n2 3\n1\n", ""),
+    "skew.mtx": ("%%MatrixMarket matrix coordinate unsigned-integer skew-symmetric\n3 3 1\n2 1 1\n", "no negative"),
+    "large.graph": ("2 1 1\n2 9223372036854775808\n1 1\n", "line 2"),
+    "separator.graph": ("3 2\n2\n1\x1c3\n2\n", "line 3"),
+    "one-sided.graph": ("3 1\n2 3\n\n\n", "line 2"),
     "broken.npz": ("not a zip file", ""),
     "broken.mtx.gz": ("not compressed", ""),
 }

@@ -5,9 +5,9 @@ They are made once and kept in the user's cache folder.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
 from gasla.generators import first_of_largest
 from gasla.graph import Graph
+from gasla.output import placing
 
 SOURCES = 8
 SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
@@ -134,14 +135,17 @@ class BenchmarkGraph:
 def load(name: str) -> BenchmarkGraph:
     """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
     if Path(name).is_file():
-        return BenchmarkGraph(Path(name).name.partition(".")[0], _undirected(io.read(name)))
+        matrix = _undirected(io.read(name))
+        if matrix.nnz == 0:
+            raise ValueError(f"{name}: no two vertices are joined; expected edges, to measure something")
+        return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
-    if not path.exists():
-        _keep(path, _maker(name)())
-    with np.load(path) as kept:
-        n = len(kept["indptr"]) - 1
-        matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=(n, n))
-        return BenchmarkGraph(name, matrix, kept["sources"].tolist())
+    found = _kept(path)
+    if found is None:
+        matrix = _maker(name)()
+        found = matrix, datasets.sources(matrix)
+        _keep(path, *found)
+    return BenchmarkGraph(name, *found)
 
 
 def check(name: str) -> None:
@@ -174,15 +178,20 @@ def _undirected(matrix: Any) -> csr_array:
     return datasets.with_weights(both)
 
 
-def _keep(path: Path, matrix: csr_array) -> None:
-    """Write the graph beside its final place first, so that an interrupted run leaves no half of a graph."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.npz")
-    np.savez(
-        unfinished,
-        indptr=matrix.indptr,
-        indices=matrix.indices,
-        data=matrix.data,
-        sources=datasets.sources(matrix),
-    )
-    unfinished.rename(path)
+def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
+    """Write a graph to the cache. Where that can't be, it is made each time."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with placing(path) as stream:
+            np.savez(stream, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data, sources=sources)
+
+
+def _kept(path: Path) -> tuple[csr_array, list[int]] | None:
+    """The graph in a file of the cache and where searches start, or None if it isn't there, whole."""
+    try:
+        with open(path, "rb") as file, np.load(file) as kept:
+            n = len(kept["indptr"]) - 1
+            matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=(n, n))
+            return matrix, kept["sources"].tolist()
+    except Exception:  # whatever the parsers of a damaged archive raise; its arrays have check sums
+        return None

@@ -44,7 +44,7 @@ def draw(report: Report, path: Path) -> None:
     """Draw the picture; the ending of the name tells the format."""
     from matplotlib.figure import Figure
 
-    from gasla.io.files import replacing
+    from gasla.output import replacing
     from gasla.worldmap import picture_format
 
     found = list(panels(report.cells))

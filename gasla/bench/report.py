@@ -13,6 +13,7 @@ from gasla.bench.ceilings import Ceilings
 from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.provenance import provenance
+from gasla.output import replacing
 
 
 class Report(NamedTuple):
@@ -70,7 +71,8 @@ class Report(NamedTuple):
             **more,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        with replacing(path) as stream:
+            stream.write((json.dumps(kept, indent=1) + "\n").encode())
 
     @classmethod
     def read(cls, path: Path) -> Report:

@@ -6,9 +6,11 @@ one line on standard error.
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
+from itertools import takewhile
 
 from gasla.cli import bench, compute, tools
 from gasla.runner import ConvergenceWarning
@@ -25,13 +27,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["info", "no-such-file.mtx"])
     2
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for word in takewhile(lambda word: word != "--", arguments):
+        if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):  # of which argparse makes an empty list
+            _say(f"argument {option[1] or option[2]}: expected a value, and got '--'")
+            return BAD_INPUT
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
         warnings.simplefilter("always", ConvergenceWarning)
         try:
             return int(options.run(options))
-        except BrokenPipeError:  # whoever reads our output has seen enough
+        except BrokenPipeError as error:
+            if error.filename is not None:  # an output that was to be written as a whole
+                _say(_one_line(error))
+                return BAD_INPUT
+            # whoever reads what we print has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:

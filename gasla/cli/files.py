@@ -1,6 +1,8 @@
 """What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +27,10 @@ class Named(NamedTuple):
 
     def vertex(self, text: str) -> int:
         """The vertex of this number, or the airport of this code, city or name."""
-        if text.lstrip("-").isascii() and text.lstrip("-").isdigit():
-            number = int(text)
+        if re.fullmatch("-?[0-9]+", text):
+            number = int(text[:20])  # more digits only take it farther outside
             if not 0 <= number < self.graph.n:
-                raise ValueError(f"source {number} is outside a graph of {self.graph.n} vertices")
+                raise ValueError(f"source {text[:60]} is outside a graph of {self.graph.n} vertices")
             return number
         if self.airports is None:
             raise ValueError(f"source {text!r} is no number; vertices are numbered from 0 to {self.graph.n - 1}")
@@ -97,18 +99,25 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     `.npy` and `.npz` hold the arrays; `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
     on top and numbers the vertices.
     """
-    from gasla.io.files import replacing
+    from gasla.output import replacing
 
     ending = path.suffix.lower()
     with replacing(path) as stream:
         if ending == ".npy":
-            np.save(stream, next(iter(columns.values())))
+            stream.write(_packed(np.save, next(iter(columns.values()))))
         elif ending == ".npz":
-            np.savez(stream, **dict(columns))  # type: ignore[arg-type]
+            stream.write(_packed(np.savez, **columns))
         elif ending == ".txt":
             stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
         else:
             stream.write(_csv(columns, graph).encode())
+
+
+def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
+    """What NumPy would write to a file; by itself it goes past Python, and says nothing of a full disk."""
+    archive = BytesIO()
+    save(archive, *arrays, **named)
+    return archive.getbuffer()
 
 
 def _words(values: Array) -> list[str]:

@@ -6,16 +6,17 @@ import numpy as np
 from numba import njit
 
 from gasla.cpu.atomics import fetch_add
+from gasla.cpu.modules import compiled
 from gasla.cpu.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 # `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
 # otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops. C never calls them, and
 # Python few: the wrappers that Numba would make for that take a tenth of the time to compile.
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 INNER = {**OPTIONS, "no_cpython_wrapper": True}
-entry_point = njit(**OPTIONS)  # what Python calls
-jit = njit(**INNER)  # what compiled code alone calls: Python would jump to nowhere
+entry_point = compiled(**OPTIONS)  # what Python calls
+jit = compiled(**INNER)  # what compiled code alone calls: Python would jump to nowhere
 inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line

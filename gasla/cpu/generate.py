@@ -46,7 +46,7 @@ class Module(Stages):
     @functools.cached_property
     def loaded(self) -> ModuleType:
         """The module itself, compiled when its functions are first called."""
-        return modules.load(self.source_text, title(self.traced.program.__name__))
+        return modules.load(self.source_text, self.traced.program.__name__)
 
     def source(self) -> str:
         parts = [HEADER.format(name=title(self.traced.program.__name__)), printer.PRELUDE]

@@ -16,11 +16,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gasla.cpu import lanes, modules, threads, vector_math
 from gasla.cpu.atomics import load, pause
 from gasla.cpu.blocks import INNER, jit, threads_for
+from gasla.cpu.modules import compiled
 from gasla.products import Image, Lists
 from semirings import Symbol
 from semirings.printers import numba as printer
@@ -35,7 +35,7 @@ WIDEST = 32000.0  # the largest power of two to hold images beside
 TAKEN, ALL_TAKEN, MISFIT = 0, 8, 16  # words that threads share: blocks begun and done; whether x has no images
 
 
-fused = njit(**INNER, fastmath={"contract"})  # a product and a sum in one: half the instructions, and one rounding
+fused = compiled(**INNER, fastmath={"contract"})  # a product and a sum in one: half the instructions, and one rounding
 
 
 @jit

@@ -2,7 +2,6 @@
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
-from numba import njit
 
 from gasla.cpu.atomics import (
     compare_and_swap,
@@ -37,6 +36,7 @@ from gasla.cpu.launch import (
     WORK,
     launched,
 )
+from gasla.cpu.modules import compiled
 from gasla.cpu.threads import PROGRESS, STOP, barrier
 
 __all__ = [
@@ -115,7 +115,7 @@ __all__ = [
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
-reassociating = njit(**INNER, fastmath={"reassoc", "nsz"})
+reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

@@ -19,12 +19,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.ufunc import parallel
 
 from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
+from gasla.cpu.modules import compiled
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
@@ -79,7 +80,7 @@ def num_threads() -> int:
 _is_numba_ready = False
 
 
-helper = njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+helper = compiled(error_model="numpy", nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @helper
@@ -94,7 +95,7 @@ def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - com
     return crowd[HIRED] + 1 - load(crowd, SLEEPING) >= wanted
 
 
-@njit(error_model="numpy", _nrt=False, cache=True, no_cfunc_wrapper=True)
+@compiled(error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 def _set_number() -> int:  # pragma: no cover - compiled
     """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
     return wanted_threads()
@@ -312,7 +313,7 @@ else:
         pass
 
 
-@njit(error_model="numpy", nogil=True, _nrt=False, cache=True, no_cfunc_wrapper=True)
+@compiled(error_model="numpy", nogil=True, _nrt=False, no_cfunc_wrapper=True)
 def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Do jobs for ever: awake for a while after one, as one call often follows another."""
     awake, crowd = 0, words_at(letters[SLEEPERS], 2)

@@ -7,15 +7,12 @@ Compiling needs no GPU, so the tests compile everything for several architecture
 import ctypes
 import functools
 import hashlib
-import os
-import tempfile
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gasla.cache import cache_directory
+from gasla import cache
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -74,12 +71,12 @@ def ahead(source: str, function: str) -> None:
 @functools.cache
 def _begin(source: str, name: str, device: int) -> None:
     architecture = _architecture(device)
-    path = _path(source, architecture)
-    if not path.exists():
-        _coming[path] = _threads().submit(_compile_and_keep, source, name, architecture, path)
+    key = _key(source, architecture)
+    if cache.kept(key) is None:
+        _coming[key] = _threads().submit(_compile_and_keep, source, name, architecture, key)
 
 
-_coming: "dict[Path, Future[bytes]]" = {}  # what threads are compiling, until somebody wants it
+_coming: "dict[str, Future[bytes]]" = {}  # what threads are compiling, until somebody wants it
 
 
 @functools.cache
@@ -113,41 +110,26 @@ def _are_several() -> bool:
 
 def _cubin(source: str, name: str, architecture: str) -> bytes:
     """Machine code from the cache, from a thread, or compiled now."""
-    path = _path(source, architecture)
-    coming = _coming.pop(path, None)
+    key = _key(source, architecture)
+    coming = _coming.pop(key, None)
     if coming is not None:
         return coming.result()
-    try:
-        return path.read_bytes()
-    except OSError:
-        return _compile_and_keep(source, name, architecture, path)
+    return cache.kept(key) or _compile_and_keep(source, name, architecture, key)
 
 
-def _path(source: str, architecture: str) -> Path:
-    """Where the cache has, or would have, the machine code of a source."""
+def _key(source: str, architecture: str) -> str:
+    """The name under which the cache has, or would have, the machine code of a source."""
     from cupy.cuda import nvrtc
 
     parts = [source, *sorted(headers().values()), architecture, *OPTIONS, str(nvrtc.getVersion())]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    return cache_directory() / f"{key}.cubin"
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".cubin"
 
 
-def _compile_and_keep(source: str, name: str, architecture: str, path: Path) -> bytes:
-    """Compile, and put into the cache. A folder that can't be written to only costs time."""
+def _compile_and_keep(source: str, name: str, architecture: str, key: str) -> bytes:
+    """Compile, and put into the cache."""
     code = compile_source(source, architecture, name)
-    _keep(path, code)
+    cache.keep(key, code)
     return code
-
-
-def _keep(path: Path, code: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(code)
-        os.replace(temporary, path)  # a rename is atomic: another process sees the whole file or none
-    except OSError:
-        pass
 
 
 def multiprocessors() -> int:

@@ -22,7 +22,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gasla.io import dimacs, edges, matrix_market, metis, npz
-from gasla.io.files import COMPRESSIONS, FormatError, replacing, translated
+from gasla.io.files import COMPRESSIONS, FormatError, compressed, translated
+from gasla.output import replacing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -88,7 +89,7 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     path = Path(path)
     module = _FORMATS[format_of(path, format)]
     graph = as_graph(A)
-    with replacing(path) as stream:
+    with replacing(path) as file, compressed(file, path) as stream:
         module.write(stream, graph, path)
 
 

@@ -1,4 +1,4 @@
-"""What all formats share: the error, compression, tables of numbers, and output that is complete or absent."""
+"""What all formats share: the error, compression, and tables of numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import warnings
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    ".gz": partial(gzip.open, compresslevel=6),
+    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # the name of a temporary file is nobody's business
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
@@ -96,23 +95,10 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` for writing, compressing by the name's end; move it there at the end.
-
-    An exception on the way removes it and leaves `path` as it was. Where `path` is a link, the file that it leads to
-    is replaced.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with COMPRESSIONS.get(path.suffix.lower(), open)(temporary, "wb") as stream:
-            yield stream
-        os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):  # a name that nobody gave
-            error.filename = str(path)
-        raise
+def compressed(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """What is written to a stream, compressed by the name's end."""
+    with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
+        yield packed
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
@@ -188,7 +174,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     """Return the edges as a sparse array, columns ascending, parallel edges kept in their order."""
     from scipy.sparse import coo_array
 
-    _require_memory(n, len(src))
+    require_memory(n, len(src))
     ids = np.int32 if max(n, len(src)) <= np.iinfo(np.int32).max else np.int64  # SciPy would keep the wide ones as read
     ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
     coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
@@ -196,7 +182,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     return coo.tocsc().tocsr()  # two stable sorts
 
 
-def _require_memory(n: int, m: int) -> None:
+def require_memory(n: int, m: int) -> None:
     """Refuse what would drive the machine out of memory, such as one edge between vertices 0 and 10**10."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -57,6 +57,8 @@ def read(path: Path) -> csr_array:
     values = table["value"] if header.type else None
     if header.mirrored:
         off = u != v
+        if header.mirrored == -1 and header.type == "i8" and table["value"].min(initial=0) == -(2**63):
+            raise FormatError(path, header.line, f"{-(2**63)} in a skew-symmetric matrix; its negative exceeds 64 bits")
         u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
         values = values if values is None else np.concatenate([values, header.mirrored * values[off]])
     return to_csr(header.n, u, v, values)
@@ -86,6 +88,8 @@ def _header(path: Path, stream: IO[str]) -> _Header:
     for word, known in ((field, _TYPES), (symmetry, _MIRRORED)):
         if word not in known:
             raise FormatError(path, 1, f"{word!r}; expected one of {', '.join(known)}")
+    if symmetry == "skew-symmetric" and field in ("unsigned-integer", "pattern"):
+        raise FormatError(path, 1, f"{field} values have no negative; expected real or integer, or not {symmetry}")
     number = 1
     while line := stream.readline():
         number += 1
@@ -112,7 +116,7 @@ def _check(line: int, words: list[str], header: _Header) -> str | None:
     if header.type == "f8" and not is_number(words[2]):
         return f"value {words[2][:60]!r}; expected a number"
     if header.type == "i8" and not is_whole(words[2]):
-        return f"value {words[2][:60]!r}; expected a whole number, as line 1 says"
+        return f"value {words[2][:60]!r}; expected a whole number, as line 1 says, of 64 bits at most"
     if header.type == "u8" and not (words[2].isdecimal() and len(words[2]) <= 20 and int(words[2]) < 2**64):
-        return f"value {words[2][:60]!r}; expected a whole number from 0, as line 1 says"
+        return f"value {words[2][:60]!r}; expected a whole number from 0, as line 1 says, of 64 bits at most"
     return None

@@ -2,12 +2,15 @@
 
 First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The digits of FORMAT say whether a vertex's line starts with its
 size, whether its weights follow (CONSTRAINTS of them, by default 1), and whether each neighbour has a weight behind it.
-Edges count once, and are listed with both their ends. Vertex sizes and weights are skipped.
+Edges count once, and are listed with both their ends, and the same weight. Vertex sizes and weights are skipped.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -38,12 +41,15 @@ def read(path: Path) -> csr_array:
         header = _header(path, stream)
         text = stream.read()
     if "%" in text:
-        text = "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("%"))
+        text = re.sub(r"^[ \t\v\f]*%.*(\n|$)", "", text, flags=re.MULTILINE)
     parsed = _parse(text, header)
     if parsed is None:
         raise _complaint(path, header)
     src, dst, values = parsed
-    return to_csr(header.n, src, dst, values)
+    A = to_csr(header.n, src, dst, values)
+    if error := _one_sided(path, header, A):
+        raise error
+    return A
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
@@ -75,14 +81,23 @@ def _require_undirected(graph: Graph) -> None:
     raise ValueError(f"the graph has {problem}; METIS files cannot hold them; write .mtx or .npz instead")
 
 
+def _is_comment(line: str) -> bool:
+    return line.lstrip(" \t\v\f").startswith("%")
+
+
+def _words(line: str) -> list[str]:
+    """Return the words between what C takes for white space, as NumPy does; Python takes more for it."""
+    return [word.decode("latin-1") for word in line.encode("latin-1").split()]
+
+
 def _header(path: Path, stream: IO[str]) -> _Header:
     """Read up to the first line that is no comment."""
     expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
     number = 0
     while line := stream.readline():
         number += 1
-        words = line.split()
-        if line.lstrip().startswith("%"):
+        words = _words(line)
+        if _is_comment(line):
             continue
         if not (2 <= len(words) <= 4 and all(map(is_count, words))):
             raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
@@ -118,7 +133,7 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
 
 def _words_per_line(text: str) -> Array:
     characters = np.frombuffer(text.encode("latin-1"), np.uint8)
-    word = characters > 32
+    word = (characters != 32) & ((characters < 9) | (characters > 13))  # neither a space nor a tab, a new line, ...
     starts = word.copy()
     starts[1:] &= ~word[:-1]
     ends = np.flatnonzero(characters == 10)
@@ -137,22 +152,46 @@ def _numbers(text: str) -> Array | None:
             numbers = np.fromstring(text, np.int64, sep=" ")
     except (ValueError, DeprecationWarning):
         return None
-    return numbers if numbers.max(initial=0) < 2**63 - 1 else None  # too large a number reads as the largest
+    if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
+        return numbers
+    try:  # one too large reads as the largest: which is it?
+        return np.array([int(word) for word in _words(text)], np.int64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the words of every vertex's line."""
+    with open_text(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number > header.line and not _is_comment(line):
+                yield number, _words(line)
+
+
+def _one_sided(path: Path, header: _Header, A: csr_array) -> FormatError | None:
+    """Return the error for an edge that one of its ends doesn't list, or with another weight; None if there is none."""
+    from scipy.sparse import csr_array
+
+    ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
+    for what, listed in (("", ones), ("the weight of ", A)):
+        more = (listed - listed.T).tocoo()
+        if more.nnz:
+            u, v = sorted(map(int, (more.row[0], more.col[0])))
+            number = next(islice(_lists(path, header), u, None))[0]
+            reason = f"vertices {u + 1} and {v + 1} differ in {what}the edges between them"
+            return FormatError(path, number, f"{reason}; expected both their lines to say the same")
+    return None
 
 
 def _complaint(path: Path, header: _Header) -> FormatError:
     """Return the error for the first line that is wrong, or for the number of lines or edges."""
     vertex, listed, number = 0, 0, header.line
-    with open_text(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if number <= header.line or line.lstrip().startswith("%"):
-                continue
-            words = line.split()
-            vertex += 1
-            message = _check(vertex, words, header)
-            if message is not None:
-                return FormatError(path, number, message)
-            listed += max(0, len(words) - header.skip) // (2 if header.weighted else 1)
+    for number, words in _lists(path, header):
+        vertex += 1
+        message = _check(vertex, words, header)
+        if message is not None:
+            return FormatError(path, number, message)
+        listed += max(0, len(words) - header.skip) // (2 if header.weighted else 1)
     if vertex < header.n:
         return FormatError(
             path,
@@ -168,7 +207,7 @@ def _check(vertex: int, words: list[str], header: _Header) -> str | None:
         return f"a line more than the {header.n} vertices of line {header.line}; expected the end" if words else None
     for word in words:
         if not is_whole(word):
-            return f"{word[:60]!r}; expected whole numbers"
+            return f"{word[:60]!r}; expected whole numbers, of 64 bits at most"
     if len(words) < header.skip:
         return (
             f"{len(words)} numbers; expected at least {header.skip} before the neighbours, as line {header.line} says"
