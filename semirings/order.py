@@ -33,6 +33,12 @@ def order_of(monoid: Monoid, type: np.dtype) -> Order:
     """
     In which order a monoid's operator gives the least or the greatest of two values, if it does: see `grows_with`.
 
+    Parameters
+    ----------
+    monoid : Monoid
+    type : numpy.dtype
+        Of the values.
+
     Examples
     --------
     >>> import semirings

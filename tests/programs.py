@@ -213,12 +213,16 @@ class Settling(gasla.VertexProgram):
     def largest(self, before, after):
         return after.value
 
+    def stop(self):
+        return (self.moved < self.enough) | (self.iteration >= 6)
+
+
+class Parity(Settling):
+    """An aggregate of bools."""
+
     @gasla.aggregate(semirings.plus, bool)
     def odd(self, before, after):
         return after.value % 2 == 1
-
-    def stop(self):
-        return (self.moved < self.enough) | (self.iteration >= 6)
 
 
 class Waking(gasla.VertexProgram):

@@ -192,5 +192,6 @@ def test_titles_make_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
     for title in ("a/b", "../x", "y" * 500, 'P"""\nraise SystemExit\n"""'):
         assert generate.plan(nearest(["a", "b", "c", "d"], title), np.dtype(np.int32)).loaded
-    assert all(re.fullmatch(r"gasla_\w+\.py", file.name) for file in tmp_path.glob("*.py"))
-    assert len([*tmp_path.glob("*.py")]) == 4
+    kept = [*tmp_path.rglob("*.code")]
+    assert all(re.fullmatch(r"gasla_\w+-\w+\.code", file.name) for file in kept)
+    assert len(kept) == 4

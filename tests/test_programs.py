@@ -44,6 +44,7 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Spread, lambda s: {}, False, 4),
     (programs.Flow, lambda s: {}, True, 5),
     (programs.Settling, lambda s: {}, False, 9),
+    (programs.Parity, lambda s: {}, False, 9),
     (programs.Waking, lambda s: {}, True, 6),
     (programs.Counter, lambda s: {}, True, 4),
     (programs.Alarm, lambda s: {}, True, 4),
@@ -138,7 +139,9 @@ def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str
     return state
 
 
-STAGED = [case for case in CASES if case[0] is not programs.Settling]  # its aggregates are the loop's own affair
+STAGED = [
+    case for case in CASES if not issubclass(case[0], programs.Settling)
+]  # its aggregates are the loop's own affair
 # Between them these have every stage, values of one part, of several and vectors, a mask, and sources of both kinds.
 SOON_STAGED = (programs.Hops, programs.Paths, programs.Nearest, programs.Spread, programs.Flow)
 

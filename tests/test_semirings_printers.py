@@ -118,7 +118,7 @@ def test_bad_parameters() -> None:
     with pytest.raises(TypeError, match="is not a Symbol"):
         cuda.function("f", [X + 1], X)  # type: ignore[list-item]
     with pytest.raises(TypeError, match="a tuple of 31 items: CUDA structs hold at most 30"):
-        cuda.function("f", [X], (X,) * 9)
+        cuda.function("f", [X], (X,) * 31)
 
 
 def test_several_programs_live_side_by_side() -> None:

@@ -9,5 +9,3 @@
 #define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
-
-inline double __longlong_as_double(long long bits) { return *reinterpret_cast<double*>(&bits); }
