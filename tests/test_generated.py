@@ -14,7 +14,8 @@ from generated_programs import Case, cases
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from workers import Worker
 
-SOME, MANY = 6, int(os.environ.get("GASLA_GENERATED", "100"))
+SOME = {"cpu": 4, "emulated": 10, "gpu": 20}
+MANY = int(os.environ.get("GASLA_GENERATED", "100"))
 SHARES = range(int(os.environ.get("GASLA_SHARES", "1")))
 SECONDS = 120  # for a program: seconds to compile, and no more than one to run
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -54,7 +55,7 @@ ON = [
 
 @pytest.mark.parametrize("engine", ON)
 def test_some_programs(engine: str, worker: Worker) -> None:
-    try_programs(worker, *ENGINES[engine], SOME, None)
+    try_programs(worker, *ENGINES[engine], SOME[engine], None)
 
 
 @pytest.mark.slow
