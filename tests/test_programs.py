@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import inspect
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_engine import Reference
+from waiting import count_sleepers
 
 import gasla
 import semirings
@@ -63,13 +65,16 @@ def same(result: Any, reference: Reference) -> None:
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected, err_msg=name)
 
 
-@pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])
-def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads even for the smallest graph; or the second one comes in the midst of a run."""
+@pytest.fixture(params=[0, 3, 6], ids=["always", "in wide iterations", "in the widest"])
+def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
-    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.threads.are_ready", lambda _: False)
+    monkeypatch.setattr("gasla.cpu.engine.THIN", request.param)
+    numba.set_num_threads(2)
+    count_sleepers(-1000)  # so that the second one is not waited for to wake
+    yield
+    count_sleepers(1000)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
