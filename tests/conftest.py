@@ -9,8 +9,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gasla.cpu import cores
+
 # Before Numba is imported: what two threads do is tested on one core, too.
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
+cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
 settings.register_profile("gasla", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gasla")

@@ -9,10 +9,10 @@ import pytest
 from generated_programs import Case
 from reference_engine import Reference
 from test_programs import staged
+from waiting import count_sleepers
 
 import gasla
 from gasla.arrays import moved
-from gasla.cpu.threads import num_threads
 from gasla.plan import Plan
 
 WAYS = ("auto", "push", "pull")
@@ -77,14 +77,16 @@ def run(case: Case, graph: gasla.Graph) -> None:
 
 
 def on_cpu(case: Case) -> None:
-    num_threads()  # starts Numba's threads
     with pytest.MonkeyPatch.context() as patch:
-        if case.options["threads"] != "as it is":  # as in test_programs
+        several = case.options["threads"] != "as it is"
+        if several:  # as in test_programs
             patch.setattr("gasla.cpu.engine.SMALL", 0)
-            patch.setattr("gasla.cpu.engine.ALONE", 100 if "later" in case.options["threads"] else -1)
-            patch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
-            patch.setattr("gasla.cpu.threads.are_ready", lambda _: False)
-        run(case, case.graph)
+            patch.setattr("gasla.cpu.engine.THIN", 6 if "later" in case.options["threads"] else 0)
+            count_sleepers(-1000)
+        try:
+            run(case, case.graph)
+        finally:
+            count_sleepers(1000 * several)
 
 
 def on_gpu(case: Case) -> None:

@@ -17,12 +17,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from test_algorithms import chain, matrices
 from test_programs import CASES, NAMES
+from waiting import count_sleepers
 
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.cpu import again, engine, launch, passes, threads
-from gasla.cpu.atomics import fetch_add
 from gasla.cpu.passes import Passes
 from gasla.cpu.spare import Spare
 from gasla.graph import Graph
@@ -57,11 +57,6 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
-@numba.njit
-def count_sleepers(crowd: np.ndarray, more: int) -> None:
-    fetch_add(crowd, threads.SLEEPING, more)
-
-
 @pytest.fixture(params=["one thread", "two threads", "a second one later on", "two, arguments not kept"])
 def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many threads even for the smallest graph; the second one comes at once, or in the midst of a run.
@@ -70,14 +65,15 @@ def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     """
     monkeypatch.setattr(engine, "SMALL", 0)
     monkeypatch.setattr(engine, "ALONE", 3)
+    monkeypatch.setattr(engine, "THIN", 2)
     sleepers = 1000 if request.param == "a second one later on" else -1000
-    count_sleepers(threads._crowd, sleepers)
+    count_sleepers(sleepers)
     numba.set_num_threads(1 if request.param == "one thread" else 2)
     if request.param == "two, arguments not kept":
         monkeypatch.setattr(launch, "HEAD", launch.HEAD + 8)
     yield
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    count_sleepers(threads._crowd, -sleepers)
+    count_sleepers(-sleepers)
 
 
 @pytest.mark.usefixtures("crew")

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import pickle
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_engine import Reference
+from waiting import count_sleepers
 
 import gasla
 import semirings
@@ -78,14 +80,16 @@ def same(result: Any, reference: Reference) -> None:
         np.testing.assert_array_equal(getattr(result, name), expected, strict=True, err_msg=name)
 
 
-@pytest.fixture(params=[-1, 100], ids=["from the start", "later on"])
-def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads even for the smallest graph; or the second one comes in the midst of a run."""
-    threads.num_threads()  # has Numba start its threads
+@pytest.fixture(params=[0, 3, 6], ids=["always", "in wide iterations", "in the widest"])
+def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.engine.ALONE", request.param)
-    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.threads.are_ready", lambda _: False)
+    monkeypatch.setattr("gasla.cpu.engine.THIN", request.param)
+    numba.set_num_threads(2)
+    count_sleepers(-1000)  # so that the second one is not waited for to wake
+    yield
+    count_sleepers(1000)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
@@ -201,10 +205,10 @@ def bits_of_sums(program: Any, scheduled: bool, graph: Graph) -> Any:
 
 @pytest.mark.parametrize(("program", "scheduled"), SUMS)
 @pytest.mark.usefixtures("two_threads")
-def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool) -> None:
     graph = Graph.from_edges(*np.random.default_rng(0).integers(0, 20_000, (2, 100_000)), n=20_000)
     found = {bits_of_sums(program, scheduled, graph) for _ in range(20)}
-    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 1)
+    numba.set_num_threads(1)
     found.add(bits_of_sums(program, scheduled, graph))  # chunks of vertices, not threads, are what is summed
     assert len(found) == 1
 

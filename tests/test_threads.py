@@ -8,11 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import programs
 import pytest
+import scipy.sparse as sp
 from in_turns import in_turns
 from numba import njit, types
 from waiting import wait_until
@@ -20,8 +25,10 @@ from waiting import wait_until
 import gasla
 import semirings
 from gasla import datasets, stages
-from gasla.cpu import intersect, link, threads
+from gasla.algorithms.bfs import LEVELS
+from gasla.cpu import cores, intersect, link, threads, workers
 from gasla.cpu.atomics import fetch_add, load, pause
+from gasla.cpu.spare import kind_of_run, spare
 from gasla.cpu.threads import STOP, barrier, launched, new_control, run_parallel, timed
 
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
@@ -69,7 +76,7 @@ def test_every_thread_runs_once(short: bool, count: int) -> None:
         assert found[:, 0].tolist() == [1] * count + [0] * (4 - count)
         assert set(found[:count, 1].tolist()) == {count}
         assert len(set(found[:count, 2].tolist())) == count
-        assert (found[0, 2] == threading.get_ident()) == (short or count == 1)
+        assert (found[0, 2] == threading.get_ident()) == short
 
 
 def test_more_and_fewer_threads_by_turns() -> None:
@@ -158,7 +165,9 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("engine", "blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.engine.ALONE", -1)
+    monkeypatch.setattr("gasla.cpu.engine.THIN", 0)
     monkeypatch.setattr("gasla.cpu.symmetry._PARALLEL_FROM", 0)
+    threads.num_threads()  # Numba starts its own
     monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.cpu.symmetry.num_threads", lambda: 2)
@@ -351,7 +360,128 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not other.is_alive()
 
 
-def test_a_worker_that_nobody_noted_shares_nothing_with_the_next() -> None:
-    """As when Ctrl-C comes between its start and its place in the list: it may still write to its letters."""
-    unnoted, worker = threads._Worker(0), threads._Worker(0)
-    assert not np.shares_memory(unnoted.letters, worker.letters)
+def test_ctrl_c_while_threads_are_hired(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has begun, and is not noted, is asked to begin again; and nobody serves the same letters with another."""
+    fresh = np.zeros_like(workers.crowd)
+    begin, draw = workers.Worker.begin, random.Random(2)
+
+    def interrupted(worker: workers.Worker) -> None:
+        comes = draw.random() < 0.8
+        if not comes or draw.random() < 0.5:
+            begin(worker)
+        if comes:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "crowd", fresh)
+    monkeypatch.setattr(workers, "_workers", [])
+    monkeypatch.setattr(workers, "crew", np.zeros_like(workers.crew))
+    monkeypatch.setattr(workers.Worker, "begin", interrupted)
+    for _ in range(100):
+        with suppress(KeyboardInterrupt):
+            workers.hire(3)
+    assert len(workers._workers) == fresh[workers.HIRED] == 3
+    wait_until(lambda: fresh[workers.SLEEPING] == 3)
+    time.sleep(0.01)
+    assert fresh[workers.SLEEPING] == 3
+
+
+@pytest.fixture
+def groups(tmp_path: Path) -> Iterator[Path]:
+    """Where Linux would show groups of processes, and which of them this process is in."""
+    cores._share.cache_clear()
+    yield tmp_path
+    cores._share.cache_clear()
+
+
+QUOTAS = [
+    ("0::/", {"cpu.max": "150000 100000"}, 2),  # in a container
+    ("0::/", {"cpu.max": "max 100000"}, None),
+    ("0::/", {}, None),
+    ("", {}, None),
+    ("0::/a.slice/b", {"a.slice/b/cpu.max": "400000 100000"}, 4),
+    ("0::/a.slice/b", {"a.slice/cpu.max": "250000 100000", "a.slice/b/cpu.max": "max 100000"}, 3),  # of a group around
+    ("0::/a.slice/b", {"cpu.max": "5000 100000"}, 1),  # what the host calls so, the container has as its root
+    (
+        "3:cpu,cpuacct:/d\n0::/",
+        {"cpu,cpuacct/d/cpu.cfs_quota_us": "200000", "cpu,cpuacct/d/cpu.cfs_period_us": "100000"},
+        2,
+    ),
+    ("3:cpu:/d\n2:memory:/d", {"cpu/cpu.cfs_quota_us": "200001", "cpu/cpu.cfs_period_us": "100000"}, 3),
+    ("3:cpu:/d", {"cpu/d/cpu.cfs_quota_us": "-1", "cpu/d/cpu.cfs_period_us": "100000"}, None),
+    ("0::/", {"cpu.max": "nonsense"}, None),
+    ("0::/", {"cpu.max": "100000 0"}, None),
+]
+
+
+@pytest.mark.parametrize(("membership", "files", "share"), QUOTAS)
+def test_the_quota_of_a_container(groups: Path, membership: str, files: dict[str, str], share: int | None) -> None:
+    """The least of those of all groups around a process, in whole cores."""
+    (groups / "cgroup").write_text(membership + "\n")
+    for name, text in files.items():
+        (groups / name).parent.mkdir(parents=True, exist_ok=True)
+        (groups / name).write_text(text + "\n")
+    assert cores._share(groups, groups / "cgroup") == (cores.NO_LIMIT if share is None else share)
+
+
+def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever Numba's setting is; and what a graph keeps for another number of threads is not used."""
+    graph = gasla.Graph(datasets.rmat(14))
+    right = gasla.bfs(graph, 1)
+    for usable in (1, 2, 1):
+        monkeypatch.setattr(cores, "usable", lambda n=usable: n)
+        assert threads.num_threads() == min(usable, numba.config.NUMBA_NUM_THREADS)
+        for _ in range(2):
+            np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
+        assert spare(graph)["workspace"].bound[kind_of_run(LEVELS, False, False)].team == usable
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")
+def test_cores_that_a_process_is_bound_to() -> None:
+    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
+    code += "from gasla.cpu import threads; print(threads.num_threads())"
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "4"}
+    assert subprocess.check_output([sys.executable, "-c", code], env=environment, timeout=600).split() == [b"1"]
+
+
+MANY = """
+import time, sys
+import numpy as np, scipy.sparse as sp
+import gasla
+from gasla.cpu import cores
+def path(n):
+    return gasla.Graph(sp.csr_array(sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1], format="csr")))
+if sys.argv[1] == "all":
+    cores.usable = lambda: 8
+def run(graph):
+    gasla.sssp(graph, 0)
+    gasla.betweenness_centrality(graph, k=1, seed=0)
+run(path(9))
+long = path(50_000)
+began = time.perf_counter()
+run(long)
+print(time.perf_counter() - began)
+"""
+
+
+@pytest.mark.parametrize("used", ["as many as cores", "all"])
+def test_more_threads_than_cores(used: str) -> None:
+    """Thin iterations are one thread's: a path takes a tenth of a second, and took 8 where eight met at barriers."""
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "8"}
+    took = subprocess.check_output([sys.executable, "-c", MANY, used], env=environment, timeout=600)
+    assert float(took) < 5
+
+
+def test_who_begins_alone_is_joined() -> None:
+    """Others sleep at first. They are woken where there is much to do, and leave again where there is little."""
+    side = 300
+    line = sp.diags_array([np.ones(side - 1)] * 2, offsets=[-1, 1])
+    tail = sp.diags_array([np.ones(1000)] * 2, offsets=[-1, 1])  # a path at a grid's end
+    graph = sp.lil_array(sp.block_diag([sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line), tail]))
+    graph[side**2 - 1, side**2] = 1
+    graph = gasla.Graph(sp.csr_array(graph))
+    right = [*range(2 * side - 1), *range(2 * side - 1, 2 * side + 1000)]
+    for i in range(20):
+        if i % 3:
+            wait_until(lambda: workers.crowd[workers.SLEEPING] == workers.crowd[workers.HIRED])
+        np.testing.assert_array_equal(np.unique(gasla.bfs(graph, 0)), right)
+        np.testing.assert_array_equal(np.unique(gasla.sssp(graph, 0)), right)

@@ -1,7 +1,13 @@
-"""Waiting for what another thread does, but not for ever."""
+"""Waiting for what another thread does, but not for ever; and who seems to sleep."""
 
 import time
 from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from gasla.cpu import workers
+from gasla.cpu.atomics import fetch_add
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
@@ -10,3 +16,13 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     while not holds():
         assert time.monotonic() < end, f"nothing happened for {seconds} seconds"
         time.sleep(0.001)
+
+
+def count_sleepers(more: int) -> None:
+    """Have so many more workers of the CPU engine seem to sleep, or fewer."""
+    _count(workers.crowd, more)
+
+
+@numba.njit
+def _count(crowd: np.ndarray, more: int) -> None:
+    fetch_add(crowd, workers.SLEEPING, more)

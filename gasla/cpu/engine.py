@@ -13,7 +13,7 @@ from gasla.cpu import generate, launch, levels, runtime, threads
 from gasla.cpu.again import Again
 from gasla.cpu.arguments import Field
 from gasla.cpu.spare import Workspace, kind_of_run, spare
-from gasla.cpu.threads import ALONE
+from gasla.cpu.threads import ALONE, THIN
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
@@ -107,11 +107,13 @@ class Bound(Binding):
         super().__init__(program, graph)
         self._workspace, self.team = workspace, _team(graph, once=plan.scheduled)
         self.number, self.size = threads.num_threads(), graph.n + graph.m
-        # Whether others can join later: where nothing but lists is each thread's own.
+        # Whether one begins alone while others sleep: what starts from few vertices may soon have ended.
         self.can_wait = plan.keeps_active and not (scheduled or self.traced.aggregates) and graph.n <= FILLED_ALONE
         self.control = threads.new_control()
         self.control[launch.ENTRIES], self.control[launch.SOURCE] = graph.m, -1
-        self.control[launch.NUMBER], self.control[launch.UNTIL] = self.number, ALONE if self.can_wait else -1
+        self.control[launch.NUMBER] = self.number
+        self.control[launch.WAITS] = launch.IF_OTHERS_SLEEP if self.can_wait else launch.FOR_CORES
+        self.control[launch.UNTIL], self.control[launch.THIN] = ALONE, THIN
         self.first = self.control.copy()  # as a run starts
         shapes = workspace_shapes(plan, graph, self.team)
         is_scheduled = scheduled and not staged
@@ -293,13 +295,13 @@ class Bound(Binding):
             schedule, _, is_sorted = self._schedule
             control[launch.ACTIVE] = schedule.depth
             control[launch.SORTED], control[launch.BACKWARD] = is_sorted, schedule.is_reversed
-        can_wait = self.can_wait and self._way != PULL and count <= ALONE
-        self._alone = can_wait and self.threads > 1 and not threads.are_ready(self.threads)
+        if self._way == PULL or count > ALONE:
+            control[launch.WAITS] = launch.FOR_CORES
         if plan.keeps_active:
             if only is not None:
                 control[launch.SOURCE] = only
             else:
-                self._queue(frontier.ids, 1 if self._alone else self.threads)
+                self._queue(frontier.ids, self.threads)
             if plan.starts_active:
                 self.arrays["bits"][:] = 0
                 self.set_active(frontier)
@@ -345,21 +347,20 @@ class Bound(Binding):
         self.arrays["counts"][2, runtime.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until the one numbered `until`, or the program's end, or until others should help."""
+        """Run iterations until the one numbered `until`, or the program's end, or until Python should hear Ctrl-C."""
         if self.ended:
             return
         control = self.control
-        control[launch.LAST] = until
+        control[launch.LAST], control[launch.BEGAN] = until, self.iteration
         if trace:
             self.arrays["log"] = np.zeros((self.log_rows, 3), np.int64)
         if is_watched():
             follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
-        crew = 1 if self._alone else self.threads
-        short = self._alone or (watch is None and max(self._work, self.size) <= threads.SHORT)
-        control[launch.ENOUGH] = ALONE if self._alone else threads.SHORT if short else NO_LIMIT
+        short = watch is None and max(self._work, self.size) <= threads.SHORT
+        control[launch.ENOUGH] = threads.SHORT if short else NO_LIMIT
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
-        threads.run_parallel(kernel, control, arguments, crew, watch, self.threads > 1, short)
+        threads.run_parallel(kernel, control, arguments, self.threads, watch, self.threads > 1, short)
         if self._schedule is not None:
             schedule, sorted_, _ = self._schedule
             schedule.made[levels.kind(self.ids)] = sorted_
@@ -368,7 +369,6 @@ class Bound(Binding):
         self.ended = waiting == 0 or control.item(launch.DONE) != 0
         if not self.ended:
             self._work = control.item(launch.WORK) + control.item(launch.EDGE_SUM)
-            self._alone = self._alone and self._work <= ALONE
 
     def log(self, rows: int) -> np.ndarray:
         return self.arrays["log"][:rows].copy()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu import lanes, modules, threads, vector_math
-from gasla.cpu.atomics import load, pause
+from gasla.cpu.atomics import load
 from gasla.cpu.blocks import INNER, jit, threads_for
 from gasla.cpu.modules import compiled
 from gasla.products import Image, Lists
@@ -41,15 +41,12 @@ fused = compiled(**INNER, fastmath={"contract"})  # a product and a sum in one: 
 @jit
 def all_done(control, shared, count):
     """Wait for so many blocks; False if the run is to stop, or to take another way."""
-    spins = 0
+    times = 0
     while load(shared, ALL_TAKEN) < count:
         if load(control, threads.STOP) != 0 or load(shared, MISFIT) != 0:
             return False
-        spins += 1
-        if spins < 4000:
-            pause()
-        else:
-            threads._give_way()
+        threads.stand_by(times)
+        times += 1
     return True
 
 

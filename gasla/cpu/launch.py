@@ -11,30 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.atomics import load, words_at
+from gasla.cpu.atomics import words_at
 from gasla.cpu.blocks import entry_point
 from gasla.cpu.threads import (
     CONTROL_SIZE,
     CROWD,
-    HIRED,
-    STOP,
+    NEXT_CREW,
+    PASSED,
     TOGETHER,
     are_awake,
-    helper,
     launching,
     run,
+    time_apart,
     wanted_threads,
 )
+from gasla.cpu.workers import CROWD_SIZE, HIRED, helper
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
 SORTED, BACKWARD = 53, 54  # of a schedule
 SOURCE = 55  # the vertex that is active first, or -1: then others have been listed
 ENTRIES = 56  # edges of the graph
-NUMBER, UNTIL = 57, 58  # of threads wanted when the run was bound; edges to look at before others are woken, or -1
-ENDED = 59  # of a run in one call: whether it has come to its end, or -1 if another number of threads is wanted now
-PAGE = 60  # where to keep what the loop is passed
-assert PAGE < CONTROL_SIZE
+NUMBER = 57  # of threads wanted when the run was bound
+ENDED = 58  # of a run in one call: whether it has come to its end, or -1 if another number of threads is wanted now
+PAGE = 59  # where to keep what the loop is passed
+WAITS = 60  # when one thread is to begin alone: where others are likely to get no core; and also where they sleep
+FOR_CORES, IF_OTHERS_SLEEP = 1, 2
+UNTIL = 61  # vertices and edges that one looks at alone, where there are many at once, before others are woken
+MISSED = 62  # how many these are so far
+THIN = 63  # vertices and edges of an iteration below which one thread does it alone in any case
+BEGAN = 64  # the iteration that the log begins with
+assert BEGAN < CONTROL_SIZE
 
 # A loop called so, in place of a thread's number: to go to its end, if it can be in one call, as `control` says; and to
 # do nothing, but have what it was passed kept.
@@ -43,14 +50,13 @@ AGAIN, KEEP = -3, -4
 # A page: the loop's part (see threads.py); how many words it was passed; how many of these are to be the data of arrays
 # that are new in each call, and which; then the words.
 PART, SIZE, FRESH, PLACES = range(4)
-THREADS = 2  # the number of threads, among the words
 POINTER = 4  # an array's data, among its own words
 HEAD = object.__basicsize__  # of a NumPy array in Python, whose data's address comes next
 
 
 @helper
 def _run_to_end(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover
-    """Have a loop run: alone as long as it is not worth waking others, then on all threads.
+    """Have a loop run: begun alone where others sleep, if it may be.
 
     It has not ended where it is work for so long (`ENOUGH`) that Python should hear Ctrl-C meanwhile, nor where there
     are fewer workers than it takes. If another number of threads is wanted by now, nothing happens.
@@ -58,27 +64,20 @@ def _run_to_end(part: int, arguments: int, way: int, threads: int, control: np.n
     if way == KEEP:
         _keep(part, arguments, control[PAGE])
         return
-    if way != AGAIN:
-        run(part, arguments, way, threads, control)
-        return
-    given, enough = words_at(arguments, THREADS + 1), control[ENOUGH]
-    control[WAY] = control[FILLED] = control[ENDED] = 0
-    if wanted_threads() != control[NUMBER]:
-        control[ENDED] = -1
-        return
-    crowd = words_at(control[CROWD], 2)
-    if threads > 1 and crowd[HIRED] < threads:
-        return
-    alone = control[UNTIL] >= 0 and not are_awake(crowd, threads)
-    while True:
-        control[ENOUGH] = control[UNTIL] if alone else enough
-        given[THREADS] = crew = 1 if alone else threads
-        run(part, arguments, TOGETHER, crew, control)
-        active = control[ACTIVE] + control[PUT_OFF]
-        control[ENDED] = active == 0 or control[DONE] != 0 or control[ITERATION] >= control[LAST]
-        if control[ENDED] != 0 or not alone or load(control, STOP) != 0:
+    crowd = words_at(control[CROWD], CROWD_SIZE)
+    if way == AGAIN:
+        control[WAY] = control[FILLED] = control[ENDED] = control[NEXT_CREW] = control[BEGAN] = 0
+        if wanted_threads(crowd) != control[NUMBER]:
+            control[ENDED] = -1
             return
-        alone = False
+        if threads > 1 and crowd[HIRED] < threads:
+            return
+    if threads > 1 and control[NEXT_CREW] == 0 and control[WAITS] != 0:
+        asleep = control[WAITS] == IF_OTHERS_SLEEP and not are_awake(crowd, threads)
+        control[NEXT_CREW] = 1 if asleep or time_apart(control) > control[ENTRIES] else threads
+    run(part, arguments, TOGETHER if way == AGAIN else way, threads, control)
+    active = control[ACTIVE] + control[PUT_OFF]
+    control[ENDED] = active == 0 or control[DONE] != 0 or control[ITERATION] >= control[LAST]
 
 
 @helper
@@ -104,7 +103,6 @@ def go(way, threads, control, address):
     if way == AGAIN:
         for place in words_at(places, page[FRESH]):
             given[place] = words_at(given[place] + HEAD, 1)[0]
-    given[THREADS] = threads
     _run_to_end(page[PART], words, way, threads, control)
 
 
@@ -119,7 +117,7 @@ class Page:
         self._arguments, given = [*arguments], [control, *arguments]
         self._loop = loop  # whose code `go` calls by its address
         sizes = [POINTER + 1 + 2 * x.ndim if isinstance(x, np.ndarray) else 1 for x in given]
-        starts = THREADS + 1 + np.cumsum([0, *sizes])  # of each among the words
+        starts = PASSED + 1 + np.cumsum([0, *sizes])  # of each among the words
         first = PLACES + len(fresh)
         self._page = page = np.zeros(first + starts[-1], np.int64)
         page[SIZE], page[FRESH] = starts[-1], len(fresh)

@@ -15,15 +15,30 @@ def text(module: "Stages") -> str:
     """The source of `run_loop`."""
     if module.scheduled:
         return _scheduled(module)
-    more = "(size > 0 or left > 0)" if module.prioritised else "size > 0"
     body = [
         *_begin(module),
-        f"while {more} and self_iteration < limit and work + edges <= enough and not (done or stopped):",
+        *_ahead(module),
+        "crew = threads",
+        "while goes_on and crew == threads:",
         *("    " + line for line in _iteration(module)),
+        *("    " + line for line in _ahead(module)),
+        "    crew = crew_for(amount, counters, control, threads)",
         *_end(module),
     ]
     doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
     return f'@entry_point\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+
+
+def _ahead(m: "Stages") -> list[str]:
+    """Whether there is another iteration, and how many vertices and edges it looks at."""
+    more = "(size > 0 or left > 0)" if m.prioritised else "size > 0"
+    amount = "self_n + entries"
+    if m.sends and not m.everyone:
+        amount = f"size + edges{' + left' if m.prioritised else ''} if control[WAY] != DENSE else {amount}"
+    return [
+        f"goes_on = {more} and self_iteration < limit and work + edges <= enough and not (done or stopped)",
+        f"amount = {amount}",
+    ]
 
 
 def start(m: "Stages") -> str:
@@ -43,20 +58,23 @@ def _begin(m: "Stages") -> list[str]:
     return [
         *HEAD,
         *([] if m.traced.aggregates else _fill(m)),
-        "limit, size, edges = control[LAST], control[ACTIVE], control[EDGE_SUM]",
+        "team, entries, limit = control[TEAM], control[ENTRIES], control[LAST]",
+        "size, edges = control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
-        "began = self_iteration = control[ITERATION]",
+        "began, self_iteration = control[BEGAN], control[ITERATION]",
+        *_collect(m),
         "work, enough = control[WORK], control[ENOUGH]",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
     ]
 
 
-def _clear_parts(m: "Stages") -> list[str]:
-    if m.sums_in_order:  # which are all set
-        return []
-    return [f"part_{n}[parity, thread * 8] = {m.aggregate_identity(n)}" for n in m.traced.aggregates]
+def _nothing_aggregated(m: "Stages") -> list[str]:
+    """Aggregates start anew, those of threads that take no part, too; where they are summed in order, all are set."""
+    names = [] if m.sums_in_order else m.traced.aggregates
+    resets = [f"    part_{n}[parity, t * 8] = {m.aggregate_identity(n)}" for n in names]
+    return ["for t in range(thread, team, threads):", *resets] if resets else []
 
 
 def _sum_up(m: "Stages") -> list[str]:
@@ -65,8 +83,16 @@ def _sum_up(m: "Stages") -> list[str]:
 
 def _take_sums(m: "Stages", row: str) -> list[str]:
     """What aggregates came to, from a row of parts."""
-    parts = "chunks_of(self_n)" if m.sums_in_order else "threads"
+    parts = "chunks_of(self_n)" if m.sums_in_order else "team"
     return [f"self_{n} = combined_{n}(part_{n}[{row}], {parts})" for n in m.traced.aggregates]
+
+
+def _collect(m: "Stages") -> list[str]:
+    """Who is alone takes over what others have listed."""
+    lines = ["collect(counts, self_iteration, form, queues[self_iteration & 1])"] if "queues" in m.arrays else []
+    lines += ["collect_far(counts, self_iteration, lows, far)"] if m.prioritised else []
+    lines += ["counts[:, block(1) :] = 0"]
+    return ["if threads < team:", *("    " + line for line in lines)]
 
 
 def _fill(m: "Stages") -> list[str]:
@@ -84,7 +110,8 @@ def _iteration(m: "Stages") -> list[str]:
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        *_clear_parts(m),
+        "    counters[APART] = time_apart(control) if threads > 1 else 0",
+        *_nothing_aggregated(m),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
     if "scatter" in m.functions:
@@ -188,19 +215,24 @@ def _scheduled(m: "Stages") -> str:
     """The loop of a run whose receivers are known ahead: iteration i takes those between `starts[i]` and the next."""
     names = ["gather_list", *(["apply_list"] if m.two_phases else [])]
     names += ["post_apply"] if "post_apply" in m.functions else []
-    stages = [m.stages[name].call(threads="crew") for name in names]
+    stages = [m.stages[name].call() for name in names]
+    ahead = [
+        "goes_on = self_iteration < limit and not (done or stopped)",
+        "if goes_on:",
+        "    level = depth - 1 - self_iteration if backward else self_iteration",
+        "    amount = (starts[0, level + 1] - starts[0, level]) * (1 + mean_degree)",
+    ]
     body = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
+        "    counters[APART] = time_apart(control) if threads > 1 else 0",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
-        *_clear_parts(m),
-        "level = depth - 1 - self_iteration if backward else self_iteration",
+        *_nothing_aggregated(m),
         "receivers = order[starts[0, level] : starts[0, level + 1]]",
         "receiver_count = len(receivers)",
-        "crew = 1 if receiver_count < THIN_LIST else threads",
-        *(line for stage in stages for line in ("if thread < crew:", "    " + stage, "barrier(control, threads)")),
+        *(line for stage in stages for line in (stage, "barrier(control, threads)")),
         *_sum_up(m),
         "if thread == 0 and self_iteration - began < len(log):",
         "    note(log[self_iteration - began], receiver_count, total(counters, threads, TOUCHED), DENSE)",
@@ -209,6 +241,8 @@ def _scheduled(m: "Stages") -> str:
         *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
         "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
+        *ahead,
+        "crew = crew_for(amount, counters, control, threads)",
     ]
     lines = [
         *HEAD,
@@ -217,16 +251,21 @@ def _scheduled(m: "Stages") -> str:
         "    sort_by_level(thread, threads, control, levels, starts, receivers)",
         "    barrier(control, threads)",
         "depth, backward = starts.shape[1] - 1, control[BACKWARD] != 0",
+        "team = control[TEAM]",
         "limit, done, stopped, traversed = min(control[LAST], depth), False, False, np.int64(0)",
-        "began = self_iteration = control[ITERATION]",
+        "began, self_iteration = control[BEGAN], control[ITERATION]",
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
-        "while self_iteration < limit and not (done or stopped):",
+        "mean_degree = control[ENTRIES] // max(self_n, 1)",
+        "amount, crew = np.int64(0), threads",
+        *ahead,
+        "while goes_on and crew == threads:",
         *("    " + line for line in body),
         "if thread == 0:",
         "    control[ITERATION], control[DONE], control[FILLED] = self_iteration, done, 1",
         "    control[ACTIVE], control[SORTED] = depth - self_iteration, 1",
         "    control[TOTAL] += traversed",
+        "    control[NEXT_CREW] = crew if goes_on else -crew",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]
     return f'@entry_point\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
@@ -243,5 +282,6 @@ def _end(m: "Stages") -> list[str]:
         "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
         "    control[WORK], control[FILLED] = work, 1",
         "    control[TOTAL] += traversed",
+        "    control[NEXT_CREW] = crew if goes_on else -crew",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]

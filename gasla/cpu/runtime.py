@@ -14,11 +14,13 @@ from gasla.cpu.atomics import (
     prefetch,
     select,
     store,
+    words_at,
 )
 from gasla.cpu.blocks import INNER, entry_point, jit
 from gasla.cpu.launch import (
     ACTIVE,
     BACKWARD,
+    BEGAN,
     DONE,
     EDGE_SUM,
     ENOUGH,
@@ -27,21 +29,27 @@ from gasla.cpu.launch import (
     FORM,
     ITERATION,
     LAST,
+    MISSED,
     PUT_OFF,
     REMAINING,
     SORTED,
     SOURCE,
+    THIN,
     TOTAL,
+    UNTIL,
     WAY,
     WORK,
     launched,
 )
 from gasla.cpu.modules import compiled
-from gasla.cpu.threads import PROGRESS, STOP, barrier
+from gasla.cpu.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
+from gasla.cpu.workers import CROWD_SIZE
 
 __all__ = [
     "ACTIVE",
+    "APART",
     "BACKWARD",
+    "BEGAN",
     "BITS",
     "CHUNK",
     "DENSE",
@@ -51,6 +59,7 @@ __all__ = [
     "EDGES",
     "EDGE_SUM",
     "ENOUGH",
+    "ENTRIES",
     "FAR",
     "FILLED",
     "FORM",
@@ -60,6 +69,7 @@ __all__ = [
     "LIST",
     "NEAR",
     "NEXT",
+    "NEXT_CREW",
     "PROGRESS",
     "PUT_OFF",
     "RECEIVED",
@@ -70,7 +80,7 @@ __all__ = [
     "SPARSE",
     "STOP",
     "STOPPED",
-    "THIN_LIST",
+    "TEAM",
     "TOTAL",
     "TOUCHED",
     "WAY",
@@ -83,8 +93,11 @@ __all__ = [
     "claim",
     "clear",
     "clear_both",
+    "collect",
+    "collect_far",
     "compare_and_swap",
     "count_trailing_zeros",
+    "crew_for",
     "dense_is_cheaper",
     "edges_from",
     "entry_point",
@@ -109,6 +122,7 @@ __all__ = [
     "sort_by_level",
     "store",
     "take",
+    "time_apart",
     "to_bits",
     "to_list",
     "total",
@@ -120,7 +134,7 @@ reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
 # iteration needs no barrier to reset them.
-DENSE_TICKET, STOPPED, FIRST, BLOCK = 0, 1, 8, 56
+DENSE_TICKET, STOPPED, APART, FIRST, BLOCK = 0, 1, 2, 8, 56
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 48, 49, 50, 51, 52
 
 LIST, BITS = 0, 1  # the form that the active set is in
@@ -128,7 +142,6 @@ SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
 
 CHUNK = 64  # entries of a queue that a thread takes at once
 DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
-THIN_LIST = 256  # vertices of a schedule below which one thread does an iteration alone
 # How far ahead a field of a queue's neighbours, their lists, and the places of those are fetched.
 SOON, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
@@ -172,16 +185,64 @@ def renew(thread, threads, counters):
 
 
 @jit
-def begin(control, counts, threads):
-    """Zero what an earlier run left, and note how many vertices each thread has listed, as if an iteration had."""
-    for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK):
+def begin(control, counts):
+    """Zero what an earlier run left, and note how many vertices are listed for each thread, as if an iteration had."""
+    for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK, MISSED):
         control[slot] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
     counts[:] = 0
-    active = control[ACTIVE]
-    for t in range(threads):
-        first, last = (active * t + threads - 1) // threads, (active * (t + 1) + threads - 1) // threads
+    active, team = control[ACTIVE], control[TEAM]
+    for t in range(team):
+        first, last = (active * t + team - 1) // team, (active * (t + 1) + team - 1) // team
         counts[2, block(t) + NEXT] = last - first
+
+
+@jit
+def crew_for(amount, counters, control, threads):
+    """How many threads are to do the next iteration, which looks at so many vertices and edges.
+
+    One alone, where several would wait for each other longer than they work, or have done so lately; and as long as the
+    others sleep and it is not worth waking them. Once it is, they are called, but who is alone goes on until they come.
+    """
+    team, thin = control[TEAM], control[THIN]
+    if threads == team:
+        return team if amount >= max(thin, counters[APART]) else 1
+    if amount < 2 * thin or amount < time_apart(control):
+        return 1
+    if are_awake(words_at(control[CROWD], CROWD_SIZE), team):
+        control[MISSED] = 0
+        return team
+    control[MISSED] += amount
+    if control[MISSED] > control[UNTIL]:
+        control[MISSED] = 0
+        wake_all(control, team)
+    return 1
+
+
+@jit
+def collect(counts, iteration, form, lists):
+    """Have what is listed in one list, for one thread alone."""
+    team, last = lists.shape[0], counts[(iteration + 2) % 3]
+    size = last[block(0) + NEXT]
+    for t in range(1, team if form == LIST else 1):
+        for i in range(last[block(t) + NEXT]):
+            lists[0, size] = lists[t, i]
+            size += 1
+    last[block(0) + NEXT] = size
+
+
+@jit
+def collect_far(counts, iteration, lows, far):
+    """Likewise what was put off."""
+    last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
+    size = last[block(0) + LEFT]
+    for t in range(1, far.shape[0]):
+        for i in range(last[block(t) + LEFT]):
+            far[0, size] = far[t, i]
+            size += 1
+        low[0] = min(low[0], low[8 * t])
+    last[block(0) + LEFT] = size
+    lows[:, 8:] = np.inf
 
 
 @jit

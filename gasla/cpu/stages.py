@@ -47,12 +47,12 @@ class Stages(Pieces):
         clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear", "summed": "clear"}
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
-        body += ["if thread == 0:", "    begin(control, counts, threads)"]
+        body += ["if thread == 0:", "    begin(control, counts)"]
         if "queues" in self.arrays:
             body += ["    if control[SOURCE] >= 0:", "        queues[0, 0, 0] = control[SOURCE]"]
         if self.sends:
             body += ["    if control[ACTIVE] < self_n:"]
-            body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], threads, sp)"]
+            body += ["        control[EDGE_SUM] = edges_from(queues[0], counts[2], control[TEAM], sp)"]
         if self.prioritised:  # all that are active at first are near
             body += ["    lows[:] = np.inf", "    lows[:, 1::8] = bounds[:] = -np.inf"]
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,69 +23,93 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.ufunc import parallel
 
+from gasla.cpu import cores, workers
 from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
 from gasla.cpu.modules import compiled
+from gasla.cpu.workers import (
+    APART,
+    ARGUMENTS,
+    ASLEEP,
+    BALANCE,
+    BEGUN,
+    CORE,
+    CROWD_SIZE,
+    GIVEN,
+    HIRED,
+    JOB,
+    LETTERS,
+    MOST,
+    NONE,
+    PART,
+    SINCE,
+    SLEEPING,
+    THREAD,
+    THREADS,
+    USABLE,
+    crew,
+    crowd,
+    helper,
+    hire,
+    wake,
+)
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
 CREW = STOP + 1  # where the addresses of the workers' letters are
 TIMER = STOP + 2  # where the timer is
-CROWD = STOP + 3  # where it says how many workers there are, and how many of them sleep
-CONTROL_SIZE = 64
+CROWD = STOP + 3  # where it says how many workers there are, how many of them sleep, and how many cores there are
+TEAM = STOP + 4  # how many threads a kernel is launched with
+NEXT_CREW = STOP + 5  # how many of them are to call it (again); for a kernel that is to go on later, less than 0
+FIRST = STOP + 6  # by what number the system knows the first of them
+CONTROL_SIZE = 72
 
-# So are a worker's letters: a job; whether it sleeps; on which lock and core, and how many cores there are; which cores
-# it may run on, and the one to sleep on, as sets of bits.
-JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
-ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 32, 48
-LETTERS, SET = 64, 16
-NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
-
-IS_ON, SPENT, CLOCK = 0, 1, 2  # of the timer: whether to measure launches, their nanoseconds so far; room for a time
+IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nanoseconds so far
 
 TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
 
-SLEEPING, HIRED = 0, 1  # of the crowd: how many workers sleep, and how many there are
+PASSED = 2  # where the number of threads is, among the words that a kernel was passed
 
-MOST = 64 * SET  # threads
-AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
+THIN = 1 << 10  # vertices and edges of an iteration that one thread does sooner than two would meet at barriers
+
+# In nanoseconds: time saved is a fraction of that together, and counts up to so much; then one works alone for so many
+# times as long as was lost, at most.
+SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 10, 100_000_000
+SPINS, YIELDS = 4000, 100  # of a wait, before the thread sleeps
+NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
 
 _give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
+_nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
+_this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
 _get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
-# Python's own locks, which need not hold its global one.
-_acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
-_release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
-_new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
-_take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
-_crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
-_timer = np.zeros(4, np.int64)
-_crowd = np.zeros(2, np.int64)
-_workers: "list[_Worker]" = []
+_timer = np.zeros(2, np.int64)
 # Who has the threads, as "owner". Who has them gives them back in two lines that call nothing: Python looks for Ctrl-C
 # as a function begins and after calls, and it may come at any time.
 busy: dict[str, object] = {}
 
 
 def num_threads() -> int:
-    """The number of threads that kernels use: Numba's setting (`numba.set_num_threads`, `NUMBA_NUM_THREADS`)."""
+    """The number of threads that kernels use: Numba's setting, but no more than there are cores for.
+
+    That is `numba.set_num_threads` and `NUMBA_NUM_THREADS`. Where more threads run than cores, they wait for each other
+    for milliseconds at every barrier.
+    """
     global _is_numba_ready
     if not _is_numba_ready:
         parallel.get_num_threads()  # has Numba start its threads, who know that number
         _is_numba_ready = True
-    return _set_number()
+    crowd[USABLE] = cores.usable()
+    return _wanted_threads(crowd)
 
 
 _is_numba_ready = False
 
 
-helper = compiled(error_model="numpy", nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-
 @helper
-def wanted_threads() -> int:  # pragma: no cover - compiled
-    """That number, once Numba has started its threads."""
-    return min(_get_num_threads(), MOST)
+def wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
+    """That number, once Numba has started its threads and the cores have been counted."""
+    return min(_get_num_threads(), crowd[USABLE], MOST)
 
 
 @helper
@@ -96,9 +119,9 @@ def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - com
 
 
 @compiled(error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
-def _set_number() -> int:  # pragma: no cover - compiled
+def _wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
     """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return wanted_threads()
+    return wanted_threads(crowd)
 
 
 def new_control() -> np.ndarray:
@@ -107,20 +130,83 @@ def new_control() -> np.ndarray:
 
 
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
-_NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = _crew.ctypes.data, _timer.ctypes.data
-_NEW_CONTROL[CROWD] = _crowd.ctypes.data
+_NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = crew.ctypes.data, _timer.ctypes.data
+_NEW_CONTROL[CROWD] = crowd.ctypes.data
 
 
 @helper
-def _while_it_is(words: np.ndarray, slot: int, value: int) -> None:  # pragma: no cover - compiled
-    """Wait until a word changes."""
-    spins = 0
+def stand_by(times: int) -> None:  # pragma: no cover - compiled
+    """Wait a little, in a loop, for what another thread does; `times` is how often that was done before.
+
+    Who waits for long gives the core to whoever needs it: likely the one that is waited for has none.
+    """
+    if times < SPINS:
+        pause()
+    elif times < SPINS + YIELDS:
+        _give_way()
+    else:
+        _nap(NAP)
+
+
+@intrinsic
+def now(typing_context: Any) -> Any:
+    """What the clock says, in nanoseconds; 0 where there is none."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        import llvmlite.ir as ir
+
+        if os.name != "posix":
+            return context.get_constant(types.int64, 0)
+        number, word = ir.IntType(32), ir.IntType(64)
+        read = ir.FunctionType(number, [number, ir.ArrayType(word, 2).as_pointer()])
+        place = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
+        function = cgutils.get_or_insert_function(builder.module, read, "clock_gettime")
+        builder.call(function, [number(time.CLOCK_MONOTONIC), place])
+        seconds, rest = (builder.extract_value(builder.load(place), i) for i in (0, 1))
+        return builder.add(builder.mul(seconds, word(1_000_000_000)), rest)
+
+    return types.int64(), generate
+
+
+@helper
+def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Wait until a word changes.
+
+    If the first thread waits for long, it had better work alone for a while. (Who waits for the first loses nothing.)
+    """
+    times, began = 0, np.int64(0)
     while load(words, slot) == value:
-        spins += 1
-        if spins < 4000:
-            pause()
-        else:  # somebody else needs this core: a spinning thread would only be in the way
-            _give_way()
+        if times == SPINS:
+            began = now()
+        stand_by(times)
+        times += 1
+    if times > SPINS and np.int64(_this_thread()) == control[FIRST]:
+        _count(words_at(control[CROWD], CROWD_SIZE), began, now())
+
+
+@helper
+def _count(crowd: np.ndarray, began: int, ended: int) -> None:  # pragma: no cover - compiled
+    """The first thread has worked together with others, and then waited for so long.
+
+    What waiting costs beyond what others have saved is made up for by working alone for many times as long.
+    """
+    balance = crowd[BALANCE] + (began - crowd[SINCE]) // SAVED - (ended - began)
+    if balance < 0:
+        crowd[APART] = ended + min(-AS_LONG * balance, LONGEST)
+    crowd[BALANCE], crowd[SINCE] = min(max(balance, 0), MOST_SAVED), ended
+
+
+@helper
+def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
+    """For how many nanoseconds it is still better to work alone, because threads had to wait for one without a core."""
+    crowd = words_at(control[CROWD], CROWD_SIZE)
+    until = load(crowd, APART)
+    if until == 0:
+        return 0
+    left = until - now()
+    if left <= 0:
+        crowd[APART] = 0
+    return max(left, 0)
 
 
 @helper
@@ -133,7 +219,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
         control[ARRIVED] = 0
         store(control, GENERATION, generation + 1)
     else:
-        _while_it_is(control, GENERATION, generation)
+        _while_it_is(control, GENERATION, generation, control)
 
 
 # --- a launch --------------------------------------------------------------------------------------------------------
@@ -185,25 +271,6 @@ def _part(context: Any, builder: Any, pack: Any) -> Any:
     return part
 
 
-if os.name == "posix":
-    _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
-    _CLOCK = time.CLOCK_MONOTONIC
-
-    @helper
-    def _read(address: int) -> int:  # pragma: no cover - compiled
-        """What the clock says, in nanoseconds; there is room for it in the timer at an address."""
-        _clock_gettime(_CLOCK, address + 8 * CLOCK)
-        timer = words_at(address, 4)
-        return load(timer, CLOCK) * 1_000_000_000 + load(timer, CLOCK + 1)
-
-else:
-
-    @helper
-    def _read(address: int) -> int:  # pragma: no cover - compiled
-        """Nobody can say."""
-        return 0
-
-
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
     _this_core = types.ExternalFunction("sched_getcpu", types.int32())
 
@@ -217,8 +284,25 @@ else:
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun."""
-    crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 4)
+    """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun.
+
+    A kernel may have fewer call it at first, or have some, or all, call it again, by saying so in its control array.
+    """
+    control[TEAM], control[FIRST] = threads, np.int64(_this_thread())
+    given, crew = words_at(arguments, PASSED + 1), abs(control[NEXT_CREW])
+    crew = min(crew, threads) if crew > 0 else threads
+    while crew > 0:
+        given[PASSED], control[NEXT_CREW] = crew, 0
+        _run_once(part, arguments, way, crew, control)
+        crew = control[NEXT_CREW]
+
+
+@helper
+def _run_once(
+    part: int, arguments: int, way: int, threads: int, control: np.ndarray
+) -> None:  # pragma: no cover - compiled
+    """Have so many threads call `part`."""
+    crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 2)
     left_out, thread = _slowest(crew, threads) if threads > 1 else 0, 0
     for i in range(threads):
         if i != left_out:
@@ -226,20 +310,22 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
             letters = words_at(crew[i], LETTERS)
             letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
             fetch_add(letters, JOB, GIVEN)
-            if compare_and_swap(letters, ASLEEP, 1, 0):
-                fetch_add(words_at(control[CROWD], 2), SLEEPING, -1)
-                _release(letters[LOCK])
-    is_timed = timer[IS_ON] != 0
-    began = _read(control[TIMER]) if is_timed else 0
+            wake(letters)
+    is_timed, crowd = timer[IS_ON] != 0, words_at(control[CROWD], CROWD_SIZE)
+    began = now() if is_timed or threads > 1 else 0
+    if threads > 1:
+        crowd[SINCE] = began
     call(part, 0, arguments)
     for i in range(threads):
         if i != left_out:
             letters = words_at(crew[i], LETTERS)
             if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
-                _while_it_is(letters, JOB, GIVEN)
-                _while_it_is(letters, JOB, BEGUN)
-    if is_timed:
-        timer[SPENT] += _read(control[TIMER]) - began
+                _while_it_is(letters, JOB, GIVEN, control)
+                _while_it_is(letters, JOB, BEGUN, control)
+    ended = now() if is_timed or threads > 1 else 0
+    timer[SPENT] += ended - began if is_timed else 0
+    if threads > 1:
+        _count(crowd, ended, ended)
 
 
 @helper
@@ -252,6 +338,16 @@ def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compile
         if rank >= most:
             slowest, most = i, rank
     return slowest
+
+
+@helper
+def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
+    """Have so many workers look for jobs for a while: who will have some soon goes on meanwhile."""
+    crew = words_at(control[CREW], threads)
+    left_out = _slowest(crew, threads)
+    for i in range(threads):
+        if i != left_out:
+            wake(words_at(crew[i], LETTERS))
 
 
 launched = launching(run)
@@ -271,99 +367,6 @@ def timed() -> Iterator[Callable[[], int]]:
         _timer[IS_ON] = 0
 
 
-# --- who does it -----------------------------------------------------------------------------------------------------
-
-if hasattr(os, "sched_setaffinity"):
-    _get_cores = types.ExternalFunction("sched_getaffinity", types.int32(types.int32, types.intp, types.intp))
-    _set_cores = types.ExternalFunction("sched_setaffinity", types.int32(types.int32, types.intp, types.intp))
-
-    @helper
-    def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Stay on a core of its own; whether it does."""
-        every, one = letters[ALL : ALL + SET], letters[OWN : OWN + SET]
-        if _get_cores(0, 8 * SET, letters[SELF] + 8 * ALL) < 0:
-            return False
-        count = 0
-        for core in range(64 * SET):
-            count += (every[core >> 6] >> (core & 63)) & 1
-        place, wanted = 0, letters[PLACE] % max(count, 1)
-        one[:] = 0
-        for core in range(64 * SET):
-            if (every[core >> 6] >> (core & 63)) & 1:
-                if place == wanted:
-                    letters[CORE] = core
-                    one[core >> 6] = np.int64(1) << (core & 63)
-                place += 1
-        return _set_cores(0, 8 * SET, letters[SELF] + 8 * OWN) == 0
-
-    @helper
-    def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Go wherever there is room."""
-        _set_cores(0, 8 * SET, letters[SELF] + 8 * ALL)
-
-else:
-
-    @helper
-    def _settle(letters: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """The system has no such thing."""
-        return False
-
-    @helper
-    def _leave(letters: np.ndarray) -> None:  # pragma: no cover - compiled
-        pass
-
-
-@compiled(error_model="numpy", nogil=True, _nrt=False, no_cfunc_wrapper=True)
-def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Do jobs for ever: awake for a while after one, as one call often follows another."""
-    awake, crowd = 0, words_at(letters[SLEEPERS], 2)
-    while letters[LOCK] != 0:
-        for _ in range(awake):
-            if load(letters, JOB) == GIVEN:
-                break
-            pause()
-        if load(letters, JOB) != GIVEN:
-            settled = _settle(letters)
-            fetch_add(crowd, SLEEPING, 1)
-            fetch_add(letters, ASLEEP, 1)
-            if fetch_add(letters, JOB, 0) != GIVEN or not compare_and_swap(letters, ASLEEP, 1, 0):
-                _acquire(letters[LOCK], 1)
-            else:
-                fetch_add(crowd, SLEEPING, -1)
-            if settled:
-                _leave(letters)
-        awake = 0
-        if compare_and_swap(letters, JOB, GIVEN, BEGUN):
-            call(letters[PART], letters[THREAD], letters[ARGUMENTS])
-            awake = AWAKE if letters[THREADS] <= letters[CORES] else 0
-            store(letters, JOB, NONE)  # from here on the letters may hold the next job
-
-
-@cache
-def _cores() -> int:
-    """How many cores there are to run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Worker:
-    """One thread that waits for jobs.
-
-    It sleeps on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
-    and then, and take milliseconds to notice, while one waits for the other.
-    """
-
-    def __init__(self, place: int) -> None:
-        # Nobody else's: if Ctrl-C comes before this one is noted, there will be another in its place.
-        self.letters = letters = np.zeros(LETTERS, np.int64)
-        _serve(letters)  # returns, for want of a lock: compiled before anybody waits for it
-        letters[PLACE], letters[CORE], letters[CORES] = place, -1, _cores()
-        letters[SELF] = self.address = letters.ctypes.data
-        letters[SLEEPERS] = _crowd.ctypes.data
-        letters[LOCK] = lock = _new_lock()
-        _take(lock, 1)
-        threading.Thread(target=_serve, args=(letters,), name="gasla", daemon=True).start()
-
-
 def hold(owner: object) -> bool:
     """Take the threads, if nobody has them.
 
@@ -379,7 +382,7 @@ def are_held(owner: object) -> bool:
 
 def are_ready(wanted: int) -> bool:
     """`are_awake`, called by Python."""
-    return _crowd.item(HIRED) + 1 - _crowd.item(SLEEPING) >= wanted
+    return crowd.item(HIRED) + 1 - crowd.item(SLEEPING) >= wanted
 
 
 def run_parallel(
@@ -395,38 +398,26 @@ def run_parallel(
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
     `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. While another run holds the
-    threads, it is called with `threads=1`; `held` says that the caller does (`hold`). With one thread and nobody
-    watching it is called here. `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
-    the kernel to leave, and is then raised.
+    threads, it is called with `threads=1`; `held` says that the caller does (`hold`). `watch()` is called ten times a
+    second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is then raised.
 
-    In a `short` run this thread is one of them: it begins at once, and hears Ctrl-C afterwards. With `loose` the kernel
-    has neither barriers nor shares fixed ahead, so that whoever is not awake by the end need not come.
+    A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
+    afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that whoever is not awake by the
+    end need not come.
     """
     owner = object()
     try:
         if threads > 1 and not (held or hold(owner)):
             threads = 1
-        if threads > 1 and _crowd.item(HIRED) < threads:
-            _hire(threads)
-        if short or (threads == 1 and watch is None):
+        if threads > 1 and crowd.item(HIRED) < threads:
+            hire(threads)
+        if short:
             kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
         else:
             _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
     finally:
         if "owner" in busy and busy["owner"] is owner:
             del busy["owner"]
-
-
-def _hire(threads: int) -> None:
-    """Have one worker more than work at once, so that nobody need be woken on the caller's core.
-
-    Ctrl-C may come between any two lines: `_crew` names all of `_workers` at any time.
-    """
-    while len(_workers) < threads:
-        worker = _Worker(len(_workers))
-        _crew[len(_workers)] = worker.address
-        _workers.append(worker)
-    _crowd[HIRED] = len(_workers)
 
 
 def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
@@ -467,10 +458,8 @@ def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[
 
 def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
-    global _workers
-    _workers = []
     busy.clear()
-    _crowd[:] = 0
+    workers.forget()
 
 
 if hasattr(os, "register_at_fork"):
