@@ -66,6 +66,7 @@ def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr(engine, "SMALL", 0)
     monkeypatch.setattr(engine, "ALONE", 3)
     monkeypatch.setattr(engine, "THIN", 2)
+    monkeypatch.setattr(engine, "LASTING", 1)
     sleepers = 1000 if request.param == "a second one later on" else -1000
     count_sleepers(sleepers)
     numba.set_num_threads(1 if request.param == "one thread" else 2)

@@ -325,7 +325,10 @@ def spoilt(name: str, place: int, value: int, fmt: str = "csr") -> Any:
 
 def cut(name: str, fmt: str) -> Any:
     """A matrix that lacks the last of an array's entries."""
-    A = matrix(csr_array([[0, 1.0, 2], [3, 0, 0]])).asformat(fmt).copy()
+    from cupyx.scipy import sparse
+
+    A: Any = csr_array([[0, 1.0, 2], [3, 0, 0]])
+    A = sparse.dia_matrix(A.todia()) if fmt == "dia" else matrix(A).asformat(fmt).copy()
     setattr(A, name, getattr(A, name)[:-1])
     return A
 

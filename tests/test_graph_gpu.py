@@ -347,8 +347,6 @@ def test_with_values_on_the_gpu() -> None:
     assert other.out is graph.out and gasla.sssp(other, 0).get().tolist() == [0, 1, 3]
     with pytest.raises(TypeError, match="expected all of them on one device"):
         graph.with_values(np.ones(3))
-    other.values[:] = -1  # seen, though nothing else that is derived is
-    assert gasla.sssp(other, 0).get().tolist() == [0, -1, -2]
     other.values[1] = np.nan
     with pytest.raises(ValueError, match="the weight of edge 1 is nan"):
         gasla.sssp(other, 0)

@@ -85,6 +85,7 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.engine.THIN", request.param)
+    monkeypatch.setattr("gasla.cpu.engine.LASTING", 1)
     numba.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield

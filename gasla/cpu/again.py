@@ -57,6 +57,7 @@ class Again:
         self._loop, self._control, self.team = plan.loaded.run_loop, bound.control, bound.team
         self._words = bound.control.data  # of which Python soon reads and writes one
         self.ids, self.number, self._size = bound.ids, bound.number, bound.size
+        self._short = SHORT // plan.weight
 
     def __call__(
         self, source: int | None, schedule: Schedule | None, limit: int, given: Mapping[str, Any]
@@ -158,8 +159,8 @@ class Again:
         else:
             words[ACTIVE], words[SORTED], words[BACKWARD] = depth, is_sorted, is_backward
         words[LAST] = limit
-        if self._size <= SHORT:
-            words[ENOUGH] = SHORT
+        if self._size <= self._short:
+            words[ENOUGH] = self._short
             loop(AGAIN, team, self._control, *arguments)
         else:
             words[WAY] = words[FILLED] = words[ENDED] = 0

@@ -23,20 +23,15 @@ SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, 
 SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
 
 
-def run(kernel: Any, work: int, *args: Any, loose: bool = False) -> None:
+def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False) -> None:
     """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve.
 
-    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard. `loose` as for
-    `run_parallel`.
+    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard; also one that may come
+    to as `most` steps. `loose` as for `run_parallel`.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
-    short = work <= SHORT
-    run_parallel(kernel, control, args, threads_for(work), None if short else _nothing, short=short, loose=loose)
-
-
-def _nothing() -> None:
-    pass
+    run_parallel(kernel, control, args, threads_for(work), short=max(work, most) <= SHORT, loose=loose)
 
 
 def _blocks_taken(control: np.ndarray) -> tuple[int, int]:

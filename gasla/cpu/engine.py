@@ -13,7 +13,7 @@ from gasla.cpu import generate, launch, levels, runtime, threads
 from gasla.cpu.again import Again
 from gasla.cpu.arguments import Field
 from gasla.cpu.spare import Workspace, kind_of_run, spare
-from gasla.cpu.threads import ALONE, THIN
+from gasla.cpu.threads import ALONE, LASTING, THIN
 from gasla.fields import bounds_of
 from gasla.frontier import Frontier
 from gasla.graph import Graph
@@ -113,7 +113,7 @@ class Bound(Binding):
         self.control[launch.ENTRIES], self.control[launch.SOURCE] = graph.m, -1
         self.control[launch.NUMBER] = self.number
         self.control[launch.WAITS] = launch.IF_OTHERS_SLEEP if self.can_wait else launch.FOR_CORES
-        self.control[launch.UNTIL], self.control[launch.THIN] = ALONE, THIN
+        self.control[launch.UNTIL], self.control[launch.THIN], self.control[launch.LASTING] = ALONE, THIN, LASTING
         self.first = self.control.copy()  # as a run starts
         shapes = workspace_shapes(plan, graph, self.team)
         is_scheduled = scheduled and not staged
@@ -273,12 +273,17 @@ class Bound(Binding):
             return lists.values(self.traced.edge_types[name[3:]])
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
 
+    @property
+    def _short(self) -> int:
+        """Vertices and edges that take some tenths of a second: so long this thread may take part, and be deaf."""
+        return threads.SHORT // self.plan.weight
+
     # --- running ---------------------------------------------------------------------------------------------------
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
         kernel, arguments = getattr(self.plan.loaded, stage), self.plan.after_control(self.arrays)
-        short = self.size <= threads.SHORT
+        short = self.size <= self._short
         threads.run_parallel(kernel, self.control, arguments, self.threads, held=threads.are_held(self), short=short)
 
     def begin(self, frontier: Frontier, delta: float | None) -> None:
@@ -357,8 +362,8 @@ class Bound(Binding):
         if is_watched():
             follow(lambda: (int(control[runtime.PROGRESS]), 0), "iterations")
         watch = None if progress is None else lambda: progress(int(control[runtime.PROGRESS]))
-        short = watch is None and max(self._work, self.size) <= threads.SHORT
-        control[launch.ENOUGH] = threads.SHORT if short else NO_LIMIT
+        short = watch is None and max(self._work, self.size) <= self._short
+        control[launch.ENOUGH] = self._short if short else NO_LIMIT
         kernel, arguments = self.plan.loaded.run_loop, self.plan.after_control(self.arrays)
         threads.run_parallel(kernel, control, arguments, self.threads, watch, self.threads > 1, short)
         if self._schedule is not None:

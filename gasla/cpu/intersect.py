@@ -9,6 +9,7 @@ is paired with the edges u -> w that follow it, u < v < w: is there an edge v ->
 """
 
 # mypy: disable-error-code="no-untyped-def"
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,14 @@ def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
             raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
     lists, counts = graph.sorted_out, np.zeros(len(edges), np.int64)
     sources, targets = (np.ascontiguousarray(ends, graph.id_dtype) for ends in (edges.src, edges.dst))
-    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts, loose=True)
+    most = len(edges) * graph.max_out_degree
+    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts, most=most, loose=True)
     return counts
+
+
+def _most(m: int) -> int:
+    """Steps that the triangles of so many edges take at most, roughly: lists that matter are of sqrt(m) or fewer."""
+    return m * math.isqrt(m)
 
 
 def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
@@ -92,7 +99,8 @@ def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array
     crew = threads_for(work)
     totals = np.zeros(crew, np.int64)
     counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
-    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew), loose=True)
+    args = lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew)
+    run(_merge, work, *args, most=_most(graph.m), loose=True)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
@@ -125,7 +133,7 @@ def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[in
     totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
     counts = np.zeros((crew, n), np.int64) if per_vertex else None
     closed = np.zeros(len(oriented.indices), np.int32) if per_vertex else None
-    run(_probe, work, *oriented[1:], marks, totals, counts, closed)
+    run(_probe, work, *oriented[1:], marks, totals, counts, closed, most=_most(2 * len(oriented.indices)))
     if counts is None:
         return sum(totals.tolist()), None
     result = np.empty(n, np.int64)

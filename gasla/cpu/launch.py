@@ -39,8 +39,8 @@ WAITS = 60  # when one thread is to begin alone: where others are likely to get 
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
 UNTIL = 61  # vertices and edges that one looks at alone, where there are many at once, before others are woken
 MISSED = 62  # how many these are so far
-THIN = 63  # vertices and edges of an iteration below which one thread does it alone in any case
-BEGAN = 64  # the iteration that the log begins with
+THIN, LASTING = 63, 64  # vertices and edges of a thin iteration; so many in a row are one thread's
+BEGAN = 65  # the iteration that the log begins with
 assert BEGAN < CONTROL_SIZE
 
 # A loop called so, in place of a thread's number: to go to its end, if it can be in one call, as `control` says; and to

@@ -10,6 +10,12 @@ from gasla.cpu.pieces import HEAD, block
 if TYPE_CHECKING:
     from gasla.cpu.stages import Stages
 
+CREW = [  # how many threads take part in the next iteration
+    "if team > 1:",
+    "    in_row = in_row + 1 if amount < control[THIN] else 0",
+    "    crew = crew_for(amount, in_row, counters, control, threads)",
+]
+
 
 def text(module: "Stages") -> str:
     """The source of `run_loop`."""
@@ -18,11 +24,11 @@ def text(module: "Stages") -> str:
     body = [
         *_begin(module),
         *_ahead(module),
-        "crew = threads",
+        "crew, in_row = threads, 0",
         "while goes_on and crew == threads:",
         *("    " + line for line in _iteration(module)),
         *("    " + line for line in _ahead(module)),
-        "    crew = crew_for(amount, counters, control, threads)",
+        *("    " + line for line in CREW),
         *_end(module),
     ]
     doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
@@ -110,7 +116,8 @@ def _iteration(m: "Stages") -> list[str]:
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        "    counters[APART] = time_apart(control) if threads > 1 else 0",
+        "    if threads > 1:",
+        "        counters[APART] = time_apart(control)",
         *_nothing_aggregated(m),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
@@ -227,7 +234,8 @@ def _scheduled(m: "Stages") -> str:
         "if thread == 0:",
         "    store(control, PROGRESS, self_iteration)",
         "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        "    counters[APART] = time_apart(control) if threads > 1 else 0",
+        "    if threads > 1:",
+        "        counters[APART] = time_apart(control)",
         "renew(thread, threads, counts[(self_iteration + 1) % 3])",
         *_nothing_aggregated(m),
         "receivers = order[starts[0, level] : starts[0, level + 1]]",
@@ -242,7 +250,7 @@ def _scheduled(m: "Stages") -> str:
         "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
         *ahead,
-        "crew = crew_for(amount, counters, control, threads)",
+        *CREW,
     ]
     lines = [
         *HEAD,
@@ -257,7 +265,7 @@ def _scheduled(m: "Stages") -> str:
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         "mean_degree = control[ENTRIES] // max(self_n, 1)",
-        "amount, crew = np.int64(0), threads",
+        "amount, crew, in_row = np.int64(0), threads, 0",
         *ahead,
         "while goes_on and crew == threads:",
         *("    " + line for line in body),

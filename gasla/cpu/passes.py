@@ -106,6 +106,7 @@ def passes(
         return None
     kinds = kind_of_run(search, False, False), kind_of_run(count, False, True), kind_of_run(depend, False, True)
     runs = [bound.again for bound in map(workspace.bound.get, kinds) if bound is not None]
-    if len(runs) < 3 or any(run.is_unusual or run.number != threads.num_threads() for run in runs):
+    number = threads.num_threads()
+    if len(runs) < 3 or any(run.is_unusual or run.number != number for run in runs):
         return None
     return Passes(spare, workspace, runs, np.zeros(graph.n) if scores is None else scores, overflow)

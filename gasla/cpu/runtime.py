@@ -4,6 +4,7 @@
 import numpy as np
 
 from gasla.cpu.atomics import (
+    apart,
     compare_and_swap,
     count_trailing_zeros,
     fetch_add,
@@ -29,6 +30,7 @@ from gasla.cpu.launch import (
     FORM,
     ITERATION,
     LAST,
+    LASTING,
     MISSED,
     PUT_OFF,
     REMAINING,
@@ -81,6 +83,7 @@ __all__ = [
     "STOP",
     "STOPPED",
     "TEAM",
+    "THIN",
     "TOTAL",
     "TOUCHED",
     "WAY",
@@ -198,16 +201,18 @@ def begin(control, counts):
 
 
 @jit
-def crew_for(amount, counters, control, threads):
+def crew_for(amount, in_row, counters, control, threads):
     """How many threads are to do the next iteration, which looks at so many vertices and edges.
 
-    One alone, where several would wait for each other longer than they work, or have done so lately; and as long as the
-    others sleep and it is not worth waking them. Once it is, they are called, but who is alone goes on until they come.
+    One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
+    they lately had to wait for one without a core. And as long as the others sleep, and it is not worth waking them.
+    Once it is, they are called; but who is alone goes on until they come, unless the iteration takes longer than that.
     """
-    team, thin = control[TEAM], control[THIN]
+    apart()
+    team = control[TEAM]
     if threads == team:
-        return team if amount >= max(thin, counters[APART]) else 1
-    if amount < 2 * thin or amount < time_apart(control):
+        return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
+    if amount < 2 * control[THIN] or amount < time_apart(control):
         return 1
     if are_awake(words_at(control[CROWD], CROWD_SIZE), team):
         control[MISSED] = 0
@@ -215,6 +220,8 @@ def crew_for(amount, counters, control, threads):
     control[MISSED] += amount
     if control[MISSED] > control[UNTIL]:
         control[MISSED] = 0
+        if amount > control[UNTIL]:
+            return team
         wake_all(control, team)
     return 1
 
@@ -222,6 +229,7 @@ def crew_for(amount, counters, control, threads):
 @jit
 def collect(counts, iteration, form, lists):
     """Have what is listed in one list, for one thread alone."""
+    apart()
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
     size = last[block(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
@@ -234,6 +242,7 @@ def collect(counts, iteration, form, lists):
 @jit
 def collect_far(counts, iteration, lows, far):
     """Likewise what was put off."""
+    apart()
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[block(0) + LEFT]
     for t in range(1, far.shape[0]):

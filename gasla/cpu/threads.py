@@ -12,7 +12,6 @@ import _thread
 import ctypes
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -50,6 +49,8 @@ from gasla.cpu.workers import (
     crowd,
     helper,
     hire,
+    now,
+    time_without_core,
     wake,
 )
 
@@ -71,7 +72,8 @@ PASSED = 2  # where the number of threads is, among the words that a kernel was 
 
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
-THIN = 1 << 10  # vertices and edges of an iteration that one thread does sooner than two would meet at barriers
+THIN = 1 << 9  # vertices and edges of an iteration that one thread does sooner than two would meet at barriers
+LASTING = 8  # of those in a row, after which it is worth going on alone
 
 # In nanoseconds: time saved is a fraction of that together, and counts up to so much; then one works alone for so many
 # times as long as was lost, at most.
@@ -148,52 +150,39 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
         _nap(NAP)
 
 
-@intrinsic
-def now(typing_context: Any) -> Any:
-    """What the clock says, in nanoseconds; 0 where there is none."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        import llvmlite.ir as ir
-
-        if os.name != "posix":
-            return context.get_constant(types.int64, 0)
-        number, word = ir.IntType(32), ir.IntType(64)
-        read = ir.FunctionType(number, [number, ir.ArrayType(word, 2).as_pointer()])
-        place = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
-        function = cgutils.get_or_insert_function(builder.module, read, "clock_gettime")
-        builder.call(function, [number(time.CLOCK_MONOTONIC), place])
-        seconds, rest = (builder.extract_value(builder.load(place), i) for i in (0, 1))
-        return builder.add(builder.mul(seconds, word(1_000_000_000)), rest)
-
-    return types.int64(), generate
-
-
 @helper
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Wait until a word changes.
 
-    If the first thread waits for long, it had better work alone for a while. (Who waits for the first loses nothing.)
+    If the first thread waits for long for one that has no core, it had better work alone for a while. (Who waits for
+    the first loses nothing.)
     """
-    times, began = 0, np.int64(0)
-    while load(words, slot) == value:
-        if times == SPINS:
-            began = now()
+    times = 0
+    while load(words, slot) == value and times < SPINS:
         stand_by(times)
         times += 1
-    if times > SPINS and np.int64(_this_thread()) == control[FIRST]:
-        _count(words_at(control[CROWD], CROWD_SIZE), began, now())
+    if times < SPINS:
+        return
+    is_first, crew = np.int64(_this_thread()) == control[FIRST], words_at(control[CREW], control[TEAM])
+    since = time_without_core(crew, 0) if is_first else 0
+    while load(words, slot) == value:
+        stand_by(times)
+        times += 1
+    if is_first:
+        _count(words_at(control[CROWD], CROWD_SIZE), time_without_core(crew, since))
 
 
 @helper
-def _count(crowd: np.ndarray, began: int, ended: int) -> None:  # pragma: no cover - compiled
-    """The first thread has worked together with others, and then waited for so long.
+def _count(crowd: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
+    """The first thread has worked together with others, and has waited for so long for one without a core.
 
-    What waiting costs beyond what others have saved is made up for by working alone for many times as long.
+    What that costs beyond what others have saved is made up for by working alone for many times as long.
     """
-    balance = crowd[BALANCE] + (began - crowd[SINCE]) // SAVED - (ended - began)
+    time = now()
+    balance = crowd[BALANCE] + (time - crowd[SINCE]) // SAVED - max(lost, 0)
     if balance < 0:
-        crowd[APART] = ended + min(-AS_LONG * balance, LONGEST)
-    crowd[BALANCE], crowd[SINCE] = min(max(balance, 0), MOST_SAVED), ended
+        crowd[APART] = time + min(-AS_LONG * balance, LONGEST)
+    crowd[BALANCE], crowd[SINCE] = min(max(balance, 0), MOST_SAVED), time
 
 
 @helper
@@ -325,7 +314,7 @@ def _run_once(
     ended = now() if is_timed or threads > 1 else 0
     timer[SPENT] += ended - began if is_timed else 0
     if threads > 1:
-        _count(crowd, ended, ended)
+        _count(crowd, 0)
 
 
 @helper

@@ -3,19 +3,23 @@
 import ctypes
 import os
 import threading
+import time
+from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from gasla.cpu import cores
 from gasla.cpu.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
 from gasla.cpu.modules import compiled
 
 # A worker's letters are int64; what others write is a cache line (8 words) apart from what it waits for. They are: a
-# job; whether it sleeps; on which lock and core, and how many cores there are; whether a thread serves them; which
-# cores it may run on, and the one to sleep on, as sets of bits.
+# job; whether it sleeps; on which lock and core, and how many cores there are; whether a thread serves them, and the
+# clock of its time on a core; which cores it may run on, and the one to sleep on, as sets of bits.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
-ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 32, 48
+ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 LETTERS, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
@@ -43,6 +47,64 @@ def wake(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Have a worker look for a job, if it sleeps."""
     if compare_and_swap(letters, ASLEEP, 1, 0):
         _release(letters[LOCK])
+
+
+@intrinsic
+def _read(typing_context: Any, clock: Any) -> Any:
+    """What a clock of the system says, in nanoseconds; 0 where there is none."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        import llvmlite.ir as ir
+
+        if os.name != "posix":
+            return context.get_constant(types.int64, 0)
+        number, word = ir.IntType(32), ir.IntType(64)
+        place = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
+        kind = ir.FunctionType(number, [number, place.type])
+        function = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
+        builder.call(function, [arguments[0], place])
+        seconds, rest = (builder.extract_value(builder.load(place), i) for i in (0, 1))
+        return builder.add(builder.mul(seconds, word(1_000_000_000)), rest)
+
+    return types.int64(types.int32), generate
+
+
+_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 0)
+
+
+@helper
+def now() -> int:  # pragma: no cover - compiled
+    """The time, in nanoseconds."""
+    return _read(np.int32(_MONOTONIC))
+
+
+if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
+    _this = types.ExternalFunction("pthread_self", types.uintp())
+    _get_clock = types.ExternalFunction("pthread_getcpuclockid", types.int32(types.uintp, types.intp))
+
+    @helper
+    def _find_clock(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+        """Note the clock of this thread."""
+        _get_clock(_this(), letters[SELF] + 8 * CLOCK)
+
+    @helper
+    def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
+        """How much more time has passed than workers had a core; less what this said at the time that counts begins."""
+        result = now()
+        for address in addresses:
+            result -= _read(np.int32(words_at(address, LETTERS)[CLOCK]))
+        return result - since
+
+else:
+
+    @helper
+    def _find_clock(letters: np.ndarray) -> None:  # pragma: no cover - compiled
+        pass
+
+    @helper
+    def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
+        """Nobody can say."""
+        return 0
 
 
 if hasattr(os, "sched_setaffinity"):
@@ -92,8 +154,9 @@ def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     It returns at once if another does, or for want of a lock.
     """
     awake, crowd = 0, words_at(letters[SLEEPERS], CROWD_SIZE)
-    if not compare_and_swap(letters, SERVED, 0, letters[LOCK]):
+    if letters[LOCK] == 0 or not compare_and_swap(letters, SERVED, 0, 1):
         return
+    _find_clock(letters)
     while letters[LOCK] != 0:
         for _ in range(awake):
             if load(letters, JOB) == GIVEN:
