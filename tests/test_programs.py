@@ -411,6 +411,16 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
         np.testing.assert_array_equal(gasla.run(program, graph, f=start, direction=way).f, expected)
 
 
+def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(*rng.integers(0, 6000, (2, 60_000)), n=6000)
+    levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
+    for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):
+        result = gasla.run(programs.Chain, graph, schedule=schedule, trace=True)
+        assert result.edges == result.trace["edges"].sum() == graph.m
+
+
 def test_a_schedule_must_fit_the_graph() -> None:
     with pytest.raises(ValueError, match="schedule has 3 levels; expected one for each of the 4 vertices"):
         gasla.run(programs.Counter, ring(4), schedule=np.array([0, 1, 2]))

@@ -262,6 +262,8 @@ def _scheduled(m: "Stages") -> str:
         "team = control[TEAM]",
         "limit, done, stopped, traversed = min(control[LAST], depth), False, False, np.int64(0)",
         "began, self_iteration = control[BEGAN], control[ITERATION]",
+        "if threads < team:  # who is alone would count once more what others did last",
+        "    counts[:, block(1) :] = 0",
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         "mean_degree = control[ENTRIES] // max(self_n, 1)",
