@@ -413,8 +413,7 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
 
 def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
-    rng = np.random.default_rng(0)
-    graph = Graph.from_edges(*rng.integers(0, 6000, (2, 60_000)), n=6000)
+    graph = ring(6000)
     levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
     for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):
         result = gasla.run(programs.Chain, graph, schedule=schedule, trace=True)
