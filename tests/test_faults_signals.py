@@ -183,13 +183,16 @@ def test_what_comes_after_ctrl_c_is_right(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 21))])
 def test_ctrl_c_while_it_imports_or_compiles(seed: int, tmp_path: Path) -> None:
-    """It ends, and what it leaves in the cache serves the next process."""
+    """It ends, and what it leaves in the cache serves the next process.
+
+    Numba may raise an error of its own, where Ctrl-C came in a callback of LLVM.
+    """
     draw = random.Random(seed)
     with process(ENDS, draw.choice(CALLS), cache=tmp_path) as child:
         read_until(child, "here")
         time.sleep(draw.uniform(0, 1) if seed < 5 else draw.uniform(1, 15))
         assert "KeyboardInterrupt" in end_by(child, signal.SIGINT)
-    assert child.returncode == -signal.SIGINT
+    assert child.returncode in (-signal.SIGINT, 1)
     if seed:
         with process(ENDS.partition("print")[0], cache=tmp_path) as child:
             assert child.communicate(timeout=600)[0] == "here\n"
