@@ -411,8 +411,9 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
         np.testing.assert_array_equal(gasla.run(program, graph, f=start, direction=way).f, expected)
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.engine.THIN", 1000)
     graph = ring(6000)
     levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
     for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):
