@@ -463,6 +463,7 @@ print(time.perf_counter() - began)
 """
 
 
+@pytest.mark.slow  # and as long as others leave it the cores
 @pytest.mark.parametrize("used", ["as many as cores", "all"])
 def test_more_threads_than_cores(used: str) -> None:
     """Thin iterations are one thread's: a path takes a tenth of a second, and took 8 where eight met at barriers."""
