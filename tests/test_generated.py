@@ -14,7 +14,7 @@ from generated_programs import Case, cases
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from workers import Worker
 
-SOME = {"cpu": 4, "emulated": 10, "gpu": 20}
+SOME = {"cpu": 2, "emulated": 10, "gpu": 20}
 MANY = int(os.environ.get("GASLA_GENERATED", "100"))
 SHARES = range(int(os.environ.get("GASLA_SHARES", "1")))
 SECONDS = 120  # for a program: seconds to compile, and no more than one to run

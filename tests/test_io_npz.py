@@ -2,6 +2,7 @@
 
 import io as std
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -131,6 +132,21 @@ def test_no_archive_makes_any_other_error(tmp_path_factory, format, data):
     except FormatError:
         return
     assert graph.out.indptr[-1] == graph.m == len(graph.values)
+
+
+def test_a_directory_that_leads_before_the_file(tmp_path):
+    stream = std.BytesIO()
+    np.savez(stream, **archive("csr"))
+    content = bytearray(stream.getvalue())
+    directory = content.index(b"PK\x01\x02")
+    for place in range(directory, len(content)):
+        for bit in range(8):
+            damaged = content.copy()
+            damaged[place] ^= 1 << bit
+            with suppress(FormatError):
+                path = tmp_path / "a.npz"
+                path.write_bytes(damaged)
+                io.read(path)
 
 
 def test_index_out_of_range_in_an_archive(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import warnings
 import zipfile
@@ -65,7 +66,7 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     except MemoryError:
         raise
     except Exception as error:  # whatever the parsers of a damaged archive, its compression and its headers raise
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # that is a place before the file
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
 
