@@ -94,7 +94,7 @@ def _take_sums(m: "Stages", row: str) -> list[str]:
 
 
 def _collect(m: "Stages") -> list[str]:
-    """Who is alone takes over what others have listed."""
+    """Who is alone takes over what others have listed, and doesn't count once more what they did last."""
     lines = ["collect(counts, self_iteration, form, queues[self_iteration & 1])"] if "queues" in m.arrays else []
     lines += ["collect_far(counts, self_iteration, lows, far)"] if m.prioritised else []
     lines += ["counts[:, block(1) :] = 0"]
@@ -262,8 +262,7 @@ def _scheduled(m: "Stages") -> str:
         "team = control[TEAM]",
         "limit, done, stopped, traversed = min(control[LAST], depth), False, False, np.int64(0)",
         "began, self_iteration = control[BEGAN], control[ITERATION]",
-        "if threads < team:  # who is alone would count once more what others did last",
-        "    counts[:, block(1) :] = 0",
+        *_collect(m),
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         "mean_degree = control[ENTRIES] // max(self_n, 1)",
