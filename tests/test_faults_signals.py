@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="no signals")
 
 SETTING = """
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are begun deaf to it
 print("here", flush=True)
 import numpy as np, scipy.sparse as sp
 import gasla, semirings
@@ -76,6 +77,8 @@ def check():
     right = sp.csgraph.shortest_path(skewed, unweighted=True, indices=1)
     assert np.array_equal(np.where(levels < 0, np.inf, levels), right)
     assert gasla.run(Endless, large, max_iterations=3).x.tolist() == [3] * large.n
+    gasla.run(Cycle, small, active=[0], max_iterations=3)  # compiled, as Ctrl-C in a callback of LLVM is lost to Numba
+    gasla.betweenness_centrality(rmat, k=2, seed=0)
     assert not threads.busy
 """
 ENDS = """

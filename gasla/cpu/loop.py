@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gasla.cpu.stages import Stages
 
 CREW = [  # how many threads take part in the next iteration
-    "if team > 1:",
+    "if threads > 1 or (team > 1 and amount >= thin):  # who is alone stays so in thin iterations",
     "    in_row = in_row + 1 if amount < control[THIN] else 0",
     "    crew = crew_for(amount, in_row, counters, control, threads)",
 ]
@@ -64,7 +64,7 @@ def _begin(m: "Stages") -> list[str]:
     return [
         *HEAD,
         *([] if m.traced.aggregates else _fill(m)),
-        "team, entries, limit = control[TEAM], control[ENTRIES], control[LAST]",
+        "team, thin, entries, limit = control[TEAM], 2 * control[THIN], control[ENTRIES], control[LAST]",
         "size, edges = control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
         "mean_degree = control[REMAINING] // max(self_n, 1)",
@@ -259,7 +259,7 @@ def _scheduled(m: "Stages") -> str:
         "    sort_by_level(thread, threads, control, levels, starts, receivers)",
         "    barrier(control, threads)",
         "depth, backward = starts.shape[1] - 1, control[BACKWARD] != 0",
-        "team = control[TEAM]",
+        "team, thin = control[TEAM], 2 * control[THIN]",
         "limit, done, stopped, traversed = min(control[LAST], depth), False, False, np.int64(0)",
         "began, self_iteration = control[BEGAN], control[ITERATION]",
         *_collect(m),

@@ -205,14 +205,15 @@ def crew_for(amount, in_row, counters, control, threads):
     """How many threads are to do the next iteration, which looks at so many vertices and edges.
 
     One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
-    they lately had to wait for one without a core. And as long as the others sleep, and it is not worth waking them.
-    Once it is, they are called; but who is alone goes on until they come, unless the iteration takes longer than that.
+    they lately had to wait for one without a core. (Who is alone does not ask in thin ones.) And as long as the others
+    sleep, and it is not worth waking them. Once it is, they are called; but who is alone goes on until they come, unless
+    the iteration takes longer than that.
     """
     apart()
     team = control[TEAM]
     if threads == team:
         return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
-    if amount < 2 * control[THIN] or amount < time_apart(control):
+    if amount < time_apart(control):
         return 1
     if are_awake(words_at(control[CROWD], CROWD_SIZE), team):
         control[MISSED] = 0

@@ -76,12 +76,11 @@ THIN = 1 << 9  # vertices and edges of an iteration that one thread does sooner 
 LASTING = 8  # of those in a row, after which it is worth going on alone
 
 # In nanoseconds: time saved is a fraction of that together, and counts up to so much; then one works alone for so many
-# times as long as was lost, at most.
-SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 10, 100_000_000
-SPINS, YIELDS = 4000, 100  # of a wait, before the thread sleeps
+# times as long as was lost, at most. To try again costs about what was lost: 40 times as long keeps that to a fortieth.
+SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
+SPINS = 4000  # of a wait, before the thread sleeps
 NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
 
-_give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
 _nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
 _get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
@@ -140,12 +139,11 @@ _NEW_CONTROL[CROWD] = crowd.ctypes.data
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
     """Wait a little, in a loop, for what another thread does; `times` is how often that was done before.
 
-    Who waits for long gives the core to whoever needs it: likely the one that is waited for has none.
+    Who waits for long gives the core to whoever needs it: likely the one that is waited for has none. It sleeps, and is
+    back soon; who yields to another process waits for that one's whole slice, of milliseconds.
     """
     if times < SPINS:
         pause()
-    elif times < SPINS + YIELDS:
-        _give_way()
     else:
         _nap(NAP)
 
