@@ -28,6 +28,8 @@ from gasla.cpu.spare import Spare
 from gasla.graph import Graph
 from gasla.runner import left_running
 
+SOON = (programs.Hops, programs.Nearest)  # one that takes the short way, and one that doesn't
+SOME_AND_ALL = [pytest.param(*case[:2], case[3], marks=[] if case[0] in SOON else pytest.mark.slow) for case in CASES]
 SHORT: tuple[type, ...] = (programs.Hops, programs.Paths, programs.Reach, programs.Seven, programs.Counter)
 SHORT += (programs.Alarm, programs.Ring, programs.Bell)
 SHORT_WAY, TAKE = again.Again.__call__, Passes.take
@@ -116,7 +118,7 @@ def test_a_search_takes_it_from_the_second_on(short_ways: list[int]) -> None:
 
 
 @pytest.mark.usefixtures("crew")
-@pytest.mark.parametrize(("program", "start", "limit"), [case[:2] + case[3:] for case in CASES], ids=NAMES)
+@pytest.mark.parametrize(("program", "start", "limit"), SOME_AND_ALL, ids=NAMES)
 def test_any_program(program: Any, start: Any, limit: int, short_ways: list[int]) -> None:
     """Whether it can take the short way, which knows no parameters, aggregates or fields of edges, or not."""
     rng = np.random.default_rng(5)

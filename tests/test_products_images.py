@@ -110,6 +110,7 @@ def test_rows_that_cancel(dtype: Any, level: float, ways: list[bool]) -> None:
     assert ways == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TYPES)
 def test_which_way(dtype: Any, ways: list[bool]) -> None:
     rng = np.random.default_rng(4)
@@ -180,6 +181,7 @@ def test_a_row_as_long_as_all(dtype: Any, ways: list[bool]) -> None:
 minus = semirings.BinaryOp("minus", lambda old, new: old - semirings.where(new > -1e30, new, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("semiring", "dtype", "accums"),
     [
@@ -246,6 +248,7 @@ def test_the_same_bits_for_any_number_of_threads_and_anywhere(
     assert all(ways)
 
 
+@pytest.mark.slow
 def test_what_a_graph_keeps(ways: list[bool]) -> None:
     rng = np.random.default_rng(8)
     upper = csr_array(np.triu(rng.random((50, 50)), 1).astype(np.float32))
@@ -266,6 +269,7 @@ def test_what_a_graph_keeps(ways: list[bool]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_norm_of_ones_own(ways: list[bool]) -> None:
     """Whose image is no number beside a power of two, and only for what is not negative."""
     rng = np.random.default_rng(9)

@@ -147,7 +147,7 @@ def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str
 # Aggregates are the loop's own affair.
 STAGED = [case for case in CASES if not issubclass(case[0], programs.Settling)]
 # Between them these have every stage, values of one part, of several and vectors, a mask, and sources of both kinds.
-SOON_STAGED = (programs.Hops, programs.Paths, programs.Nearest, programs.Spread, programs.Flow)
+SOON_STAGED = (programs.Nearest, programs.Flow)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,10 @@ def test_deterministic_runs(program: Any) -> None:
     same(result, Reference(program(), graph, **start).run([0]))
 
 
-SUMS = [(programs.Cooling, False), (programs.Warming, False), (programs.Cooling, True)]
+SUMS = [
+    (programs.Cooling, False),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in ((programs.Warming, False), (programs.Cooling, True))),
+]
 
 
 def bits_of_sums(program: Any, scheduled: bool, graph: Graph) -> Any:
@@ -526,7 +529,11 @@ class Weighed(gasla.VertexProgram):
         return {"sum": gathered}
 
 
-@pytest.mark.parametrize("program", [Weighed, programs.Hops, programs.Spread, programs.Flow], ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [Weighed, programs.Hops, *(pytest.param(p, marks=pytest.mark.slow) for p in (programs.Spread, programs.Flow))],
+    ids=lambda p: p.__name__,
+)
 def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1, 2, 3])
     given = {name: array.copy() for name, array in gasla.run(program, graph, max_iterations=0).state.items()}

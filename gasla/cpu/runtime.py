@@ -206,8 +206,8 @@ def crew_for(amount, in_row, counters, control, threads):
 
     One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
     they lately had to wait for one without a core. (Who is alone does not ask in thin ones.) And as long as the others
-    sleep, and it is not worth waking them. Once it is, they are called; but who is alone goes on until they come, unless
-    the iteration takes longer than that.
+    sleep, and it is not worth waking them. Once it is, they are called; but who is alone goes on until they come,
+    unless the iteration takes longer than that.
     """
     apart()
     team = control[TEAM]
