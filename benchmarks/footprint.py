@@ -36,8 +36,8 @@ from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
-from gasla.cpu import generate
-from gasla.gpu.space import field_bytes
+from gasla.cpu.program import generate
+from gasla.gpu.program.space import field_bytes
 
 REPEATS = 5
 BARS = {"import": 0.5, "first result": 1.5}  # seconds

@@ -40,11 +40,13 @@ from unittest import mock
 import gasla
 from benchmarks.gpu import made
 from benchmarks.suite import ALGORITHMS, call_of, load
-from gasla import runner
 from gasla.arrays import finish
 from gasla.bench.provenance import provenance
 from gasla.bench.report import Report
-from gasla.cpu import again, blocks, engine, symmetry, threads
+from gasla.cpu.program import again, engine
+from gasla.cpu.runtime import blocks, threads
+from gasla.graph import symmetry
+from gasla.operations import run
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
@@ -108,7 +110,7 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
     with ExitStack() as stack:
         spent = stack.enter_context(threads.timed())
         _count(watch, stack, engine.Bound, parts)
-        _count(watch, stack, runner, {"_result": "result"})
+        _count(watch, stack, run, {"_result": "result"})
         running = watch.with_kernel(threads.run_parallel, spent)
         for module in (threads, blocks, symmetry):
             stack.enter_context(mock.patch.object(module, "run_parallel", running))
@@ -121,13 +123,13 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
 @contextmanager
 def watching_gpu(watch: Watch) -> Iterator[None]:
     """The same for the other engine."""
-    from gasla.gpu import compile as kernels
-    from gasla.gpu import engine as gpu
+    from gasla.gpu.program import engine as gpu
+    from gasla.gpu.runtime import compile as kernels
 
     parts = {"__init__": "binding", "begin": "start", **dict.fromkeys(("advance", "launch", "finish"), "launch")}
     with ExitStack() as stack:
         _count(watch, stack, gpu.Bound, parts | {"_wait": "waiting", "state": "result"})
-        _count(watch, stack, runner, {"_result": "result"})
+        _count(watch, stack, run, {"_result": "result"})
         _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield
 
@@ -142,7 +144,7 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
     """What gasla's kernels take in a call, by the GPU's clock."""
     import cupy
 
-    from gasla.gpu import compile as kernels
+    from gasla.gpu.runtime import compile as kernels
 
     events: list[tuple[Any, Any]] = []
 

@@ -3,12 +3,12 @@
     python examples/airport_map.py [FROM] [TO] [PICTURE]
 
 FROM and TO are IATA codes or cities; the shortest way between them is drawn over the map. The steps are those of
-`gasla demo`; see gasla/demo.py for the calls of the algorithms and gasla/worldmap.py for the drawing.
+`gasla demo`; see gasla/demo/airports.py for the calls of the algorithms and gasla/demo/worldmap.py for the drawing.
 """
 
 import sys
 
-from gasla import demo
+from gasla.demo import airports as demo
 
 
 def main(origin: str = demo.NORTHERNMOST, destination: str = demo.SOUTHERNMOST, picture: str = "airports.png") -> None:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla import demo
+from gasla.demo import airports as demo
 from semirings import Monoid, Semiring
 
 Array = np.ndarray[Any, Any]

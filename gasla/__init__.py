@@ -9,41 +9,46 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "Graph": "graph",
-    "as_graph": "graph",
+    "Graph": "graph.graph",
+    "as_graph": "graph.graph",
     "bfs": "algorithms.bfs",
     "sssp": "algorithms.sssp",
     "pagerank": "algorithms.pagerank",
     "connected_components": "algorithms.connected_components",
     "triangle_count": "algorithms.triangle_count",
     "betweenness_centrality": "algorithms.betweenness_centrality",
-    "ConvergenceWarning": "runner",
-    "mxv": "products",
-    "vxm": "products",
-    "VertexProgram": "program",
-    "vertex": "fields",
-    "edge": "fields",
-    "parameter": "fields",
-    "aggregate": "fields",
-    "ID": "fields",
-    "run": "runner",
-    "Result": "runner",
-    "Frontier": "frontier",
-    "Schedule": "schedule",
-    "EdgeFrontier": "frontier",
+    "ConvergenceWarning": "operations.run",
+    "mxv": "operations.multiply",
+    "vxm": "operations.multiply",
+    "VertexProgram": "program.program",
+    "vertex": "program.fields",
+    "edge": "program.fields",
+    "parameter": "program.fields",
+    "aggregate": "program.fields",
+    "ID": "program.fields",
+    "run": "operations.run",
+    "Result": "operations.run",
+    "Frontier": "program.frontier",
+    "Schedule": "program.schedule",
+    "EdgeFrontier": "program.frontier",
+    # modules
+    "datasets": "graph.datasets",
+    "io": "graph.io",
+    "progress": "progress",
+    "stages": "operations.stages",
+    "verify": "verify",
 }
 _MODULES = ("datasets", "io", "progress", "stages", "verify")
 
-__all__ = [*_HOMES, *_MODULES]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"gasla.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"gasla.{name}")
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module 'gasla' has no attribute {name!r}")
+    value = importlib.import_module(f"gasla.{_HOMES[name]}")
+    if name not in _MODULES:
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

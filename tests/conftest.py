@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gasla.cpu import cores
+from gasla.cpu.runtime import cores
 
 # Before Numba is imported: what two threads do is tested on one core, too.
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))

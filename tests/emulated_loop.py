@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gasla.binding import Binding
-from gasla.gpu.generate import THREADS, Module
-from gasla.gpu.inputs import graph_arrays
-from gasla.gpu.plan import Shape
-from gasla.gpu.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
-from gasla.graph import Graph
+from gasla.gpu.program.generate import THREADS, Module
+from gasla.gpu.program.inputs import graph_arrays
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
+from gasla.graph.graph import Graph
+from gasla.program.binding import Binding
 
 HERE = Path(__file__).parent
 BLOCK = 64  # threads

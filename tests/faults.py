@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from gasla import cache, datasets, io, output
-from gasla.cpu import modules
+from gasla.cpu.runtime import modules
 
 GRID = datasets.grid(4)
 
@@ -89,7 +89,7 @@ def disks(step: int = 1) -> Iterator[Disk]:
 # --- a cache ---------------------------------------------------------------------------------------------------------
 
 SOURCE = """
-from gasla.cpu.modules import compiled
+from gasla.cpu.runtime.modules import compiled
 
 @compiled()
 def half(x):

@@ -13,7 +13,7 @@ from waiting import count_sleepers
 
 import gasla
 from gasla.arrays import moved
-from gasla.plan import Plan
+from gasla.program.plan import Plan
 
 WAYS = ("auto", "push", "pull")
 
@@ -80,8 +80,8 @@ def on_cpu(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         several = case.options["threads"] != "as it is"
         if several:  # as in test_programs
-            patch.setattr("gasla.cpu.engine.SMALL", 0)
-            patch.setattr("gasla.cpu.engine.THIN", 6 if "later" in case.options["threads"] else 0)
+            patch.setattr("gasla.cpu.program.engine.SMALL", 0)
+            patch.setattr("gasla.cpu.program.engine.THIN", 6 if "later" in case.options["threads"] else 0)
             count_sleepers(-1000)
         try:
             run(case, case.graph)
@@ -92,9 +92,9 @@ def on_cpu(case: Case) -> None:
 def on_gpu(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if case.options["threads"] != "as it is":
-            patch.setattr("gasla.gpu.space.SMALL", 0)
+            patch.setattr("gasla.gpu.program.space.SMALL", 0)
         if "later" in case.options["threads"]:
-            patch.setattr("gasla.gpu.engine.NEAR", 0)
+            patch.setattr("gasla.gpu.program.engine.NEAR", 0)
         run(case, case.graph.to("gpu"))
 
 
@@ -102,7 +102,7 @@ def emulated(case: Case) -> None:
     """The kernel for the GPU on the CPU: by one block that is alone, or by two."""
     from emulated_loop import EmulatedRun
 
-    from gasla.gpu.plan import Shape
+    from gasla.gpu.program.plan import Shape
 
     graph, reference = case.graph, expected(case)
     shape: dict[str, Any] = {"deterministic": case.mode == "deterministic"}

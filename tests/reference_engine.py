@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gasla.fields import ID
-from gasla.graph import Graph
-from gasla.plan import Plan
-from gasla.program import VertexProgram
-from gasla.tracing import Record
+from gasla.graph.graph import Graph
+from gasla.program.fields import ID
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+from gasla.program.tracing import Record
 from semirings import VectorType, as_type
 
 

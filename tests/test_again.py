@@ -22,11 +22,12 @@ from waiting import count_sleepers
 import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
-from gasla.cpu import again, engine, launch, passes, threads
-from gasla.cpu.passes import Passes
-from gasla.cpu.spare import Spare
-from gasla.graph import Graph
-from gasla.runner import left_running
+from gasla.cpu.program import again, engine, launch, passes
+from gasla.cpu.program.passes import Passes
+from gasla.cpu.program.spare import Spare
+from gasla.cpu.runtime import threads
+from gasla.graph.graph import Graph
+from gasla.operations.run import left_running
 
 SOON = (programs.Hops, programs.Nearest)  # one that takes the short way, and one that doesn't
 SOME_AND_ALL = [pytest.param(*case[:2], case[3], marks=[] if case[0] in SOON else pytest.mark.slow) for case in CASES]
@@ -381,9 +382,9 @@ def test_otherwise_the_long_way_gives_the_same(
 def test_an_open_bar_is_told_of_iterations(short_ways: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     graph = chain(10)
     expected = gasla.bfs(graph, 0)
-    monkeypatch.setattr("gasla.cpu.spare.is_watched", lambda: True)
+    monkeypatch.setattr("gasla.cpu.program.spare.is_watched", lambda: True)
     for most, taken in ((0, []), (100, [0])):  # the graph is small enough for nobody to have to wait
-        monkeypatch.setattr("gasla.cpu.spare.LONG", most)
+        monkeypatch.setattr("gasla.cpu.program.spare.LONG", most)
         np.testing.assert_array_equal(gasla.bfs(graph, 0), expected)
         assert short_ways == taken
 

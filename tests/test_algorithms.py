@@ -16,8 +16,8 @@ import gasla
 from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.algorithms.sssp import AnyOrder
-from gasla.graph import Graph
-from gasla.runner import begun
+from gasla.graph.graph import Graph
+from gasla.operations.run import begun
 
 
 @st.composite

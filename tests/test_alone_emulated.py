@@ -11,8 +11,8 @@ from emulated_loop import EmulatedRun
 from reference_engine import Reference
 from test_programs import CASES
 
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
+from gasla.gpu.program.plan import Shape
+from gasla.graph.graph import Graph
 
 DENSE = 2  # `Way` in state.cuh
 QUICK = (programs.Hops, programs.Chain, programs.Settling, programs.Flow)

@@ -310,7 +310,7 @@ def test_ceilings_of_the_gpu() -> None:
 
 def test_the_kernels_compile() -> None:
     pytest.importorskip("cupy")
-    from gasla.gpu.compile import compile_source
+    from gasla.gpu.runtime.compile import compile_source
 
     assert compile_source(ceilings.SOURCE, "sm_90")
 

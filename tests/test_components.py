@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components as scipy_components
 import gasla
 from gasla import verify
 from gasla.algorithms.connected_components import ComponentsResult
-from gasla.cpu.link import compress, hook, likely_largest, link, number
-from gasla.graph import Graph
+from gasla.cpu.primitive.link import compress, hook, likely_largest, link, number
+from gasla.graph.graph import Graph
 
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
@@ -22,8 +22,8 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: count)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: count)
 
 
 @st.composite
@@ -129,7 +129,7 @@ def test_int64(kind: str) -> None:
 
 def test_while_another_run_holds_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     use_threads(monkeypatch, 2)
-    monkeypatch.setattr("gasla.cpu.threads.busy", {"owner": monkeypatch})
+    monkeypatch.setattr("gasla.cpu.runtime.threads.busy", {"owner": monkeypatch})
     check(Graph.from_edges([0, 1, 4], [2, 3, 4], n=6))
 
 

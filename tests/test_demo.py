@@ -11,12 +11,13 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 import gasla
-from gasla import demo, verify
+from gasla import verify
 from gasla.cli import main
-from gasla.datasets import great_circle, openflights
+from gasla.demo import airports as demo
+from gasla.graph.datasets import great_circle, openflights
 
 pytest.importorskip("matplotlib")
-from gasla import worldmap
+from gasla.demo import worldmap
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from gasla import Graph, cache, io, output
 from gasla.bench import graphs
 from gasla.bench.report import Report
 from gasla.cli import files
-from gasla.cpu import modules
+from gasla.cpu.runtime import modules
 from tests.faults import GRID, all_are_whole, call, disks, entries, kept, process
 
 NAMED = files.Named("grid", Graph(GRID))

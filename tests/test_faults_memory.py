@@ -16,7 +16,7 @@ from test_programs import staged
 import gasla
 import semirings
 from gasla.arrays import moved
-from gasla.graph import Graph
+from gasla.graph.graph import Graph
 
 N = 300
 RNG = np.random.default_rng(5)

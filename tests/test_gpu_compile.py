@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gasla.gpu import compile as gpu
+from gasla.gpu.runtime import compile as gpu
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from in_turns import in_turns
 
 import gasla
 from gasla import Graph, stages
-from gasla.cpu import link as on_cpu
-from gasla.gpu import link as on_gpu
-from gasla.gpu.compile import compile_source
-from gasla.link import likely_largest
+from gasla.cpu.primitive import link as on_cpu
+from gasla.gpu.primitive import link as on_gpu
+from gasla.gpu.runtime.compile import compile_source
+from gasla.operations.link import likely_largest
 from tests.test_components import edge_lists, expected
 
 

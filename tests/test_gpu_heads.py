@@ -9,11 +9,11 @@ from emulated_loop import heads
 
 import gasla
 from gasla.algorithms import bfs
-from gasla.fields import vertex
-from gasla.generators import rmat, uniform
-from gasla.gpu import rows
-from gasla.gpu.compile import compile_source
-from gasla.graph import Graph
+from gasla.gpu.program import rows
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.generators import rmat, uniform
+from gasla.graph.graph import Graph
+from gasla.program.fields import vertex
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 from emulated_loop import BLOCK, FLAGS, HERE
 
 import gasla
-from gasla.gpu import levels as gpu_levels
-from gasla.gpu.compile import compile_source
-from gasla.gpu.levels import MOST
+from gasla.gpu.program import levels as gpu_levels
+from gasla.gpu.program.levels import MOST
+from gasla.gpu.runtime.compile import compile_source
 
 RUN = """
 extern "C" int run(unsigned blocks, const int* levels, u64 n, u64 first, u64 depth, unsigned* counts, unsigned* totals,

@@ -12,11 +12,11 @@ from emulated_loop import FLAGS, HERE
 
 from gasla import datasets
 from gasla.algorithms import bfs, sssp
-from gasla.cpu import lists as cpu_lists
-from gasla.cpu import symmetry
-from gasla.gpu import engine, lists
-from gasla.gpu.compile import compile_source
-from gasla.graph import Graph
+from gasla.gpu.program import engine
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph import lists_cpu as cpu_lists
+from gasla.graph import lists_gpu, symmetry
+from gasla.graph.graph import Graph
 
 SIZES = [(4, 4, 4), (8, 4, 8), (8, 8, 1), (4, 4, 2)]
 RUN = """
@@ -31,7 +31,7 @@ extern "C" void run(const {offset}* offsets, const {vertex}* indices, const {bit
 @pytest.mark.parametrize("sizes", SIZES)
 def test_compiles(architecture: str, sizes: tuple[int, int, int]) -> None:
     pytest.importorskip("cupy")
-    assert compile_source(lists.source(*sizes), architecture)
+    assert compile_source(lists_gpu.source(*sizes), architecture)
 
 
 def graphs() -> list[Graph]:
@@ -55,21 +55,21 @@ def graphs() -> list[Graph]:
 def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) -> None:
     kernels, kinds = HERE.parent / "gasla" / "gpu" / "kernels", [np.dtype(f"i{size}") for size in sizes]
     text = (kernels / "lists.cuh").read_text()
-    assert f"SLICE = {lists._SLICE};" in text
-    (tmp_path / "lists.cuh").write_text(text.replace(f"SLICE = {lists._SLICE};", "SLICE = 96;"))
-    types = {name: lists.C_TYPES[size] for name, size in zip(("offset", "vertex", "bits"), sizes)}
-    (tmp_path / "lists.cpp").write_text(f'#include "loop.hpp"\n{lists.source(*sizes)}{RUN.format(**types)}')
+    assert f"SLICE = {lists_gpu._SLICE};" in text
+    (tmp_path / "lists.cuh").write_text(text.replace(f"SLICE = {lists_gpu._SLICE};", "SLICE = 96;"))
+    types = {name: lists_gpu.C_TYPES[size] for name, size in zip(("offset", "vertex", "bits"), sizes)}
+    (tmp_path / "lists.cpp").write_text(f'#include "loop.hpp"\n{lists_gpu.source(*sizes)}{RUN.format(**types)}')
     folders = [f"-I{tmp_path}", f"-I{HERE / 'emulation'}", f"-I{kernels}"]
     library = tmp_path / "lists.so"
     subprocess.run(["g++", *FLAGS, *folders, str(tmp_path / "lists.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
     def facts(indptr: Any, indices: Any, values: Any = None) -> dict[str, bool]:
-        found = np.zeros(len(lists._FACTS), np.uint64)
+        found = np.zeros(len(lists_gpu._FACTS), np.uint64)
         arrays = indptr.astype(kinds[0]), indices.astype(kinds[1]), None if values is None else values.astype(kinds[2])
         given = [ctypes.c_void_p(None if a is None else a.ctypes.data) for a in (*arrays, found)]
         run(*given[:3], ctypes.c_uint64(len(indptr) - 1), ctypes.c_uint64(len(indices)), given[3])
-        return dict(zip(lists._FACTS, found.astype(bool).tolist()))
+        return dict(zip(lists_gpu._FACTS, found.astype(bool).tolist()))
 
     seen = set()
     for graph in graphs():

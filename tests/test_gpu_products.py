@@ -14,10 +14,10 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 import semirings
-from gasla.gpu import products as engine
-from gasla.gpu import rows
-from gasla.gpu.compile import compile_source
-from gasla.products import parts, trace
+from gasla.gpu.product import products as engine
+from gasla.gpu.program import rows
+from gasla.gpu.runtime.compile import compile_source
+from gasla.operations.multiply import parts, trace
 from semirings import Monoid, Semiring, where
 
 cupy = pytest.importorskip("cupy")

@@ -16,12 +16,12 @@ import gasla
 import semirings
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
 from gasla.arrays import moved
-from gasla.gpu import engine, generate
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
-from gasla.program import VertexProgram
+from gasla.gpu.program import engine, generate
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.graph import Graph
+from gasla.program.program import VertexProgram
 
 MODULES = (programs, bfs, sssp, pagerank, betweenness_centrality)
 PROGRAMS = [
@@ -108,8 +108,8 @@ def same(result: Any, reference: Reference) -> None:
 def test_a_larger_graph(
     program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gasla.gpu.space.SMALL", small)
-    monkeypatch.setattr("gasla.gpu.engine.NEAR", near)
+    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.engine.NEAR", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(

@@ -17,14 +17,14 @@ import gasla
 import semirings
 from gasla import datasets
 from gasla.algorithms.pagerank import Uniform, WeightedPersonal
-from gasla.binding import NeighbourLists
-from gasla.fields import aggregate, edge, parameter, vertex
-from gasla.gpu import relabel, space
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import Shape
-from gasla.gpu.relabel import Numbering, RenumberedLists
-from gasla.graph import Graph
+from gasla.gpu.program import relabel, space
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.relabel import Numbering, RenumberedLists
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.graph import Graph
+from gasla.program.binding import NeighbourLists
+from gasla.program.fields import aggregate, edge, parameter, vertex
 
 
 class Everything(gasla.VertexProgram):

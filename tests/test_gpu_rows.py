@@ -13,7 +13,7 @@ import pytest
 from emulated_loop import FLAGS as LOOP_FLAGS
 
 from gasla import datasets
-from gasla.gpu import rows
+from gasla.gpu.program import rows
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -23,9 +23,9 @@ import semirings
 from gasla import verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.algorithms.pagerank import Uniform
-from gasla.graph import Graph
-from gasla.runner import begun, left_running, run_exactly
-from gasla.schedule import Schedule
+from gasla.graph.graph import Graph
+from gasla.operations.run import begun, left_running, run_exactly
+from gasla.program.schedule import Schedule
 
 pytestmark = pytest.mark.gpu
 SPREAD = next(case for case in CASES if case[0] is programs.Spread)
@@ -277,7 +277,7 @@ def all_levels(graph: Graph, sources: range) -> list[np.ndarray]:
 
 def spaces_of(graph: Graph) -> list[Any]:
     """The workspaces that are kept."""
-    from gasla.gpu.space import Kept
+    from gasla.gpu.program.space import Kept
 
     return [space for known in graph._known.values() if isinstance(known, Kept) for space in known.spaces]
 
@@ -385,9 +385,9 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
     assert not always_ends(graph)
     assert not always_ends(graph, rank)
     with monkeypatch.context() as patch:
-        patch.setattr("gasla.gpu.engine.LONG", 10**9)
+        patch.setattr("gasla.gpu.program.engine.LONG", 10**9)
         assert always_ends(graph, rank)
-    monkeypatch.setattr("gasla.gpu.engine.is_watched", lambda: True)
+    monkeypatch.setattr("gasla.gpu.program.engine.is_watched", lambda: True)
     assert always_ends(graph)
     assert always_ends(graph, rank)
 
@@ -431,7 +431,7 @@ def test_too_little_memory_is_told_before_anything_runs(program: Any, pool: Any)
 
 @pytest.mark.parametrize("program", [case[0] for case in CASES[:4]], ids=lambda p: p.__name__)
 def test_workspace_is_at_most_what_is_told(program: Any, pool: Any) -> None:
-    from gasla.gpu.space import Kept, workspace_sizes
+    from gasla.gpu.program.space import Kept, workspace_sizes
 
     graph = random_graph(n=100_000, m=100_000)
     gasla.run(program, graph, max_iterations=1)

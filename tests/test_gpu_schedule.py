@@ -8,8 +8,8 @@ import pytest
 
 import gasla
 import semirings
-from gasla.fields import aggregate, edge, vertex
-from gasla.graph import Graph
+from gasla.graph.graph import Graph
+from gasla.program.fields import aggregate, edge, vertex
 
 pytestmark = pytest.mark.gpu
 

@@ -20,10 +20,10 @@ from test_programs import CASES, NAMES, STAGED, graphs, staged
 
 import gasla
 from gasla import stages
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.graph import Graph
 
 STAGED_NAMES = [case[0].__name__ for case in STAGED]
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -194,7 +194,7 @@ def test_callbacks_see_every_iteration() -> None:
 @pytest.fixture
 def one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that can't launch cooperatively."""
-    monkeypatch.setattr("gasla.gpu.compile.launches_cooperatively", lambda: False)
+    monkeypatch.setattr("gasla.gpu.runtime.compile.launches_cooperatively", lambda: False)
 
 
 @pytest.mark.gpu

@@ -11,10 +11,11 @@ from in_turns import in_turns
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import Graph, generators, stages, verify
-from gasla.frontier import EdgeFrontier
-from gasla.gpu import compile as gpu
-from gasla.gpu import intersect as module
+from gasla import Graph, stages, verify
+from gasla.gpu.primitive import intersect as module
+from gasla.gpu.runtime import compile as gpu
+from gasla.graph import generators
+from gasla.program.frontier import EdgeFrontier
 from tests.test_triangles import edge_lists, scipy_triangles, undirected
 
 WAYS = {"merged": 10**9, "looked up": -1}

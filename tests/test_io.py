@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gasla import Graph, datasets, io
-from gasla.io import FormatError
+from gasla.graph.io import FormatError
 
 EDGE_LISTS = [".txt", ".el", ".wel", ".tsv"]
 DIRECTED = [".mtx", *EDGE_LISTS, ".gr", ".npz"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gasla import Graph, datasets, io
-from gasla.io import FormatError
+from gasla.graph.io import FormatError
 
 DENSE = np.array([[0, 1, 0, 2], [0, 0, 3, 4], [5, 0, 0, 0], [6, 0, 7, 0.0]])
 FORMATS = ("csr", "csc", "bsr", "dia", "coo")

@@ -12,12 +12,13 @@ from reference_engine import Reference
 
 import gasla
 import semirings
-from gasla import names, program, stages
-from gasla.cpu import generate, runtime
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
+from gasla import stages
+from gasla.cpu.program import generate, queues
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.graph import Graph
+from gasla.program import names, program
 
 HOSTILE = [  # of fields, edge fields, parameters and aggregates, in turn
     *("rank", "class", "np", "x", "old_rank", "double", "named_x", "x_combine", "t", "größe", "ſ", "combine_x"),
@@ -147,7 +148,7 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
     }
     for language, sources in texts.items():
         found = {name for text in sources for name in re.findall(r"(?<!gasla::)\b[A-Za-z_]\w*", text)}
-        found |= {*vars(runtime)} if language == "numba" else set()
+        found |= {*vars(queues)} if language == "numba" else set()
         prefixes = {name.partition("_MARK")[0] for name in found if "MARK" in name}
         assert {name for name in found if "MARK" in name} <= {f"{p}_{m}" for p in prefixes for m in marked}
         others = {name for name in found if "MARK" not in name} | prefixes

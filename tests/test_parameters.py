@@ -8,7 +8,7 @@ import pytest
 import gasla
 import semirings
 from gasla import stages
-from gasla.graph import Graph
+from gasla.graph.graph import Graph
 
 KINDS = [np.dtype(kind) for kind in (bool, "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")]
 EDGE = Graph.from_edges([0], [1])

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import gasla
 import semirings
-from gasla import generators
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
-from gasla.plan import Plan
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph import generators
+from gasla.graph.graph import Graph
+from gasla.program.plan import Plan
 
 GRAPH = Graph.from_edges([0, 0, 1, 2, 3, 4, 2], [1, 2, 3, 3, 4, 5, 5], np.array([1, 5, 1, 1, 2, 0.5, 9], np.float32))
 

@@ -248,7 +248,7 @@ def test_tuples_take_and_give_tuples_of_arrays() -> None:
 @pytest.mark.usefixtures("no_collector")
 def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until that is too much; it goes with the graph, and inputs are looked at each time."""
-    monkeypatch.setattr("gasla.products.MOST", 2)
+    monkeypatch.setattr("gasla.operations.multiply.MOST", 2)
     A = csr_array(np.float32([[0, 2, 1], [0, 0, 3], [4, 0, 0]]))
     graph, x = gasla.Graph(A), np.arange(3, dtype=np.float32)
     for semiring in (semirings.plus_times, semirings.min_plus, semirings.plus_times, semirings.max_times) * 2:
@@ -281,8 +281,9 @@ def test_another_product_of_a_graph_is_like_the_first(by_column: bool, monkeypat
     fixed = x.copy()
     fixed.flags.writeable = False
     long_ways: list[Any] = []
-    checked = gasla.products._vector
-    monkeypatch.setattr("gasla.products._vector", lambda x, *rest: [long_ways.append(x), checked(x, *rest)][1])
+    checked = gasla.operations.multiply._vector
+    watched = "gasla.operations.multiply._vector"
+    monkeypatch.setattr(watched, lambda x, *rest: [long_ways.append(x), checked(x, *rest)][1])
     for plain in (x, fixed):
         assert_array_equal(multiply(plain), expected, strict=True)
     assert multiply(x) is not multiply(x) and not long_ways
@@ -401,7 +402,7 @@ def skewed(rows: int, columns: int) -> csr_array:
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
     A = skewed(20_000, 5_000)
     x = np.random.default_rng(6).random(5_000)
     before = numba.get_num_threads()
@@ -417,7 +418,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
 
 
 def test_calls_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
     A = skewed(20_000, 5_000)
     vectors = np.random.default_rng(7).random((8, 5_000))
     with ThreadPoolExecutor(4) as pool:

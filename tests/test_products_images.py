@@ -13,7 +13,7 @@ from test_products_lanes import log_sum, rows_of, units
 
 import gasla
 import semirings
-from gasla.cpu import images, products
+from gasla.cpu.product import images, products
 from semirings import Image, Monoid, Semiring
 
 Array = np.ndarray[Any, Any]
@@ -225,7 +225,7 @@ def test_masks_accumulators_and_sides(semiring: Semiring, dtype: Any, accums: li
 def test_the_same_bits_for_any_number_of_threads_and_anywhere(
     dtype: Any, ways: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
     rng = np.random.default_rng(7)
     lengths = np.append(rng.integers(0, 9, 9001), [2048, 0, 5000])
     A = square(rng, lengths, rng.normal(0, 50, lengths.sum()).astype(dtype))
@@ -298,7 +298,7 @@ def test_images_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.slow
 def test_where_there_are_no_functions_for_vectors(ways: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.vector_math.is_vectorised", lambda *_: False)
+    monkeypatch.setattr("gasla.cpu.product.vector_math.is_vectorised", lambda *_: False)
     called = Image(lambda x: (np.exp(x), 0), lambda f, k: np.log(f) + k * np.log(2))
     semiring = Semiring(semirings.logaddexp, np.add, name="called", image=called)
     rng = np.random.default_rng(10)

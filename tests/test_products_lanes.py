@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla.cpu import lanes, vector_math
+from gasla.cpu.product import lanes, vector_math
 from semirings import Held, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
@@ -199,7 +199,7 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
     semiring: Semiring, dtype: Any, typical: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Alone or among others, by one thread or two; but for the height of slots, which the mean length decides."""
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
     rng = np.random.default_rng(7)
     lengths = np.append(rng.integers(0, 2 * typical, 3000), [2048, 0, 5000, 1, 2049, 100])
     A = matrix(rng, lengths, 500, lambda count: rng.normal(0, 20, count).astype(dtype))
@@ -223,7 +223,7 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
 def test_which_products_it_is_for() -> None:
     def height(semiring: Semiring, is_long: bool = False) -> int:
         kind = np.dtype(np.float32)
-        return lanes.height(gasla.products.trace(semiring, False, kind, kind, None), is_long)
+        return lanes.height(gasla.operations.multiply.trace(semiring, False, kind, kind, None), is_long)
 
     assert height(semirings.logaddexp_plus) == height(softplus) == lanes.LOW
     assert height(semirings.logaddexp_plus, True) == height(softplus, True) == lanes.HIGH
@@ -251,7 +251,7 @@ def test_where_there_are_no_functions_for_vectors(
     A = matrix(rng, np.array(LENGTHS), 40, lambda count: rng.normal(0, 9, count).astype(dtype))
     x = rng.normal(0, 3, 40).astype(dtype)
     with_them = gasla.mxv(A, x, semiring)
-    monkeypatch.setattr("gasla.cpu.lanes.height", lambda *_: 0)
+    monkeypatch.setattr("gasla.cpu.product.lanes.height", lambda *_: 0)
     assert_allclose(gasla.mxv(A, x, semiring), with_them, rtol=16 * np.finfo(dtype).eps, atol=1e-6)
 
 

@@ -26,12 +26,13 @@ from gasla.algorithms.betweenness_centrality import Count
 from gasla.algorithms.sssp import AnyOrder, TightLevels
 from gasla.arrays import moved
 from gasla.bench.programs import Tree
-from gasla.cpu import launch, threads
-from gasla.gpu.compile import compile_source
-from gasla.gpu.generate import Module
-from gasla.gpu.plan import GpuPlan, Shape
-from gasla.graph import Graph
-from gasla.plan import Plan
+from gasla.cpu.program import launch
+from gasla.cpu.runtime import threads
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.graph import Graph
+from gasla.program.plan import Plan
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
 CASES: list[tuple[type, Any, bool, int]] = [
@@ -83,9 +84,9 @@ def same(result: Any, reference: Reference) -> None:
 @pytest.fixture(params=[0, 3, 6], ids=["always", "in wide iterations", "in the widest"])
 def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
-    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.engine.THIN", request.param)
-    monkeypatch.setattr("gasla.cpu.engine.LASTING", 1)
+    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.engine.THIN", request.param)
+    monkeypatch.setattr("gasla.cpu.program.engine.LASTING", 1)
     numba.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield
@@ -227,7 +228,7 @@ def test_an_aggregate_must_commute() -> None:
 
 
 def result_source(program: Any, deterministic: bool) -> str:
-    from gasla.cpu.generate import module_source
+    from gasla.cpu.program.generate import module_source
 
     return module_source(program.traced(np.dtype(np.int32)), deterministic=deterministic)
 
@@ -416,7 +417,7 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
 
 @pytest.mark.usefixtures("two_threads")
 def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.engine.THIN", 1000)
+    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 1000)
     graph = ring(6000)
     levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
     for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):
@@ -750,7 +751,7 @@ def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> 
 
 
 def test_thread_count_follows_numba() -> None:
-    from gasla.cpu.threads import num_threads
+    from gasla.cpu.runtime.threads import num_threads
 
     before = numba.get_num_threads()
     numba.set_num_threads(1)

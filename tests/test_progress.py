@@ -18,8 +18,8 @@ from waiting import wait_until
 
 import gasla
 from gasla import datasets, progress
-from gasla.graph import Graph
-from gasla.io.files import open_text
+from gasla.graph.graph import Graph
+from gasla.graph.io.files import open_text
 
 
 class Terminal(io.StringIO):
@@ -160,7 +160,7 @@ def test_a_bar_moves_as_a_file_is_read(name: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("algorithm", [gasla.connected_components, gasla.triangle_count])
 def test_passes_over_all_vertices_are_counted(algorithm: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     followed: list[Callable[[], tuple[int, int]]] = []
-    monkeypatch.setattr("gasla.cpu.blocks.follow", lambda count, unit: followed.append(count))
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.follow", lambda count, unit: followed.append(count))
     algorithm(datasets.rmat(12))
     ends = [count() for count in followed]
     assert all(done == total for done, total in ends)

@@ -18,8 +18,8 @@ from scipy.sparse.csgraph import dijkstra
 import gasla
 import semirings
 from gasla.algorithms import bfs, sssp
-from gasla.gpu.plan import Shape
-from gasla.graph import Graph
+from gasla.gpu.program.plan import Shape
+from gasla.graph.graph import Graph
 
 BLOCKS = 2
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}

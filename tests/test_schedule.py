@@ -7,7 +7,7 @@ import programs
 import pytest
 
 import gasla
-from gasla.graph import Graph
+from gasla.graph.graph import Graph
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])

@@ -14,8 +14,8 @@ from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
 from gasla.algorithms.betweenness_centrality import WideCount
-from gasla.gpu.plan import Shape, as_held
-from gasla.graph import Graph
+from gasla.gpu.program.plan import Shape, as_held
+from gasla.graph.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
 SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}

@@ -16,8 +16,8 @@ from reference_engine import Reference
 from test_programs import STAGED, graphs, staged
 
 from gasla import stages
-from gasla.gpu import staged as gpu
-from gasla.graph import Graph
+from gasla.gpu.program import staged as gpu
+from gasla.graph.graph import Graph
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing")

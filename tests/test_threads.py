@@ -26,10 +26,11 @@ import gasla
 import semirings
 from gasla import datasets, stages
 from gasla.algorithms.bfs import LEVELS
-from gasla.cpu import cores, intersect, link, threads, workers
-from gasla.cpu.atomics import fetch_add, load, pause
-from gasla.cpu.spare import kind_of_run, spare
-from gasla.cpu.threads import STOP, barrier, launched, new_control, run_parallel, timed
+from gasla.cpu.primitive import intersect, link
+from gasla.cpu.program.spare import kind_of_run, spare
+from gasla.cpu.runtime import cores, threads, workers
+from gasla.cpu.runtime.atomics import fetch_add, load, pause
+from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, timed
 
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
 _kernel = njit(nogil=True, error_model="numpy")
@@ -164,13 +165,13 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("engine", "blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.engine.ALONE", -1)
-    monkeypatch.setattr("gasla.cpu.engine.THIN", 0)
-    monkeypatch.setattr("gasla.cpu.symmetry._PARALLEL_FROM", 0)
+    monkeypatch.setattr("gasla.cpu.program.engine.ALONE", -1)
+    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 0)
+    monkeypatch.setattr("gasla.graph.symmetry._PARALLEL_FROM", 0)
     threads.num_threads()  # Numba starts its own
-    monkeypatch.setattr("gasla.cpu.threads.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.symmetry.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: 2)
+    monkeypatch.setattr("gasla.graph.symmetry.num_threads", lambda: 2)
     for module in ("threads", "blocks", "symmetry"):
         monkeypatch.setattr(f"gasla.cpu.{module}.run_parallel", run_and_look)
     graph = gasla.Graph(datasets.rmat(10))
@@ -296,7 +297,7 @@ def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytes
         assert hold(owner)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gasla.cpu.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     graph.is_symmetric  # noqa: B018
     calls = [
@@ -338,7 +339,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for number in range(300):
-            monkeypatch.setattr("gasla.cpu.engine.ALONE", draw.choice([-1, 100]))
+            monkeypatch.setattr("gasla.cpu.program.engine.ALONE", draw.choice([-1, 100]))
             for module in ("threads", "blocks"):
                 monkeypatch.setattr(f"gasla.cpu.{module}.SHORT", draw.choice([0, 1 << 26]))
             call, right = calls[number % len(calls)], expected[number % len(calls)]

@@ -9,9 +9,9 @@ from scipy.sparse import coo_array, csr_array
 import gasla
 from gasla import verify
 from gasla.algorithms import triangle_count as algorithm
-from gasla.cpu.intersect import intersect, intersect_oriented, intersect_sorted, orient
-from gasla.frontier import EdgeFrontier
-from gasla.graph import Graph
+from gasla.cpu.primitive.intersect import intersect, intersect_oriented, intersect_sorted, orient
+from gasla.graph.graph import Graph
+from gasla.program.frontier import EdgeFrontier
 
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
@@ -22,8 +22,8 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr("gasla.cpu.blocks.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.blocks.num_threads", lambda: count)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: count)
 
 
 @pytest.fixture(params=["sorted", "oriented"])
@@ -183,7 +183,7 @@ def test_int64(kind: str, way: str) -> None:
 
 def test_while_another_run_holds_the_threads(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_threads(monkeypatch, 2)
-    monkeypatch.setattr("gasla.cpu.threads.busy", {"owner": monkeypatch})
+    monkeypatch.setattr("gasla.cpu.runtime.threads.busy", {"owner": monkeypatch})
     matrix = undirected(100, 1000, 5, True)
     result = gasla.triangle_count(matrix, per_vertex=True)
     np.testing.assert_array_equal(result.per_vertex, scipy_triangles(matrix))

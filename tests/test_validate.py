@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gasla
-from gasla.validate import as_csr, require_compressed
+from gasla.graph.validate import as_csr, require_compressed
 
 
 def matrix(format):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from gasla.cpu import workers
-from gasla.cpu.atomics import fetch_add
+from gasla.cpu.runtime import workers
+from gasla.cpu.runtime.atomics import fetch_add
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:

@@ -163,9 +163,9 @@ def shortest_paths(source: int) -> tuple[Any, dict[str, Any]]:
 
 def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:
     """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
-    from gasla.frontier import Frontier
-    from gasla.gpu.engine import Bound
-    from gasla.runner import NO_LIMIT, _advance
+    from gasla.gpu.program.engine import Bound
+    from gasla.operations.run import NO_LIMIT, _advance
+    from gasla.program.frontier import Frontier
 
     bound = Bound(program, graph, start)
     try:

@@ -25,8 +25,8 @@ FIRST_CALLS = """
 import json, os, time
 import cupy, numpy as np
 import gasla
-import gasla.gpu.compile
-gasla.gpu.compile.OPTIONS += ("-DMEASURED_BY=" + os.environ["MEASURED_BY"],)
+import gasla.gpu.runtime.compile
+gasla.gpu.runtime.compile.OPTIONS += ("-DMEASURED_BY=" + os.environ["MEASURED_BY"],)
 ids = np.arange(64)
 graph = gasla.Graph.from_edges(np.append(ids, (ids + 1) % 64), np.append((ids + 1) % 64, ids), np.ones(128, np.float32))
 graph = graph.to("gpu")

@@ -19,14 +19,14 @@ import numpy as np
 import semirings
 from gasla.algorithms.bfs import LEVELS
 from gasla.algorithms.sssp import sssp
-from gasla.arguments import check_weights, source_vertex, whole_number
 from gasla.arrays import array_module, finish, module_of
-from gasla.fields import edge, vertex
-from gasla.graph import Graph, as_graph
-from gasla.program import VertexProgram
+from gasla.graph.arguments import check_weights, source_vertex, whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.run import begun, get_ready, left_running, run
+from gasla.program.fields import edge, vertex
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule, of_depth
 from gasla.progress import track
-from gasla.runner import begun, get_ready, left_running, run
-from gasla.schedule import Schedule, of_depth
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
@@ -259,7 +259,7 @@ def betweenness_centrality(
 
 def _passes(graph: Graph, scores: np.ndarray | None) -> Any:
     """What adds to scores, on the CPU, what a source comes to, in fewer lines of Python; None if it can't be had."""
-    from gasla.cpu.passes import passes  # Numba takes its time to import
+    from gasla.cpu.program.passes import passes  # Numba takes its time to import
 
     return passes(graph, LEVELS, *_programs(None, wide=False), scores, partial(_overflow, graph))
 

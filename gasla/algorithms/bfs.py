@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.arguments import most_iterations, source_vertex
-from gasla.binding import NO_LIMIT
-from gasla.fields import ID, vertex
-from gasla.graph import as_graph
-from gasla.program import VertexProgram
-from gasla.runner import left_running
+from gasla.graph.arguments import most_iterations, source_vertex
+from gasla.graph.graph import as_graph
+from gasla.operations.run import left_running
+from gasla.program.binding import NO_LIMIT
+from gasla.program.fields import ID, vertex
+from gasla.program.program import VertexProgram
 
 
 class Levels(VertexProgram):

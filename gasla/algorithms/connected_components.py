@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph import as_graph
+from gasla.graph.graph import as_graph
 
 
 class ComponentsResult(NamedTuple):
@@ -53,9 +53,9 @@ def connected_components(graph: Any) -> ComponentsResult:
     """
     graph = as_graph(graph)
     if graph.device == "gpu":
-        from gasla.gpu.link import connected_components as in_one_launch
+        from gasla.gpu.primitive.link import connected_components as in_one_launch
 
         return ComponentsResult(*in_one_launch(graph))
-    from gasla.cpu.link import connected_components as in_one_run  # Numba takes its time to import
+    from gasla.cpu.primitive.link import connected_components as in_one_run  # Numba takes its time to import
 
     return ComponentsResult(*in_one_run(graph))

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.arguments import check_weights, whole_number
 from gasla.arrays import array_module, module_of, moved
-from gasla.fields import aggregate, edge, parameter, vertex
-from gasla.graph import Graph, as_graph
-from gasla.products import mxv
-from gasla.program import VertexProgram
-from gasla.runner import ConvergenceWarning, run, run_exactly
+from gasla.graph.arguments import check_weights, whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.multiply import mxv
+from gasla.operations.run import ConvergenceWarning, run, run_exactly
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.program import VertexProgram
 
 
 class Uniform(VertexProgram):

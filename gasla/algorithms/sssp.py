@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.arguments import check_weights, float_type, source_vertex
 from gasla.arrays import any_true, array_module, moved
-from gasla.fields import ID, edge, vertex
-from gasla.graph import Graph, as_graph
-from gasla.program import VertexProgram
-from gasla.runner import left_running, run
+from gasla.graph.arguments import check_weights, float_type, source_vertex
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.run import left_running, run
+from gasla.program.fields import ID, edge, vertex
+from gasla.program.program import VertexProgram
 
 
 class AnyOrder(VertexProgram):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph import Graph, as_graph
+from gasla.graph.graph import Graph, as_graph
 
 SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
 
@@ -59,17 +59,21 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     """
     graph = as_graph(graph)
     if graph.device == "gpu":
-        from gasla.gpu.intersect import begin
+        from gasla.gpu.primitive.intersect import begin
 
         begin(graph, per_vertex)
     if not graph.is_symmetric or graph.has_parallel_edges:
         graph = graph.kept("simple", _simple)
     if graph.device == "gpu":
-        from gasla.gpu.intersect import triangles
+        from gasla.gpu.primitive.intersect import triangles
 
         total, counts = triangles(graph, per_vertex)
         return total if counts is None else TrianglesResult(total, counts)
-    from gasla.cpu.intersect import intersect_oriented, intersect_sorted, orient  # Numba takes its time to import
+    from gasla.cpu.primitive.intersect import (  # Numba takes its time to import
+        intersect_oriented,
+        intersect_sorted,
+        orient,
+    )
 
     if graph.max_out_degree <= SHORT:
         total, counts = intersect_sorted(graph, per_vertex)
@@ -82,7 +86,7 @@ def _simple(graph: Graph) -> Graph:
     """The graph with every edge in both directions, once. Self loops may stay: no triangle is found along them."""
     lists = graph.out
     if graph.device == "gpu":
-        from gasla.gpu.intersect import simple
+        from gasla.gpu.primitive.intersect import simple
 
         return Graph.from_csr(*simple(lists.indptr, lists.indices))
     from scipy.sparse import csr_array

@@ -1,7 +1,8 @@
 """What the machine can do at most: it copies, reads at random places, adds there by atomics, waits at a barrier.
 
 Each is measured with a kernel that does nothing else: on the CPU by Numba on gasla's own threads, on the GPU through
-`gasla.gpu.compile`. Caches serve small arrays faster than memory serves large ones, so rates are taken at some sizes.
+`gasla.gpu.runtime.compile`. Caches serve small arrays faster than memory serves large ones, so rates are taken at
+some sizes.
 """
 
 from __future__ import annotations
@@ -77,14 +78,14 @@ class Cpu:
 
     def __init__(self) -> None:
         from gasla.bench import cpu_ceilings
-        from gasla.cpu.threads import num_threads
+        from gasla.cpu.runtime.threads import num_threads
 
         self.kernels, self.threads = cpu_ceilings, num_threads()
         for work in (self.copy, self.gather, self.atomics):  # compiled, or found in the cache
             work(1 << 12)
 
     def _seconds(self, kernel: Any, *arguments: Any) -> float:
-        from gasla.cpu.threads import new_control, run_parallel
+        from gasla.cpu.runtime.threads import new_control, run_parallel
 
         control = new_control()
         start = time.perf_counter()
@@ -127,7 +128,7 @@ class Gpu:
     def __init__(self) -> None:
         import cupy
 
-        from gasla.gpu.compile import Kernel
+        from gasla.gpu.runtime.compile import Kernel
 
         self.cupy = cupy
         names = "copy", "gather", "add"

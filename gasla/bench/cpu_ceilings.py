@@ -3,9 +3,9 @@
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.atomics import fetch_add
-from gasla.cpu.blocks import entry_point, inlined
-from gasla.cpu.threads import barrier, launched
+from gasla.cpu.runtime.atomics import fetch_add
+from gasla.cpu.runtime.blocks import entry_point, inlined
+from gasla.cpu.runtime.threads import barrier, launched
 
 _A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 _FIRST, _LAST = np.uint32(15), np.uint32(13)

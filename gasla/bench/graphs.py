@@ -19,8 +19,8 @@ import gasla
 from gasla import datasets, io
 from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
-from gasla.generators import first_of_largest
-from gasla.graph import Graph
+from gasla.graph.generators import first_of_largest
+from gasla.graph.graph import Graph
 from gasla.output import placing
 
 SOURCES = 8

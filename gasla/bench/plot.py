@@ -44,8 +44,8 @@ def draw(report: Report, path: Path) -> None:
     """Draw the picture; the ending of the name tells the format."""
     from matplotlib.figure import Figure
 
+    from gasla.demo.worldmap import picture_format
     from gasla.output import replacing
-    from gasla.worldmap import picture_format
 
     found = list(panels(report.cells))
     across = columns(len(found))

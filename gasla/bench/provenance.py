@@ -10,10 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gasla import generators
 from gasla.arrays import Device
 from gasla.bench import interleave
 from gasla.bench.peers import threads
+from gasla.graph import generators
 
 PACKAGES = (
     "gasla", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gasla.datasets import Airports
-from gasla.graph import Graph
+from gasla.graph.datasets import Airports
+from gasla.graph.graph import Graph
 
 Array = NDArray[Any]
 
@@ -34,7 +34,7 @@ class Named(NamedTuple):
             return number
         if self.airports is None:
             raise ValueError(f"source {text!r} is no number; vertices are numbered from 0 to {self.graph.n - 1}")
-        from gasla.demo import find_airport
+        from gasla.demo.airports import find_airport
 
         return find_airport(self.airports, text)
 
@@ -86,7 +86,7 @@ def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
 
     if find_spec("matplotlib") is None:
         raise ImportError(", ".join(filter(None, [f"{what} needs Matplotlib: pip install 'gasla[plot]'", otherwise])))
-    from gasla.worldmap import picture_format
+    from gasla.demo.worldmap import picture_format
 
     target = check_target(path)
     picture_format(target)

@@ -61,7 +61,7 @@ def _facts(graph: Any) -> dict[str, object]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    from gasla.datasets import fingerprint
+    from gasla.graph.datasets import fingerprint
 
     pattern = csr_array((np.ones(graph.m, np.int8), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
     values = graph.values
@@ -116,7 +116,7 @@ def run_convert(options: Namespace) -> int:
 
 def run_demo(options: Namespace) -> int:
     """`gasla demo`."""
-    from gasla import demo
+    from gasla.demo import airports as demo
 
     if not options.no_map:
         files.check_picture(options.output, "the map", "or ask for the report alone with --no-map")

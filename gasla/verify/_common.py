@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gasla.graph import as_graph
+from gasla.graph.graph import as_graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph import as_graph
+from gasla.graph.graph import as_graph
 from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
 

@@ -69,7 +69,7 @@ def make(name: str, graph: BenchmarkGraph) -> Any:
 
 def threads() -> int:
     """How many threads everyone may use: as many as gasla's kernels."""
-    from gasla.cpu.threads import num_threads
+    from gasla.cpu.runtime.threads import num_threads
 
     return num_threads()
 

@@ -1,6 +1,6 @@
 // What a graph asks of its neighbour lists, in one pass over the edges: whether they ascend, hold an edge twice, lead from
 // a vertex to itself, and whether they are symmetric: then every edge i -> j adds hash(i, j) to a sum that
-// j -> i takes hash(i, j) from, as in gasla/cpu/symmetry.py.
+// j -> i takes hash(i, j) from, as in gasla/graph/symmetry.py.
 #pragma once
 #include "runtime.cuh"
 

@@ -1,0 +1,407 @@
+"""Stages that intersect neighbour lists: for chosen edges, and for all edges of a simple undirected graph at once.
+
+Triangles are common neighbours at both ends of an edge. To meet each once, vertices are put in order and an edge u -> v
+is paired with the edges u -> w that follow it, u < v < w: is there an edge v -> w? Two ways, one result:
+
+- `intersect_sorted` takes the order of the ids and merges the lists as they are: best where all lists are short.
+- `intersect_oriented` takes the order of degrees, which leaves no vertex many edges to larger ones. It marks the larger
+  neighbours of v in an array of bytes and looks up, for every smaller neighbour u, what follows v in u's list.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.cpu.runtime.atomics import prefetch
+from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
+from gasla.cpu.runtime.threads import STOP, barrier, launched
+from gasla.graph.graph import Graph
+from gasla.program.frontier import EdgeFrontier
+
+Array = np.ndarray[Any, Any]
+
+_ONE = np.uint64(1)
+_BLOCK = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
+_EDGE_BLOCK = np.uint64(1024)
+_PARTS = 8  # so many threads, at most, fill the lists of an oriented graph; each needs 8 bytes a vertex
+_LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
+_LEFT = np.uint64((1 << 24) - 1)
+_AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
+_STOP_EVERY = np.uint64(1024)  # vertices between two looks at whether to stop
+_LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
+_LOPSIDED = 16  # lists whose lengths differ by more are intersected by search
+
+
+class Oriented(NamedTuple):
+    """The edges of a symmetric graph from the lower to the higher vertex; vertices go by rank, lowest degree first.
+
+    `vertices[r]` has rank r. The higher neighbours of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
+    lower neighbour u there is one of `rests[rest_starts[r]:rest_starts[r + 1]]`: what follows r in u's list.
+    """
+
+    vertices: Array
+    indptr: Array
+    indices: Array
+    rest_starts: Array
+    rests: Array
+
+
+def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
+    """Count the out-neighbours that both ends of each edge have in common.
+
+    Parameters
+    ----------
+    graph : Graph
+    edges : EdgeFrontier
+        As from `stages.expand`. Any pairs of vertices will do: ``EdgeFrontier(graph.n, ids, src, dst)``.
+
+    Returns
+    -------
+    array of int64
+        One count an edge. A neighbour stored several times counts as often as it is in both lists.
+
+    Examples
+    --------
+    >>> from gasla import Graph, stages
+    >>> square = Graph.from_edges([0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2])
+    >>> corners = EdgeFrontier(4, np.arange(2), np.array([0, 0]), np.array([1, 3]))
+    >>> intersect(square, corners)
+    array([0, 2])
+    """
+    for ends in (edges.src, edges.dst):
+        if len(ends) and not 0 <= ends.min() <= ends.max() < graph.n:
+            bad = ends.min() if ends.min() < 0 else ends.max()
+            raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
+    lists, counts = graph.sorted_out, np.zeros(len(edges), np.int64)
+    sources, targets = (np.ascontiguousarray(ends, graph.id_dtype) for ends in (edges.src, edges.dst))
+    most = len(edges) * graph.max_out_degree
+    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts, most=most, loose=True)
+    return counts
+
+
+def _most(m: int) -> int:
+    """Steps that the triangles of so many edges take at most, roughly: lists that matter are of sqrt(m) or fewer."""
+    return m * math.isqrt(m)
+
+
+def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
+    """Count the triangles of a symmetric graph without parallel edges, by merging its lists.
+
+    Returns
+    -------
+    total : int
+    counts : array of int64, or None
+        With `per_vertex`, the triangles that each vertex is in.
+    """
+    lists, work = graph.sorted_out, _LOOKS * (graph.n + graph.m)
+    crew = threads_for(work)
+    totals = np.zeros(crew, np.int64)
+    counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
+    args = lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew)
+    run(_merge, work, *args, most=_most(graph.m), loose=True)
+    return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
+
+
+def orient(graph: Graph) -> Oriented:
+    """Order the vertices of a symmetric graph without parallel edges by degree, and keep each edge once.
+
+    The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
+    """
+    n, m, lists = graph.n, graph.m, graph.out
+    work = _LOOKS * (n + m)
+    result = Oriented(
+        vertices=np.empty(n, graph.id_dtype),
+        indptr=np.empty(n + 1, np.int64),
+        indices=np.empty(m // 2, graph.id_dtype),
+        rest_starts=np.empty(n + 1, np.int64),
+        rests=np.empty((m + n) // 2 + 1, np.uint64),  # self loops, too, take a place
+    )
+    parts = min(threads_for(work), _PARTS)
+    ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
+    by_degree = np.zeros(graph.max_out_degree + 2, np.int64)
+    bounds = np.empty(parts + 1, np.int64)
+    run(_orient, work, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
+    return result
+
+
+def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
+    """Count triangles, as `intersect_sorted` does, over an oriented graph."""
+    n, work = len(oriented.vertices), _LOOKS * (len(oriented.vertices) + 2 * len(oriented.indices))
+    crew = threads_for(work)
+    totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
+    counts = np.zeros((crew, n), np.int64) if per_vertex else None
+    closed = np.zeros(len(oriented.indices), np.int32) if per_vertex else None
+    run(_probe, work, *oriented[1:], marks, totals, counts, closed, most=_most(2 * len(oriented.indices)))
+    if counts is None:
+        return sum(totals.tolist()), None
+    result = np.empty(n, np.int64)
+    result[oriented.vertices] = counts.sum(axis=0)
+    return sum(totals.tolist()), result
+
+
+# --- chosen edges ----------------------------------------------------------------------------------------------------
+
+
+@entry_point
+def _intersect(thread, threads, control, indptr, indices, sources, targets, counts):
+    if launched(thread, threads, control):
+        return
+    m = np.uint64(len(sources))
+    for start, end in blocks(control, m, _EDGE_BLOCK):
+        for e in range(start, end):
+            u, v = np.uint64(sources[e]), np.uint64(targets[e])
+            i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
+            j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
+            if (i_end - i) > _LOPSIDED * (j_end - j):
+                counts[e] = _search(indices, j, j_end, i, i_end)
+            elif (j_end - j) > _LOPSIDED * (i_end - i):
+                counts[e] = _search(indices, i, i_end, j, j_end)
+            else:
+                counts[e] = _common(indices, i, i_end, j, j_end)
+
+
+@jit
+def _common(indices, i, i_end, j, j_end):
+    """The number of common entries of two ascending lists, by merging."""
+    count = 0
+    while i < i_end and j < j_end:
+        a, b = indices[i], indices[j]
+        count += a == b
+        i += np.uint64(a <= b)
+        j += np.uint64(b <= a)
+    return count
+
+
+@jit
+def _search(indices, i, i_end, j, j_end):
+    """The same, for a short list and a long one: each entry is searched in what is left of the long one."""
+    count = 0
+    while i < i_end and j < j_end:
+        low, high = j, j_end
+        while low < high:
+            middle = (low + high) >> _ONE
+            if indices[middle] < indices[i]:
+                low = middle + _ONE
+            else:
+                high = middle
+        j = low
+        if j < j_end and indices[j] == indices[i]:
+            count += 1
+            j += _ONE
+        i += _ONE
+    return count
+
+
+# --- short lists -----------------------------------------------------------------------------------------------------
+
+
+@entry_point
+def _merge(thread, threads, control, indptr, indices, totals, counts, block):
+    """For u, its smaller neighbours v, and its neighbours w smaller than those: is w in v's list?
+
+    v's list holds u, which is larger than any w, so no search in it runs over its end.
+    """
+    if launched(thread, threads, control):
+        return
+    n, total = np.uint64(len(indptr) - 1), 0
+    for start, end in blocks(control, n, block):
+        low = np.uint64(indptr[start])
+        for u in range(start, end):
+            high = np.uint64(indptr[u + _ONE])
+            at = low + _ONE
+            while at < high:
+                v = np.uint64(indices[at])
+                if v >= u:
+                    break
+                j = np.uint64(indptr[v])
+                other = indices[j]
+                for i in range(low, at):
+                    w = indices[i]
+                    while other < w:
+                        j += _ONE
+                        other = indices[j]
+                    total += w == other
+                    if counts is not None and w == other:
+                        counts[thread, u] += 1
+                        counts[thread, v] += 1
+                        counts[thread, np.uint64(w)] += 1
+                at += _ONE
+            low = high
+    totals[thread] = total
+
+
+# --- lists by degree -------------------------------------------------------------------------------------------------
+
+
+@entry_point
+def _orient(
+    thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
+    vertices, starts, heads, rest_starts, rests,
+):  # fmt: skip
+    """Fills an Oriented, of which `starts` is indptr and `heads` indices."""
+    if launched(thread, threads, control):
+        return
+    parts = places.shape[0]
+    if thread == 0:
+        _rank(indptr, by_degree, ranks, vertices)
+        _divide(indptr, vertices, bounds)
+    barrier(control, threads)
+    _count_higher(control, indptr, indices, ranks, bounds, places)
+    if not go_on(thread, threads, control, False):
+        return
+    if thread == 0:
+        _lay_out(indptr, vertices, places, starts, rest_starts)
+    barrier(control, threads)
+    for part in range(thread, parts, threads):
+        first, last = np.uint64(bounds[part]), np.uint64(bounds[part + 1])
+        _fill(control, indptr, indices, ranks, vertices, places[part], heads, rest_starts, rests, first, last)
+
+
+@jit
+def _rank(indptr, by_degree, ranks, vertices):
+    """A counting sort of the vertices by degree."""
+    n = np.uint64(len(ranks))
+    for v in range(n):
+        by_degree[np.uint64(indptr[v + _ONE] - indptr[v] + 1)] += 1
+    for degree in range(_ONE, np.uint64(len(by_degree))):
+        by_degree[degree] += by_degree[degree - _ONE]
+    for v in range(n):
+        degree = np.uint64(indptr[v + _ONE] - indptr[v])
+        rank = by_degree[degree]
+        by_degree[degree] = rank + 1
+        ranks[v] = rank
+        vertices[np.uint64(rank)] = v
+
+
+@jit
+def _divide(indptr, vertices, bounds):
+    """Cut the ranks into parts of about as many edges: part p is bounds[p] to bounds[p + 1]."""
+    n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
+    edges, part = 0, 1
+    bounds[0] = 0
+    for rank in range(n):
+        v = np.uint64(vertices[rank])
+        edges += indptr[v + _ONE] - indptr[v]
+        while part < parts and edges * parts >= m * part:
+            bounds[part] = rank + 1
+            part += 1
+    for rest in range(part, parts + 1):
+        bounds[rest] = n
+
+
+@jit
+def _count_higher(control, indptr, indices, ranks, bounds, places):
+    """For each rank, how many higher neighbours it has in each part of the ranks."""
+    n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
+    for start, end in blocks(control, n, _BLOCK):
+        for v in range(start, end):
+            rank = ranks[v]
+            r = np.uint64(rank)
+            for part in range(parts):
+                places[part, r] = 0
+            for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+                higher = ranks[np.uint64(indices[k])]
+                if higher > rank:
+                    part = np.uint64(0)
+                    while higher >= bounds[part + _ONE]:
+                        part += _ONE
+                    places[part, r] += _ONE
+
+
+@jit
+def _lay_out(indptr, vertices, places, starts, rest_starts):
+    """Turn counts into the places where each part of each list starts, and how many entries are left from there."""
+    n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
+    place, rest = np.uint64(0), np.uint64(0)
+    for r in range(n):
+        v = np.uint64(vertices[r])
+        starts[r], rest_starts[r] = place, rest
+        left = np.uint64(0)
+        for part in range(parts):
+            left += places[part, r]
+        rest += np.uint64(indptr[v + _ONE] - indptr[v]) - left
+        for part in range(parts):
+            here = places[part, r]
+            places[part, r] = place << _LEFT_BITS | left
+            place += here
+            left -= here
+    starts[n], rest_starts[n] = place, rest
+
+
+@jit
+def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
+    """Append each rank to the lists of its lower neighbours. Ranks come in order, so the lists ascend."""
+    for r in range(first, last):
+        if r % _STOP_EVERY == 0 and control[STOP]:
+            break
+        v, at = np.uint64(vertices[r]), np.uint64(rest_starts[r])
+        for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+            lower = np.uint64(ranks[np.uint64(indices[k])])
+            if lower < r:
+                place = places[lower]
+                heads[place >> _LEFT_BITS] = r
+                place += _LEFT  # one entry further, one fewer left
+                places[lower] = place
+                rests[at] = place
+                at += _ONE
+        if at < np.uint64(rest_starts[r + _ONE]):
+            rests[at] = 0  # a self loop's
+
+
+@entry_point
+def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
+    if launched(thread, threads, control):
+        return
+    n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
+    for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+        for r in range(n - end, n - taken):
+            low, high = np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])
+            if low == high:
+                continue
+            for k in range(low, high):
+                marks[np.uint64(indices[k])] = 1
+            first, last = np.uint64(rest_starts[r]), np.uint64(rest_starts[r + _ONE])
+            if counts is None:
+                total += _count_marked(indices, rests, marks, first, last)
+            else:
+                found = _note_marked(indices, rests, marks, first, last, closed, counts[thread])
+                counts[thread, r] += np.int64(found)
+                total += found
+            for k in range(low, high):
+                marks[np.uint64(indices[k])] = 0
+    totals[thread] = total
+    if counts is not None:
+        barrier(control, threads)
+        for r in range(n * np.uint64(thread) // np.uint64(threads), n * np.uint64(thread + 1) // np.uint64(threads)):
+            for k in range(np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])):
+                counts[thread, r] += np.int64(closed[k])
+
+
+@jit
+def _count_marked(indices, rests, marks, first, last):
+    """How many entries of some rests of lists are marked."""
+    found = np.uint64(0)
+    for at in range(first, last):
+        prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
+        low = rests[at] >> _LEFT_BITS
+        for k in range(low, low + (rests[at] & _LEFT)):
+            found += np.uint64(marks[np.uint64(indices[k])])
+    return found
+
+
+@jit
+def _note_marked(indices, rests, marks, first, last, closed, counts):
+    """The same; also counts what was found at the vertex itself, and at the list's entry before the rest."""
+    total = np.uint64(0)
+    for at in range(first, last):
+        low, found = rests[at] >> _LEFT_BITS, 0
+        for k in range(low, low + (rests[at] & _LEFT)):
+            w = np.uint64(indices[k])
+            found += marks[w]
+            counts[w] += marks[w]
+        if low:
+            closed[low - _ONE] = found
+        total += np.uint64(found)
+    return total

@@ -1,0 +1,304 @@
+"""Stages over a forest of vertices: unite the trees at both ends of edges, flatten the trees, number them.
+
+A forest is an array: `parents[v]` is v's parent, a root is its own. A parent is never larger than its child, so a root
+is the smallest vertex of its tree. `link` may run on many threads: a root changes by compare-and-swap alone, while
+paths are shortened by plain writes, which may be late but never wrong, since what they write is always an ancestor.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.runtime.atomics import compare_and_swap, prefetch
+from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
+from gasla.cpu.runtime.threads import barrier, launched
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_AHEAD = np.uint64(24)  # vertices ahead of the one at work whose neighbours are fetched
+_SAMPLES = 1024
+_ONE = np.uint64(1)
+
+
+def hook(graph: Graph) -> Array:
+    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root.
+
+    Needs no reading of other vertices, so it is the cheapest way to join many.
+
+    Examples
+    --------
+    >>> hook(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2]))
+    array([0, 0, 2, 2], dtype=int32)
+    """
+    parents = np.empty(graph.n, graph.id_dtype)
+    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n), loose=True)
+    return parents
+
+
+def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
+    """Unite the trees at both ends of every edge, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+    parents : array
+        The forest.
+    first, last : int
+        Only edges at these positions of every vertex's list: ``first=0, last=1`` is the first edge of each.
+    known : int, optional
+        A root whose tree is large. Edges inside it are passed over; in a symmetric graph, all edges from it, since they
+        are met at their other end.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2])
+    >>> parents = np.arange(4)
+    >>> link(graph, parents)
+    >>> compress(parents)
+    >>> parents
+    array([0, 0, 0, 0])
+    """
+    if parents.shape != (graph.n,):
+        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
+    lists = graph.out
+    kernel = _link if known is None or graph.is_symmetric else _link_outward
+    limits = np.uint64(first), np.uint64(graph.m if last is None else last), -1 if known is None else known
+    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, _block(graph.n), loose=True)
+
+
+def compress(parents: Array) -> None:
+    """Point every vertex at the root of its tree, in place.
+
+    Examples
+    --------
+    >>> parents = np.array([0, 0, 1, 2])
+    >>> compress(parents)
+    >>> parents
+    array([0, 0, 0, 0])
+    """
+    run(_compress, len(parents), parents, _block(len(parents)), loose=True)
+
+
+def number(parents: Array) -> int:
+    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are.
+
+    Examples
+    --------
+    >>> parents = np.array([0, 0, 2, 2, 4, 3])
+    >>> number(parents), parents
+    (3, array([0, 0, 1, 1, 2, 1]))
+    """
+    counts = np.zeros(threads_for(len(parents)), np.int64)
+    run(_number, len(parents), parents, counts)
+    return sum(counts.tolist())
+
+
+def likely_largest(parents: Array) -> int:
+    """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices."""
+    return int(_majority(parents))
+
+
+def connected_components(graph: Graph) -> tuple[int, Array]:
+    """Afforest, all of it in one run: the number of components, and each vertex's.
+
+    Examples
+    --------
+    >>> connected_components(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2], n=5))
+    (2, array([0, 0, 0, 0, 1], dtype=int32))
+    """
+    parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
+    counts, lists = np.zeros(threads_for(work), np.int64), graph.out
+    block = block_size(graph.n, len(counts))
+    run(
+        _components,
+        work,
+        lists.indptr,
+        lists.indices,
+        parents,
+        graph.is_symmetric,
+        np.empty(1, np.int64),
+        counts,
+        block,
+    )
+    return sum(counts.tolist()), parents
+
+
+def _block(n: int) -> np.uint64:
+    return block_size(n, threads_for(n))
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+@entry_point
+def _hook(thread, threads, control, indptr, indices, parents, block):
+    if launched(thread, threads, control):
+        return
+    n = np.uint64(len(parents))
+    for start, end in blocks(control, n, block):
+        low = np.uint64(indptr[start])
+        for v in range(start, end):
+            prefetch(indices, np.uint64(indptr[min(v + _AHEAD, n)]))
+            high = np.uint64(indptr[v + _ONE])
+            parents[v] = min(v, np.uint64(indices[low])) if low < high else v
+            low = high
+
+
+@inlined
+def _find(parents, v):
+    """The root of v's tree. Halves the path: every other vertex on it is put under its grandparent."""
+    parent = np.uint64(parents[v])
+    grandparent = np.uint64(parents[parent])
+    while parent != grandparent:
+        parents[v] = grandparent
+        v = grandparent
+        parent = np.uint64(parents[v])
+        grandparent = np.uint64(parents[parent])
+    return parent
+
+
+@inlined
+def _unite(parents, root, v):
+    """Put the larger of `root` and the root of v under the smaller, which is returned."""
+    other = _find(parents, v)
+    while root != other:
+        large, small = max(root, other), min(root, other)
+        if compare_and_swap(parents, large, large, small):
+            return small
+        root, other = _find(parents, large), _find(parents, small)  # another thread was faster
+    return root
+
+
+@inlined
+def _link_list(parents, v, indices, low, high):
+    """Unite the tree of v with those of the neighbours at positions low to high."""
+    if low < high:
+        root = _find(parents, v)
+        for k in range(low, high):
+            root = _unite(parents, root, np.uint64(indices[k]))
+
+
+@entry_point
+def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
+    if launched(thread, threads, control):
+        return
+    n = np.uint64(len(parents))
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
+            if parents[v] != known:
+                low = np.uint64(indptr[v])
+                _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
+
+
+@entry_point
+def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
+    """The same, but of the known tree's own edges those that lead out of it are linked too."""
+    if launched(thread, threads, control):
+        return
+    n = np.uint64(len(parents))
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
+            low = np.uint64(indptr[v])
+            low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
+            if parents[v] != known:
+                _link_list(parents, v, indices, low, high)
+            else:
+                for k in range(low, high):
+                    if parents[np.uint64(indices[k])] != known:
+                        _link_list(parents, v, indices, k, k + _ONE)
+
+
+@jit
+def _flatten(parents, v):
+    """Point v at its root, which is returned. Only reads the path: others may be done with it."""
+    parent = np.uint64(parents[v])
+    root = np.uint64(parents[parent])
+    if parent != root:
+        while parent != root:
+            parent = root
+            root = np.uint64(parents[parent])
+        parents[v] = root
+    return root
+
+
+@entry_point
+def _compress(thread, threads, control, parents, block):
+    if launched(thread, threads, control):
+        return
+    n = np.uint64(len(parents))
+    for start, end in blocks(control, n, block):
+        for v in range(start, end):
+            _flatten(parents, v)
+
+
+@entry_point
+def _number(thread, threads, control, parents, counts):
+    """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
+    if launched(thread, threads, control):
+        return
+    n, crew = np.uint64(len(parents)), np.uint64(threads)
+    start, end = n * np.uint64(thread) // crew, n * np.uint64(thread + 1) // crew
+    roots = np.uint64(0)
+    for v in range(start, end):
+        roots += np.uint64(_flatten(parents, v) == v)
+    counts[thread] = roots
+    barrier(control, threads)
+    _name_roots(parents, start, end, counts[:thread].sum())
+    barrier(control, threads)
+    for v in range(start, end):
+        parent = parents[v]
+        at = v if parent < 0 else np.uint64(parent)
+        named = ~parents[at]
+        parents[v] = parent if parent < 0 else named
+    barrier(control, threads)
+    for v in range(start, end):
+        parents[v] = max(parents[v], ~parents[v])
+
+
+@entry_point
+def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
+    """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
+    if launched(thread, threads, control):
+        return
+    _hook(thread, threads, control, indptr, indices, parents, block)
+    if not go_on(thread, threads, control, True):
+        return
+    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, block)
+    if not go_on(thread, threads, control, True):
+        return
+    _compress(thread, threads, control, parents, block)
+    if not go_on(thread, threads, control, True):
+        return
+    if thread == 0 and len(parents):
+        largest[0] = _majority(parents)
+    barrier(control, threads)
+    zero, end = np.uint64(0), np.uint64(len(indices))
+    if symmetric:
+        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+    else:
+        _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+    barrier(control, threads)
+    _number(thread, threads, control, parents, counts)
+
+
+@entry_point
+def _majority(parents):
+    """The root that most vertices of a sample point at, if more than half of them do."""
+    n, root, lead = np.uint64(len(parents)), np.int64(0), 0
+    for i in range(_SAMPLES):
+        found = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])
+        if lead == 0:
+            root = found
+        lead += 1 if found == root else -1
+    return root
+
+
+@jit
+def _name_roots(parents, start, end, number):
+    for v in range(start, end):
+        parent = parents[v]
+        is_root = np.uint64(parent) == v
+        parents[v] = ~number if is_root else parent
+        number += np.int64(is_root)

@@ -1,0 +1,353 @@
+"""The text for one vertex or one edge: what is loaded, called and stored; and the loops around it."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.cpu.program.few import FEW
+from gasla.cpu.program.signature import Arguments
+from semirings import TupleType, VectorType
+from semirings.printers import numba as printer
+
+HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
+INDENT = "    "
+COUNTED = {  # what a stage counts, and where the sums go
+    "held": ("zero", "NEXT"),
+    "received": ("zero", "RECEIVED"),
+    "edges": ("np.int64(0)", "EDGES"),
+    "touched": ("np.int64(0)", "TOUCHED"),
+}
+
+
+def block(lines: Iterable[str], depth: int) -> str:
+    """`lines` indented by `depth` levels, ready to stand in a template."""
+    return "\n".join(INDENT * depth + line for text in lines for line in text.split("\n")) or INDENT * depth + "pass"
+
+
+def names_in(lines: Iterable[str]) -> set[str]:
+    """The names that occur in some lines."""
+    return set(re.findall(r"[a-zA-Z_]\w*", "\n".join(lines)))
+
+
+class Stage(NamedTuple):
+    """A generated function, and the arguments that it takes."""
+
+    name: str
+    takes: list[str]
+    text: str
+
+    def call(self, threads: str = "threads") -> str:
+        """The statement that calls it, where its arguments are known by the same names; `threads` take part."""
+        return f"{self.name}({', '.join(threads if x == 'threads' else x for x in self.takes)})"
+
+
+class Pieces(Arguments):
+    """Pieces of stages, as lists of lines."""
+
+    def load(self, name: str, at: str, when: str = "old") -> str:
+        """The value of a field of the vertex whose index is in variable `at`."""
+        if name == "id":
+            return f"np.{self.traced.id_type}({at})"
+        if name in ("in_degree", "out_degree"):
+            p = f"{name[:-7]}_p"
+            return f"np.int64({p}[{at} + one] - {p}[{at}])"
+        kind = self.traced.vertex_types[name]
+        return load_text(self.row(name, when), kind, at)
+
+    def row(self, name: str, when: str) -> str:
+        """The array to read a vertex field from; of two copies the "old" or the "new" one."""
+        return f"{when}_{name}" if name in self.doubled else f"v_{name}"
+
+    def loads(self, role: str, at: str, *functions: str, skip: Iterable[str] = (), when: str = "old") -> list[str]:
+        """Statements that load what the named functions read of `role`; the locals are named as the symbols are."""
+        fields = {f for n in functions if n in self.functions for f in self.functions[n].reads(role)}
+        return [f"{role}_{f} = {self.load(f, at, when)}" for f in sorted(fields - set(skip))]
+
+    def edge_loads(self, side: str, *functions: str) -> list[str]:
+        """Statements that load what the named functions read of the edge at position `e` of one adjacency."""
+        lines = []
+        for name in sorted(self._edge_roles(*functions)):
+            if name == "id":
+                lines.append(f"edge_id = np.int64({side}e[e])")
+            elif name in self.edge_values:
+                lines.append(f"edge_{name} = {side}v_{name}[e]")
+            else:
+                lines.append(
+                    f"edge_{name} = {load_text(f'e_{name}', self.traced.edge_types[name], f'np.uintp({side}e[e])')}"
+                )
+        return lines
+
+    def call(self, name: str) -> str:
+        f = self.functions[name]
+        return f"{f.printed}({', '.join(s.name for s in f.symbols)})"
+
+    def _vertex_function_fields(self, name: str) -> list[str]:
+        return list(self.functions[name].result) if name in self.functions else []
+
+    def stores(self, name: str, at: str, value: str) -> list[str]:
+        return store_text(self.row(name, "new"), self.traced.vertex_types[name], at, value)
+
+    def finish(self, at: str, receiver: bool = True) -> list[str]:
+        """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
+        written = self._vertex_function_fields("apply")
+        notes = self.staged or not self.scheduled
+        activates = "activate" in self.functions and notes
+        observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
+        watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
+        changed = set(written) if notes and not activates else set()
+        lines = self.loads("vertex", at, "apply")
+        lines += self._results("apply")
+        had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
+        for f in sorted(watched | changed):
+            lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load(f, at)))
+        for f in sorted(watched | changed):
+            lines.append(f"after_{f} = " + (f"result_{f}" if f in written else f"before_{f}"))
+        for f in written:
+            lines += self.stores(f, at, f"result_{f}")
+        for name in self.traced.aggregates:
+            value = self.call(name)
+            later = f"term_{name}[{at}] = {value}"
+            lines.append(later if self.sums_in_order else f"sum_{name} = combine_{name}(sum_{name}, {value})")
+        if self.sums_in_order:
+            lines.append(f"claim(summed, {at}, threads > 1)")
+        if receiver and self.keeps_receivers and not self.two_phases:
+            lines += self.received(at)
+        return lines
+
+    def _results(self, name: str) -> list[str]:
+        """Call a function that returns fields; its results land in `result_<field>`."""
+        fields = self._vertex_function_fields(name)
+        if not fields:
+            return []
+        return [f"{', '.join(f'result_{f}' for f in fields)} = {self.call(name)}"]
+
+    def is_active(self) -> str:
+        """The condition under which the vertex just finished is active next."""
+        if "activate" in self.functions:
+            return self.call("activate")
+        tests = []
+        for f in self._vertex_function_fields("apply"):
+            kind = self.traced.vertex_types[f]
+            parts = [f"[{i}]" for i in range(kind.length)] if isinstance(kind, VectorType) else [""]
+            base = kind.scalar if isinstance(kind, VectorType) else kind
+            for p in parts:
+                a, b = f"after_{f}{p}", f"before_{f}{p}"
+                tests.append(f"({a} != {b} and ({a} == {a} or {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
+        return " or ".join(tests) or "False"
+
+    @staticmethod
+    def received(at: str) -> list[str]:
+        """List a vertex as a receiver."""
+        return [f"my_receivers[received] = {at}", "received += one"]
+
+    @staticmethod
+    def activated(at: str) -> list[str]:
+        """List a vertex as active next. Where degrees are much alike, their number serves for the sum of them."""
+        return [
+            f"next_queue[held] = {at}",
+            "held += one",
+            "if skewed:",
+            f"    edges += np.int64(sp[{at} + one] - sp[{at}])",
+        ]
+
+    def edge_condition(self, body: list[str]) -> list[str]:
+        """`body` under the program's edge_mask."""
+        if "edge_mask" not in self.functions:
+            return body
+        return [f"if {self.call('edge_mask')}:", *(INDENT + line for line in body)]
+
+    @property
+    def local_names(self) -> list[str]:
+        """Local names that any stage may use, each line after those that it needs."""
+        lines = [
+            "one, zero = np.uint64(1), np.uint64(0)",
+            "parity = self_iteration & 1",
+            "counters = counts[self_iteration % 3]",
+            "last_counters = counts[(self_iteration + 2) % 3]",
+            "next_queue = queues[1 - parity, thread]",
+            "my_receivers = receivers[thread]",
+            "my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
+            "low = lows[(self_iteration + 2) % 3, thread * 8]",
+            "high = lows[(self_iteration + 2) % 3, thread * 8 + 1]",
+            "active, next_active = bits[parity], bits[1 - parity]",
+            "claims, last_claims = claimed[parity], claimed[1 - parity]",
+        ]
+        lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
+        lines += [f"sum_{n} = part_{n}[parity, thread * 8]" for n in self.traced.aggregates]
+        return lines + [f"{name} = {start}" for name, (start, _) in COUNTED.items()]
+
+    def _results_of(self, used: set[str]) -> list[str]:
+        """What a stage leaves in the counters, and elsewhere."""
+        sums = {slot: name for name, (_, slot) in COUNTED.items() if name in used}
+        lines = [f"counters[block(thread) + {slot}] += np.int64({name})" for slot, name in sums.items()]
+        if "kept" in used:
+            lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
+            lines.append("lows[self_iteration % 3, thread * 8] = low")
+            lines += [] if self.adds_up else ["lows[self_iteration % 3, thread * 8 + 1] = high"]
+        return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]
+
+    def stage(self, name: str, doc: str, body: list[str]) -> Stage:
+        """One stage function; `threads` is how many take part, which may be fewer than run."""
+        lines = [*body, *self._results_of(names_in(body))]
+        used = names_in(lines)
+        for line in reversed(self.local_names):
+            if names_in([line.partition(" = ")[0]]) & used:
+                lines.insert(0, line)
+                used |= names_in([line])
+        return self.function(name, doc, [*(HEAD if self.staged else []), *lines])
+
+    def function(self, name: str, doc: str, lines: list[str]) -> Stage:
+        """A function with those of the arguments that it uses; with all of them where Python calls it."""
+        used = names_in(lines)
+        takes = [x for x in self.arguments.split(", ") if self.staged or x in used]
+        head = f'@{"entry_point" if self.staged else "jit"}\ndef {name}({", ".join(takes)}):\n{INDENT}"""{doc}"""\n'
+        return Stage(name, takes, head + block(lines, 1) + "\n")
+
+    def over_queue(
+        self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = "", field: str = ""
+    ) -> list[str]:
+        """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
+
+        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours.
+        """
+        entry = f"{queue}[other, min(position + {{}}, size - one)]"
+        ahead = [*self._ahead(entry, side), *self._neighbours_ahead(entry, side, field)]
+        return [
+            "for shift in range(threads):",
+            "    other = (thread + shift) % threads",
+            f"    size = np.uint64({sizes})",
+            "    while True:",
+            f"        start = take(counters, other, {ticket}, np.int64(size))",
+            "        if start >= size or control[STOP] != 0:",
+            "            break",
+            "        for position in range(start, min(start + np.uint64(CHUNK), size)):",
+            *(INDENT * 3 + line for line in ahead),
+            f"            {variable} = np.uint64({queue}[other, position])",
+            *(INDENT * 3 + line for line in body),
+        ]
+
+    def _ahead(self, entry: str, side: str) -> list[str]:
+        """Fetch where the lists of vertices further on in a queue begin, and what stands there."""
+        if not side:
+            return []
+        names = [f"{side}i", *(f"{side}v_{n}" for n in self.edge_values)]
+        return [
+            f"prefetch({side}p, np.uint64({entry.format('FAR')}))",
+            f"place = np.uint64({side}p[np.uint64({entry.format('NEAR')})])",
+            *(f"prefetch({name}, place)" for name in names),
+        ]
+
+    @staticmethod
+    def _neighbours_ahead(entry: str, side: str, field: str) -> list[str]:
+        """Fetch a field of the first neighbours of a vertex a few on: a wrong guess keeps the processor from it."""
+        if not field:
+            return []
+        return [
+            f"soon = np.uint64({side}p[np.uint64({entry.format('SOON')})])",
+            f"if soon + np.uint64({FEW}) <= np.uint64(len({side}i)):",
+            *(f"    prefetch({field}, np.uint64({side}i[soon + np.uint64({k})]))" for k in range(FEW)),
+        ]
+
+    def over_active(self, body: list[str], field: str = "") -> list[str]:
+        """A loop over the active vertices, as the last iteration listed them."""
+        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s", field)
+        return ["queue = queues[parity]", *loop]
+
+    def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:
+        """A loop over those who receive in this iteration."""
+        if not self.scheduled:
+            return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
+        ahead = self._ahead("receivers[min(position + {}, size - one)]", side)
+        # Where lists are short, each thread keeps to its part, much the same from level to level, and so to its cache.
+        return [
+            "size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)",
+            "start, stop = size * part // parts, size * (part + one) // parts",
+            "while control[STOP] == 0:",
+            "    if not narrow:",
+            f"        start = take(counters, 0, {ticket}, receiver_count)",
+            "        stop = min(start + np.uint64(CHUNK), size)",
+            "    if start >= stop:",
+            "        break",
+            "    for position in range(start, stop):",
+            *(INDENT * 2 + line for line in ahead),
+            "        v = np.uint64(receivers[position])",
+            *(INDENT * 2 + line for line in body),
+            "    if narrow:",
+            "        break",
+        ]
+
+    def sum_chunks(self, body: list[str]) -> list[str]:
+        """A loop over chunks of vertices; `body` adds to the aggregates what those from `start` to `stop` give.
+
+        Sums start anew in each chunk: whatever the threads are, they add up in the same order.
+        """
+        names = self.traced.aggregates
+        return [
+            "for chunk in range(thread, chunks_of(self_n), threads):",
+            *(f"    ordered_{n} = {self.aggregate_identity(n)}" for n in names),
+            "    start, stop = np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), self_n))",
+            *(INDENT + line for line in body),
+            *(f"    part_{n}[parity, chunk * 8] = ordered_{n}" for n in names),
+        ]
+
+    def in_order(self, values: Iterable[str]) -> list[str]:
+        """Statements that add a value to each of the aggregates."""
+        return [f"ordered_{n} = combine_{n}(ordered_{n}, {v})" for n, v in zip(self.traced.aggregates, values)]
+
+    def aggregate_identity(self, name: str) -> str:
+        return literal_text(self.identities[name], self.traced.aggregate_types[name])
+
+    @staticmethod
+    def over_all(body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006
+        """A loop over all vertices in chunks of whole bitmap words; `before` and `after` surround each word."""
+        return [
+            "size = np.uint64(self_n)",
+            "while True:",
+            "    start = np.uint64(fetch_add(counters, DENSE_TICKET, DENSE_CHUNK))",
+            "    if start >= size or control[STOP] != 0:",
+            "        break",
+            "    for base in range(start, min(start + np.uint64(DENSE_CHUNK), size), np.uint64(64)):",
+            *(INDENT * 2 + line for line in before),
+            "        for v in range(base, min(base + np.uint64(64), size)):",
+            *(INDENT * 3 + line for line in body),
+            *(INDENT * 2 + line for line in after),
+        ]
+
+    def masked(self, at: str, body: list[str]) -> list[str]:
+        """`body` for a vertex that the program's mask admits."""
+        if "mask" not in self.functions:
+            return body
+        return [*self.loads("vertex", at, "mask"), f"if {self.call('mask')}:", *(INDENT + line for line in body)]
+
+    def neighbours(self, side: str, center: str, body: list[str]) -> list[str]:
+        """A loop over the edges of the vertex in variable `center`."""
+        return [
+            f"first, last = np.uint64({side}p[{center}]), np.uint64({side}p[{center} + one])",
+            "for e in range(first, last):",
+            *(INDENT + line for line in body),
+        ]
+
+
+def load_text(array: str, kind: Any, at: str) -> str:
+    """The value of a field at an index: a tuple of items for a vector."""
+    if isinstance(kind, VectorType):
+        return "(" + "".join(f"{array}[{at}, {i}], " for i in range(kind.length)) + ")"
+    return f"{array}[{at}]"
+
+
+def store_text(array: str, kind: Any, at: str, value: str) -> list[str]:
+    """Statements that store a value at an index."""
+    if isinstance(kind, VectorType):
+        return [f"{array}[{at}, {i}] = {value}[{i}]" for i in range(kind.length)]
+    return [f"{array}[{at}] = {value}"]
+
+
+def literal_text(value: Any, kind: Any) -> str:
+    """A constant of any type."""
+    if isinstance(kind, TupleType):
+        return "(" + "".join(f"{literal_text(v, k)}, " for v, k in zip(value, kind.items)) + ")"
+    if isinstance(kind, VectorType):
+        return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
+    return printer.literal(value, kind)

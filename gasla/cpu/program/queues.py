@@ -1,0 +1,413 @@
+"""What every generated kernel uses: counters, a queue per thread to take from and steal from, bitmaps."""
+
+# mypy: disable-error-code="no-untyped-def"
+import numpy as np
+
+from gasla.cpu.program.launch import (
+    ACTIVE,
+    BACKWARD,
+    BEGAN,
+    DONE,
+    EDGE_SUM,
+    ENOUGH,
+    ENTRIES,
+    FILLED,
+    FORM,
+    ITERATION,
+    LAST,
+    LASTING,
+    MISSED,
+    PUT_OFF,
+    REMAINING,
+    SORTED,
+    SOURCE,
+    THIN,
+    TOTAL,
+    UNTIL,
+    WAY,
+    WORK,
+    launched,
+)
+from gasla.cpu.runtime.atomics import (
+    apart,
+    compare_and_swap,
+    count_trailing_zeros,
+    fetch_add,
+    fetch_and,
+    fetch_or,
+    float_of,
+    load,
+    prefetch,
+    select,
+    store,
+    words_at,
+)
+from gasla.cpu.runtime.blocks import INNER, entry_point, jit
+from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
+from gasla.cpu.runtime.workers import CROWD_SIZE
+
+__all__ = [
+    "ACTIVE",
+    "APART",
+    "BACKWARD",
+    "BEGAN",
+    "BITS",
+    "CHUNK",
+    "DENSE",
+    "DENSE_CHUNK",
+    "DENSE_TICKET",
+    "DONE",
+    "EDGES",
+    "EDGE_SUM",
+    "ENOUGH",
+    "ENTRIES",
+    "FAR",
+    "FILLED",
+    "FORM",
+    "ITERATION",
+    "LAST",
+    "LEFT",
+    "LIST",
+    "NEAR",
+    "NEXT",
+    "NEXT_CREW",
+    "PROGRESS",
+    "PUT_OFF",
+    "RECEIVED",
+    "REMAINING",
+    "SOON",
+    "SORTED",
+    "SOURCE",
+    "SPARSE",
+    "STOP",
+    "STOPPED",
+    "TEAM",
+    "THIN",
+    "TOTAL",
+    "TOUCHED",
+    "WAY",
+    "WORK",
+    "barrier",
+    "begin",
+    "beyond",
+    "block",
+    "chunks_of",
+    "claim",
+    "clear",
+    "clear_both",
+    "collect",
+    "collect_far",
+    "compare_and_swap",
+    "count_trailing_zeros",
+    "crew_for",
+    "dense_is_cheaper",
+    "edges_from",
+    "entry_point",
+    "fetch_add",
+    "fetch_and",
+    "fetch_or",
+    "float_of",
+    "has",
+    "higher",
+    "jit",
+    "launched",
+    "load",
+    "note",
+    "np",
+    "prefetch",
+    "ranked",
+    "reassociating",
+    "renew",
+    "select",
+    "share_of_range",
+    "smallest",
+    "sort_by_level",
+    "store",
+    "take",
+    "time_apart",
+    "to_bits",
+    "to_list",
+    "total",
+]  # fmt: skip
+
+# For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
+reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
+
+# The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
+# and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
+# iteration needs no barrier to reset them.
+DENSE_TICKET, STOPPED, APART, FIRST, BLOCK = 0, 1, 2, 8, 56
+NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 48, 49, 50, 51, 52
+
+LIST, BITS = 0, 1  # the form that the active set is in
+SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
+
+CHUNK = 64  # entries of a queue that a thread takes at once
+DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
+# How far ahead a field of a queue's neighbours, their lists, and the places of those are fetched.
+SOON, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
+
+
+@jit
+def has(bits, vertex):
+    """Whether the bit of `vertex` is set."""
+    return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
+
+
+@jit
+def claim(bits, vertex, shared):
+    """Set the bit of `vertex`; True for the one caller that found it clear."""
+    word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
+    if bits[word] & bit:
+        return False
+    if shared:
+        return fetch_or(bits, word, bit) & bit == np.uint64(0)
+    bits[word] |= bit
+    return True
+
+
+@jit
+def chunks_of(n):
+    """How many chunks of a full pass there are; one at least."""
+    return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
+
+
+@jit
+def block(thread):
+    """Where a thread's block starts in a row of counters."""
+    return FIRST + thread * BLOCK
+
+
+@jit
+def renew(thread, threads, counters):
+    """Zero a thread's own counters for the next iteration."""
+    if thread == 0:
+        counters[DENSE_TICKET] = 0
+    counters[block(thread) : block(thread) + BLOCK] = 0
+
+
+@jit
+def begin(control, counts):
+    """Zero what an earlier run left, and note how many vertices are listed for each thread, as if an iteration had."""
+    for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK, MISSED):
+        control[slot] = 0
+    control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
+    counts[:] = 0
+    active, team = control[ACTIVE], control[TEAM]
+    for t in range(team):
+        first, last = (active * t + team - 1) // team, (active * (t + 1) + team - 1) // team
+        counts[2, block(t) + NEXT] = last - first
+
+
+@jit
+def crew_for(amount, in_row, counters, control, threads):
+    """How many threads are to do the next iteration, which looks at so many vertices and edges.
+
+    One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
+    they lately had to wait for one without a core. (Who is alone does not ask in thin ones.) And as long as the others
+    sleep, and it is not worth waking them. Once it is, they are called; but who is alone goes on until they come,
+    unless the iteration takes longer than that.
+    """
+    apart()
+    team = control[TEAM]
+    if threads == team:
+        return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
+    if amount < time_apart(control):
+        return 1
+    if are_awake(words_at(control[CROWD], CROWD_SIZE), team):
+        control[MISSED] = 0
+        return team
+    control[MISSED] += amount
+    if control[MISSED] > control[UNTIL]:
+        control[MISSED] = 0
+        if amount > control[UNTIL]:
+            return team
+        wake_all(control, team)
+    return 1
+
+
+@jit
+def collect(counts, iteration, form, lists):
+    """Have what is listed in one list, for one thread alone."""
+    apart()
+    team, last = lists.shape[0], counts[(iteration + 2) % 3]
+    size = last[block(0) + NEXT]
+    for t in range(1, team if form == LIST else 1):
+        for i in range(last[block(t) + NEXT]):
+            lists[0, size] = lists[t, i]
+            size += 1
+    last[block(0) + NEXT] = size
+
+
+@jit
+def collect_far(counts, iteration, lows, far):
+    """Likewise what was put off."""
+    apart()
+    last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
+    size = last[block(0) + LEFT]
+    for t in range(1, far.shape[0]):
+        for i in range(last[block(t) + LEFT]):
+            far[0, size] = far[t, i]
+            size += 1
+        low[0] = min(low[0], low[8 * t])
+    last[block(0) + LEFT] = size
+    lows[:, 8:] = np.inf
+
+
+@jit
+def edges_from(queue, counters, threads, indptr):
+    """How many edges lead on from the vertices in all threads' queues."""
+    edges = np.int64(0)
+    for t in range(threads):
+        for i in range(counters[block(t) + NEXT]):
+            v = np.uint64(queue[t, i])
+            edges += np.int64(indptr[v + np.uint64(1)]) - np.int64(indptr[v])
+    return edges
+
+
+@jit
+def total(counters, threads, what):
+    """The sum of one result over all threads."""
+    result = np.int64(0)
+    for thread in range(threads):
+        result += counters[block(thread) + what]
+    return result
+
+
+@jit
+def smallest(lows, threads):
+    """The least of the threads' own lower bounds."""
+    low = lows[0]
+    for thread in range(1, threads):
+        low = min(low, lows[8 * thread])
+    return low
+
+
+PARTS = 16.0  # buckets in the range of what waits
+LATEST = np.finfo(np.float64).max  # where NaN is put among priorities, which are all finite then
+
+
+@jit
+def ranked(priority):
+    """A priority in an order of finite numbers: infinities at its ends, and NaN after all."""
+    if priority != priority:
+        return LATEST
+    return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
+
+
+@jit
+def higher(high, priority):
+    """The larger of the two; of priorities that were finite."""
+    return priority if high < priority < np.nextafter(LATEST, 0.0) else high
+
+
+@jit
+def share_of_range(low, lows, threads):
+    """A part of the range of what waits, from `low` on: as wide as a bucket, where nothing better is known of it."""
+    high = -np.inf
+    for thread in range(threads):
+        high = max(high, lows[8 * thread + 1])
+    return (high - low) / PARTS if -LATEST < low < high else 0.0
+
+
+@jit
+def beyond(low, delta):
+    """The end of the bucket of width `delta` that `low` is in; of `low` alone, where that is lost beside it."""
+    end = (np.floor(low / delta) + 1.0) * delta
+    if not end > low:
+        end = np.nextafter(low, np.inf)
+    return min(end, LATEST) if low < LATEST else np.inf
+
+
+@jit
+def take(counters, thread, ticket, size):
+    """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
+    at = block(thread) + 8 * ticket
+    if counters[at] >= size:
+        return np.uint64(size)
+    return np.uint64(fetch_add(counters, at, CHUNK))
+
+
+@jit
+def dense_is_cheaper(size, edges, remaining, n, ratio):
+    """Whether a pass over all vertices beats walking the active ones.
+
+    `ratio` is how many edges a pull looks at for one that a push follows: few, where a pull may stop early.
+    """
+    return edges * ratio > remaining + (n * ratio >> 4)
+
+
+@jit
+def to_bits(thread, threads, control, queue, size, bits):
+    """Set exactly the bits of the vertices in all threads' queues. Ends with a barrier."""
+    clear(thread, threads, bits)
+    barrier(control, threads)
+    for i in range(size):
+        v = np.uint64(queue[thread, i])
+        fetch_or(bits, v >> np.uint64(6), np.uint64(1) << (v & np.uint64(63)))
+    barrier(control, threads)
+
+
+@jit
+def to_list(thread, threads, control, bits, queue):
+    """List the vertices whose bits are set, each thread those of its part; how many. The caller's barrier follows."""
+    words, held = len(bits), np.uint64(0)
+    for w in range(words * thread // threads, words * (thread + 1) // threads):
+        word = bits[w]
+        while word != np.uint64(0):
+            queue[thread, held] = np.uint64(w) * np.uint64(64) + count_trailing_zeros(word)
+            held += np.uint64(1)
+            word &= word - np.uint64(1)
+    return np.int64(held)
+
+
+@jit
+def clear(thread, threads, bits):
+    """Zero a bitmap. The caller's next barrier makes it seen."""
+    words = len(bits)
+    for w in range(words * thread // threads, words * (thread + 1) // threads):
+        bits[w] = np.uint64(0)
+
+
+@jit
+def clear_both(thread, threads, pair):
+    """Zero both rows of a pair of bitmaps, likewise."""
+    clear(thread, threads, pair[0])
+    clear(thread, threads, pair[1])
+
+
+@jit
+def sort_by_level(thread, threads, control, levels, starts, order):
+    """A counting sort of the vertices from the level `starts[0, 0]` on; ids stay in order.
+
+    `starts[0]` becomes where each level starts, and at last the number of vertices. `starts[1 + t, l]` is how many
+    vertices of the l-th level thread t has, then where the next of them goes. The caller's next barrier makes it seen.
+    """
+    n, depth, first, places = len(levels), starts.shape[1] - 1, starts[0, 0], starts[1 + thread]
+    begin, end = n * thread // threads, n * (thread + 1) // threads
+    for level in range(depth):
+        places[level] = 0
+    for v in range(begin, end):
+        if levels[v] >= first:
+            places[levels[v] - first] += 1
+    barrier(control, threads)
+    if thread == 0:
+        place = np.int64(0)
+        for level in range(depth):
+            starts[0, level] = place
+            for t in range(threads):
+                place, starts[1 + t, level] = place + starts[1 + t, level], place
+        starts[0, depth] = place
+    barrier(control, threads)
+    for v in range(begin, end):
+        if levels[v] >= first:
+            level = levels[v] - first
+            order[np.uint64(places[level])] = v
+            places[level] += 1
+
+
+@jit
+def note(row, active, edges, way):
+    """Record one iteration."""
+    row[0], row[1], row[2] = active, edges, way

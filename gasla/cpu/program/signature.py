@@ -1,0 +1,108 @@
+"""The arguments of the CPU engine's functions: those that Python calls take all of them, in order."""
+
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gasla.cpu.program import levels
+from gasla.program.plan import Plan
+
+
+class Field(NamedTuple):
+    """What the arrays are called that a vertex field is in, and that say what it starts with: values, and where."""
+
+    name: str
+    array: str
+    values: str
+    places: str
+
+
+class Arguments(Plan):
+    """Which arrays and scalars a program needs, in order."""
+
+    @functools.cached_property
+    def arrays(self) -> list[str]:
+        """The array arguments, by name, in order."""
+        t = self.traced
+        names = ["control", "counts", "log"]
+        names += list(levels.NAMES) if self.scheduled and not self.staged else ["receivers"] if self.staged else []
+        names += ["queues"] if self.keeps_active and not self.scheduled else []
+        if self.keeps_active:
+            names.append("bits")
+        if self.staged:
+            names.append("activated")
+        if self.sends and not self.scheduled:
+            names += ["claimed", "receivers"]
+        elif self.keeps_receivers and not self.scheduled:
+            names.append("receivers")
+        if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
+            names += [name for name, _ in self.components]
+        names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
+        names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
+        names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
+        names += [f"gv_{n}" for n in self.edge_values]
+        if self.sends:
+            names += ["sp", "si"] + (["se"] if self.needs_send_ids else [])
+            names += [f"sv_{n}" for n in self.edge_values]
+            names += ["leaving"] if self.scatters_from_tails else []
+        names += [f"e_{n}" for n in self.edge_states]
+        names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
+        names += [f"part_{n}" for n in t.aggregates]
+        names += [*(f"term_{n}" for n in t.aggregates), "summed"] if self.sums_in_order else []
+        return names
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether pushes reduce into an array, which holds the identity between iterations."""
+        return self.pushes and not self.takes_first and not self.absorbs
+
+    @property
+    def starts_active(self) -> bool:
+        """Whether the first iteration already looks at the bitmap of active vertices."""
+        return self.active_only and self.everyone
+
+    @functools.cached_property
+    def fields(self) -> list[Field]:
+        """The vertex fields."""
+        return [Field(n, f"v_{n}", f"from_{n}", f"at_{n}") for n in self.traced.vertex_types]
+
+    @functools.cached_property
+    def filled(self) -> list[str]:
+        """The vertex fields that a run can fill itself."""
+        return [] if self.staged else list(self.traced.vertex_types)
+
+    @functools.cached_property
+    def copied(self) -> set[str]:
+        """Those that a run writes to, so that even an array that is lent for it (see `again`) has to be copied."""
+        return set(self.filled) & (self.doubled | self.traced.writes("apply", "post_apply"))
+
+    @functools.cached_property
+    def scalars(self) -> list[str]:
+        """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
+        t = self.traced
+        bounds = ["delta", "threshold", "last_threshold"] if self.prioritised else []
+        return [
+            *bounds,
+            "skewed",
+            "narrow",
+            "receiver_count",
+            "self_n",
+            "self_iteration",
+            *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates)),
+        ]
+
+    @functools.cached_property
+    def identities(self) -> dict[str, Any]:
+        """What each aggregate of nothing is."""
+        types = self.traced.aggregate_types
+        return {name: declared.monoid.identity(types[name]) for name, declared in self.traced.aggregates.items()}
+
+    @functools.cached_property
+    def after_control(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+        """Takes from what is there, by name, what is passed to every such function after `thread, threads, control`."""
+        return operator.itemgetter(*(name for name in self.arrays if name != "control"), *self.scalars)
+
+    @functools.cached_property
+    def arguments(self) -> str:
+        return ", ".join(["thread", "threads", *self.arrays, *self.scalars])

@@ -1,0 +1,95 @@
+"""Binds a program to a graph on the CPU for a loop that somebody writes by hand: every stage is a call of its own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.program.engine import Bound
+from gasla.cpu.program.spare import Workspace
+from gasla.graph.graph import Graph
+from gasla.program.frontier import EdgeFrontier, Frontier
+from gasla.program.names import inner
+from gasla.program.program import VertexProgram
+from gasla.program.tracing import Record
+
+
+class Staged(Bound):
+    """A program, a graph, and the arrays between stages. `gasla.gpu.program.staged.Staged` does the same on the GPU."""
+
+    def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
+        super().__init__(program, graph, Workspace(), staged=True)
+        self.start(program, graph, fields)
+
+    def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
+        """Put aside what each receiver gathers."""
+        if self.plan.keeps_active:
+            self.arrays["bits"][:] = 0
+            for parity in (0, 1):
+                self.set_active(active, parity)
+        self._over("gather_list", receivers, iteration)
+
+    def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
+        """Apply what was put aside; returns a mask of who is active from then on."""
+        self.arrays["activated"][:] = False
+        self._over("apply_list", receivers, iteration)
+        return self.arrays["activated"].copy()
+
+    def scatter(self, vertices: np.ndarray, iteration: int) -> None:
+        """Write to the out-edges of some vertices."""
+        self._over("scatter", vertices, iteration)
+
+    def post_apply(self, receivers: np.ndarray, iteration: int) -> None:
+        """Change the receivers once more."""
+        self._over("post_apply", receivers, iteration)
+
+    def mask(self, vertices: np.ndarray, iteration: int) -> np.ndarray:
+        """Which vertices the mask admits."""
+        admitted = self._evaluate("mask", iteration, self._vertices(vertices))
+        return np.broadcast_to(admitted, len(vertices))
+
+    def edge_mask(self, edges: EdgeFrontier, places: np.ndarray, iteration: int) -> np.ndarray:
+        """Which edges the mask of edges admits, given their places in the lists, too."""
+        ends = self._vertices(edges.src), self._vertices(edges.dst)
+        admitted = self._evaluate("edge_mask", iteration, *ends, self._edges(edges.ids))
+        return np.broadcast_to(admitted, len(edges))
+
+    def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
+        """Call one generated stage function for some vertices."""
+        self.arrays["receivers"] = np.ascontiguousarray(vertices, self.ids)
+        self.arrays["counts"][:] = 0
+        self.arrays["receiver_count"] = np.int64(len(vertices))
+        self.arrays["self_iteration"] = np.int64(iteration)
+        self.call(stage)
+
+    # --- masks, by the program's own Python functions -------------------------------------------------------------
+
+    def _evaluate(self, function: str, iteration: int, *records: Record) -> np.ndarray:
+        """One of the program's functions on NumPy arrays."""
+        stand_in = object.__new__(type(self.program))
+        stand_in.__dict__.update(self.by_given_name(self.parameters()), iteration=iteration, n=self.graph.n)
+        return np.asarray(getattr(type(self.program), function)(stand_in, *records))
+
+    def _vertices(self, ids: np.ndarray) -> Record:
+        """The fields of some vertices, as the program's functions see them."""
+        graph = self.graph
+        arrays = self.by_given_name({n: self.arrays[f"v_{n}"] for n in self.traced.vertex_types})
+        fields = {n: _items_first(array[ids]) for n, array in arrays.items()}
+        degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
+        return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
+
+    def _edges(self, ids: np.ndarray) -> Record:
+        """The fields of some edges, likewise."""
+        fields: dict[str, Any] = {"id": ids}
+        for name, declared in self.program.edge_fields.items():
+            if declared.is_value:
+                values = self.graph.values
+                fields[name] = np.ones(len(ids)) if values is None else values[ids]
+            else:
+                fields[name] = _items_first(self.arrays[f"e_{inner(name)}"][ids])
+        return Record("edge", fields)
+
+
+def _items_first(values: np.ndarray) -> np.ndarray:
+    """Vectors as the program's functions take them on arrays: the items along the first axis."""
+    return values.T if values.ndim == 2 else values

@@ -1,0 +1,72 @@
+"""Shares a pass over all vertices among threads: whoever is free takes the next block."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from gasla.cpu.runtime.atomics import fetch_add
+from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
+from gasla.progress import follow
+
+# `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
+# otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops. C never calls them, and
+# Python few: the wrappers that Numba would make for that take a tenth of the time to compile.
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}
+entry_point = compiled(**OPTIONS)  # what Python calls
+jit = compiled(**INNER)  # what compiled code alone calls: Python would jump to nowhere
+inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
+
+SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line
+SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
+
+
+def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False) -> None:
+    """Call `kernel(thread, threads, control, *args)` on as many threads as `work` vertices and edges deserve.
+
+    A large run leaves the caller's thread free even if it has but one, so that Ctrl-C is heard; also one that may come
+    to as `most` steps. `loose` as for `run_parallel`.
+    """
+    control = new_control()
+    follow(lambda: _blocks_taken(control), "blocks")
+    run_parallel(kernel, control, args, threads_for(work), short=max(work, most) <= SHORT, loose=loose)
+
+
+def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
+    """How many blocks were taken, and of how many."""
+    count = -(-int(control[N]) // max(int(control[SIZE]), 1))
+    return min(int(control[TICKET]), count), count
+
+
+def threads_for(work: int) -> int:
+    """How many threads share `work` vertices and edges."""
+    return 1 if work < SMALL else num_threads()
+
+
+def block_size(n: int, threads: int) -> np.uint64:
+    """Vertices that a thread takes at once: few enough that all threads stay busy, enough to be worth a ticket."""
+    return np.uint64(min(max(n // (16 * threads), 64), 4096))
+
+
+@jit
+def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
+    """Wait for all; False if all are to leave, as this pass was stopped. Blocks are given out `again` if wanted."""
+    barrier(control, threads)
+    if thread == 0:
+        control[LEAVE] = control[STOP]  # read once: who leaves must not leave others at a barrier
+        control[TICKET] = 0 if again else control[TICKET]
+    barrier(control, threads)
+    return control[LEAVE] == 0
+
+
+@njit(nogil=True, error_model="numpy", _nrt=False)  # Numba can't use a generator that it takes from its cache
+def blocks(control, n, size):  # type: ignore[no-untyped-def]
+    """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
+    while not control[STOP]:
+        control[SIZE], control[N] = size, n  # for who asks how far this is
+        start = np.uint64(fetch_add(control, TICKET, 1)) * size
+        if start >= n:
+            break
+        yield start, min(start + size, n)

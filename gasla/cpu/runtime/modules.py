@@ -1,0 +1,123 @@
+"""Generated source becomes a Python module, and what Numba compiles is kept for later processes.
+
+Numba's own cache trusts its files: a damaged one fails every later call, or runs as it is; two processes that compile
+for different types at once may mix up whose code is whose; and what is in another file isn't seen to change. So here
+each function has a file for each signature, whose name tells all that the code is made of, and `gasla.cache` says
+whether it is whole.
+"""
+
+import functools
+import hashlib
+import linecache
+import marshal
+import pickle
+import sys
+from collections.abc import Callable
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from gasla import cache
+from gasla.program.names import title
+
+_FOLDER = "__pycache__"  # of the cache: what Python calls a folder of compiled code
+
+
+def load(source: str, tag: str) -> ModuleType:
+    """The module of a source; its name is `tag` and a hash of its text. It has no file, but a traceback shows it."""
+    name = f"gasla_{title(tag)}_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    file = _file_of(name)
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    exec(_code(source, file, name), module.__dict__)
+    return sys.modules.setdefault(name, module)  # once it is whole: another thread may look for it
+
+
+def _code(source: str, file: str, name: str) -> Any:
+    """Python's code of a module: to find it takes a tenth of the time to make it."""
+    key = f"{_FOLDER}/{name}-{MAGIC_NUMBER.hex()}.code"
+    data = cache.kept(key)
+    if data is not None:
+        return marshal.loads(data)
+    code = compile(source, file, "exec")
+    cache.keep(key, marshal.dumps(code))
+    return code
+
+
+def _file_of(module: str) -> str:
+    return f"<{module}>"
+
+
+def _is_generated(file: str) -> bool:
+    return file.startswith("<gasla_")
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator like `numba.njit(cache=True)`, with the cache described above."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        file = function.__code__.co_filename
+        if _is_generated(file) or Path(file).is_file():  # else there is no telling whether it has changed
+            dispatcher._cache = _Kept(function)
+        return dispatcher
+
+    return decorate
+
+
+class _Kept(_Cache):
+    """The compiled code of one function, as Numba asks for it."""
+
+    cache_path = None
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The code for a signature, or None: then Numba compiles it, and has it saved."""
+        target.refresh()
+        data = cache.kept(self._name(signature, target))
+        if data is None:
+            return None
+        try:
+            return CompileResult._rebuild(target, *pickle.loads(data))
+        except Exception:  # whole, and yet of no use here: some library has changed in place
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        if not (result.library.has_dynamic_globals or result.lifted):  # what holds addresses is of no use to others
+            cache.keep(self._name(signature, result.target_context), dumps(result._reduce()))
+
+    def _name(self, signature: Any, target: Any) -> str:
+        """The name of a file, which tells the function, its types, the processor, and what compiles it for that."""
+        function = self._function
+        where = function.__qualname__, function.__code__.co_firstlineno, _text(function.__code__.co_filename)
+        made = signature, target.codegen().magic_tuple(), numba.__version__, sys.version, _engine()
+        digest = hashlib.sha256(repr((where, made)).encode()).hexdigest()[:32]
+        return f"{_FOLDER}/{title(function.__qualname__)}-{digest}.nbc"
+
+    def enable(self) -> None:
+        """Numba's cache may be turned off and on; this one is always on."""
+
+    disable = flush = enable
+
+
+@functools.cache
+def _text(file: str) -> str:
+    """What tells one text from another: the name of a generated module, the hash of a file."""
+    return file if _is_generated(file) else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+@functools.cache
+def _engine() -> str:
+    """The hash of all files of the engine: a function's code also holds what it calls."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()

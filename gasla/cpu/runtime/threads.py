@@ -1,0 +1,453 @@
+"""Run one kernel on several operating-system threads at once, with a barrier between them.
+
+A program's whole loop is one kernel that every thread runs from start to finish: a barrier costs well under a
+microsecond, where starting a parallel region for each of thousands of thin levels would cost far more. That needs
+threads that truly run together, which `numba.prange` does not promise.
+
+Python calls a kernel once. Its head, `launched`, shows the other threads where its arguments are, takes part as the
+first, and waits for all. The others wait for jobs in compiled code: they never come back to Python, nor need its lock.
+"""
+
+import _thread
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.ufunc import parallel
+
+from gasla.cpu.runtime import cores, workers
+from gasla.cpu.runtime.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
+from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.workers import (
+    APART,
+    ARGUMENTS,
+    ASLEEP,
+    BALANCE,
+    BEGUN,
+    CORE,
+    CROWD_SIZE,
+    GIVEN,
+    HIRED,
+    JOB,
+    LETTERS,
+    MOST,
+    NONE,
+    PART,
+    SINCE,
+    SLEEPING,
+    THREAD,
+    THREADS,
+    USABLE,
+    crew,
+    crowd,
+    helper,
+    hire,
+    now,
+    time_without_core,
+    wake,
+)
+
+# A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
+ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
+CREW = STOP + 1  # where the addresses of the workers' letters are
+TIMER = STOP + 2  # where the timer is
+CROWD = STOP + 3  # where it says how many workers there are, how many of them sleep, and how many cores there are
+TEAM = STOP + 4  # how many threads a kernel is launched with
+NEXT_CREW = STOP + 5  # how many of them are to call it (again); for a kernel that is to go on later, less than 0
+FIRST = STOP + 6  # by what number the system knows the first of them
+CONTROL_SIZE = 72
+
+IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nanoseconds so far
+
+TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
+
+PASSED = 2  # where the number of threads is, among the words that a kernel was passed
+
+SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
+ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
+THIN = 1 << 9  # vertices and edges of an iteration that one thread does sooner than two would meet at barriers
+LASTING = 8  # of those in a row, after which it is worth going on alone
+
+# In nanoseconds: time saved is a fraction of that together, and counts up to so much; then one works alone for so many
+# times as long as was lost, at most. To try again costs about what was lost: 40 times as long keeps that to a fortieth.
+SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
+SPINS = 4000  # of a wait, before the thread sleeps
+NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
+
+_nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
+_this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
+_get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
+_timer = np.zeros(2, np.int64)
+# Who has the threads, as "owner". Who has them gives them back in two lines that call nothing: Python looks for Ctrl-C
+# as a function begins and after calls, and it may come at any time.
+busy: dict[str, object] = {}
+
+
+def num_threads() -> int:
+    """The number of threads that kernels use: Numba's setting, but no more than there are cores for.
+
+    That is `numba.set_num_threads` and `NUMBA_NUM_THREADS`. Where more threads run than cores, they wait for each other
+    for milliseconds at every barrier.
+    """
+    global _is_numba_ready
+    if not _is_numba_ready:
+        parallel.get_num_threads()  # has Numba start its threads, who know that number
+        _is_numba_ready = True
+    crowd[USABLE] = cores.usable()
+    return _wanted_threads(crowd)
+
+
+_is_numba_ready = False
+
+
+@helper
+def wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
+    """That number, once Numba has started its threads and the cores have been counted."""
+    return min(_get_num_threads(), crowd[USABLE], MOST)
+
+
+@helper
+def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
+    """Whether so many threads, with this one, need not be woken."""
+    return crowd[HIRED] + 1 - load(crowd, SLEEPING) >= wanted
+
+
+@compiled(error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+def _wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
+    """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
+    return wanted_threads(crowd)
+
+
+def new_control() -> np.ndarray:
+    """The words that the threads of one run share: barrier, stop flag, work tickets, progress."""
+    return _NEW_CONTROL.copy()
+
+
+_NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
+_NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = crew.ctypes.data, _timer.ctypes.data
+_NEW_CONTROL[CROWD] = crowd.ctypes.data
+
+
+@helper
+def stand_by(times: int) -> None:  # pragma: no cover - compiled
+    """Wait a little, in a loop, for what another thread does; `times` is how often that was done before.
+
+    Who waits for long gives the core to whoever needs it: likely the one that is waited for has none. It sleeps, and is
+    back soon; who yields to another process waits for that one's whole slice, of milliseconds.
+    """
+    if times < SPINS:
+        pause()
+    else:
+        _nap(NAP)
+
+
+@helper
+def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Wait until a word changes.
+
+    If the first thread waits for long for one that has no core, it had better work alone for a while. (Who waits for
+    the first loses nothing.)
+    """
+    times = 0
+    while load(words, slot) == value and times < SPINS:
+        stand_by(times)
+        times += 1
+    if times < SPINS:
+        return
+    is_first, crew = np.int64(_this_thread()) == control[FIRST], words_at(control[CREW], control[TEAM])
+    since = time_without_core(crew, 0) if is_first else 0
+    while load(words, slot) == value:
+        stand_by(times)
+        times += 1
+    if is_first:
+        _count(words_at(control[CROWD], CROWD_SIZE), time_without_core(crew, since))
+
+
+@helper
+def _count(crowd: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
+    """The first thread has worked together with others, and has waited for so long for one without a core.
+
+    What that costs beyond what others have saved is made up for by working alone for many times as long.
+    """
+    time = now()
+    balance = crowd[BALANCE] + (time - crowd[SINCE]) // SAVED - max(lost, 0)
+    if balance < 0:
+        crowd[APART] = time + min(-AS_LONG * balance, LONGEST)
+    crowd[BALANCE], crowd[SINCE] = min(max(balance, 0), MOST_SAVED), time
+
+
+@helper
+def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
+    """For how many nanoseconds it is still better to work alone, because threads had to wait for one without a core."""
+    crowd = words_at(control[CROWD], CROWD_SIZE)
+    until = load(crowd, APART)
+    if until == 0:
+        return 0
+    left = until - now()
+    if left <= 0:
+        crowd[APART] = 0
+    return max(left, 0)
+
+
+@helper
+def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
+    """Wait until every thread is here; what each wrote before, all see after."""
+    if threads == 1:
+        return
+    generation = load(control, GENERATION)
+    if fetch_add(control, ARRIVED, 1) == threads - 1:
+        control[ARRIVED] = 0
+        store(control, GENERATION, generation + 1)
+    else:
+        _while_it_is(control, GENERATION, generation, control)
+
+
+# --- a launch --------------------------------------------------------------------------------------------------------
+
+
+def launching(run: Any) -> Any:
+    """The head of kernels of which `run`, compiled, has all threads do their parts; see `launched`."""
+
+    @intrinsic
+    def launched(typing_context: Any, thread: Any, threads: Any, control: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            thread, threads, control = arguments
+            is_launch = builder.icmp_signed("<", thread, thread.type(0))
+            with builder.if_then(is_launch, likely=False):
+                given = context.call_conv.get_arguments(builder.function)
+                word = context.get_value_type(types.intp)
+                size = sum(context.get_abi_sizeof(value.type) for value in given) // 8 + 1
+                pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [word(size), *given]))
+                addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
+                kind = typing_context.resolve_value_type(run)
+                called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
+                context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
+            return is_launch
+
+        return types.boolean(types.intp, types.intp, control), generate
+
+    return launched
+
+
+def _part(context: Any, builder: Any, pack: Any) -> Any:
+    """A function of a thread's number and an address: it calls the kernel at hand with what lies there.
+
+    That is the number of words there, and as many but one: what the kernel was passed, a thread's number first.
+    """
+    import llvmlite.ir as ir
+
+    kernel = builder.function
+    word = context.get_value_type(types.intp)
+    kind = ir.FunctionType(ir.VoidType(), [word, word])
+    part = ir.Function(builder.module, kind, kernel.name + ".part")
+    part.linkage = "internal"
+    part.attributes.add("noinline")
+    inner = ir.IRBuilder(part.append_basic_block())
+    thread, place = part.args
+    given = cgutils.unpack_tuple(inner, inner.load(inner.inttoptr(place, pack)))
+    results = [inner.alloca(a.type.pointee) for a in kernel.args[:2]]
+    inner.call(kernel, [*results, thread, *given[2:]])
+    inner.ret_void()
+    return part
+
+
+if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
+    _this_core = types.ExternalFunction("sched_getcpu", types.int32())
+
+else:
+
+    @helper
+    def _this_core() -> int:  # pragma: no cover - compiled
+        """Nobody can say."""
+        return -1
+
+
+@helper
+def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun.
+
+    A kernel may have fewer call it at first, or have some, or all, call it again, by saying so in its control array.
+    """
+    control[TEAM], control[FIRST] = threads, np.int64(_this_thread())
+    given, crew = words_at(arguments, PASSED + 1), abs(control[NEXT_CREW])
+    crew = min(crew, threads) if crew > 0 else threads
+    while crew > 0:
+        given[PASSED], control[NEXT_CREW] = crew, 0
+        _run_once(part, arguments, way, crew, control)
+        crew = control[NEXT_CREW]
+
+
+@helper
+def _run_once(
+    part: int, arguments: int, way: int, threads: int, control: np.ndarray
+) -> None:  # pragma: no cover - compiled
+    """Have so many threads call `part`."""
+    crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 2)
+    left_out, thread = _slowest(crew, threads) if threads > 1 else 0, 0
+    for i in range(threads):
+        if i != left_out:
+            thread += 1
+            letters = words_at(crew[i], LETTERS)
+            letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
+            fetch_add(letters, JOB, GIVEN)
+            wake(letters)
+    is_timed, crowd = timer[IS_ON] != 0, words_at(control[CROWD], CROWD_SIZE)
+    began = now() if is_timed or threads > 1 else 0
+    if threads > 1:
+        crowd[SINCE] = began
+    call(part, 0, arguments)
+    for i in range(threads):
+        if i != left_out:
+            letters = words_at(crew[i], LETTERS)
+            if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
+                _while_it_is(letters, JOB, GIVEN, control)
+                _while_it_is(letters, JOB, BEGUN, control)
+    ended = now() if is_timed or threads > 1 else 0
+    timer[SPENT] += ended - began if is_timed else 0
+    if threads > 1:
+        _count(crowd, 0)
+
+
+@helper
+def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
+    """Who of the crew would be the last to begin: one that sleeps, and best on this core."""
+    core, slowest, most = np.int64(_this_core()), count - 1, 0
+    for i in range(count):
+        letters = words_at(crew[i], LETTERS)
+        rank = load(letters, ASLEEP) * (1 + (letters[CORE] == core))
+        if rank >= most:
+            slowest, most = i, rank
+    return slowest
+
+
+@helper
+def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
+    """Have so many workers look for jobs for a while: who will have some soon goes on meanwhile."""
+    crew = words_at(control[CREW], threads)
+    left_out = _slowest(crew, threads)
+    for i in range(threads):
+        if i != left_out:
+            wake(words_at(crew[i], LETTERS))
+
+
+launched = launching(run)
+"""The head of a kernel, which leaves if this is true: it was called to be launched, and all have done their parts.
+
+What the kernel was passed is put aside as it is; a function beside it calls it again with that, but for the thread.
+"""
+
+
+@contextmanager
+def timed() -> Iterator[Callable[[], int]]:
+    """Have launches add up the nanoseconds that their kernels take, from where all are called; gives who tells."""
+    _timer[IS_ON] = 1
+    try:
+        yield lambda: int(_timer[SPENT])
+    finally:
+        _timer[IS_ON] = 0
+
+
+def hold(owner: object) -> bool:
+    """Take the threads, if nobody has them.
+
+    In one step that also says for whom: Ctrl-C may come before the caller has noted that it has them.
+    """
+    return busy.setdefault("owner", owner) is owner
+
+
+def are_held(owner: object) -> bool:
+    """Whether this one has them."""
+    return busy.get("owner") is owner
+
+
+def are_ready(wanted: int) -> bool:
+    """`are_awake`, called by Python."""
+    return crowd.item(HIRED) + 1 - crowd.item(SLEEPING) >= wanted
+
+
+def run_parallel(
+    kernel: Callable[..., Any],
+    control: np.ndarray,
+    args: Sequence[Any],
+    threads: int,
+    watch: Callable[[], None] | None = None,
+    held: bool = False,
+    short: bool = False,
+    loose: bool = False,
+) -> None:
+    """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
+
+    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. While another run holds the
+    threads, it is called with `threads=1`; `held` says that the caller does (`hold`). `watch()` is called ten times a
+    second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is then raised.
+
+    A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
+    afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that whoever is not awake by the
+    end need not come.
+    """
+    owner = object()
+    try:
+        if threads > 1 and not (held or hold(owner)):
+            threads = 1
+        if threads > 1 and crowd.item(HIRED) < threads:
+            hire(threads)
+        if short:
+            kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+        else:
+            _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
+    finally:
+        if "owner" in busy and busy["owner"] is owner:
+            del busy["owner"]
+
+
+def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
+    """Have a thread of its own launch a kernel, while this one watches, and hears Ctrl-C."""
+    waiting, results, bell = [launch], list[BaseException | None](), threading.Lock()
+
+    def begin() -> None:
+        try:
+            waiting.pop()()
+            results.append(None)
+        except BaseException as error:  # handed to the thread that waits
+            results.append(error)
+        bell.release()
+
+    def wait(seconds: float) -> None:
+        if not results and bell.acquire(timeout=seconds):
+            bell.release()
+
+    bell.acquire()
+    try:
+        _thread.start_new_thread(begin, ())
+        while not results:
+            wait(-1 if watch is None else 0.1)
+            if watch is not None and not results:
+                watch()
+    except BaseException:  # Ctrl-C, likely
+        control[STOP] = 1
+        with suppress(IndexError):  # else it has begun
+            waiting.pop()
+            raise
+        while not results:
+            with suppress(BaseException):  # Ctrl-C again
+                wait(-1)
+        raise
+    if results[0] is not None:
+        raise results[0]
+
+
+def _forget() -> None:
+    """After a fork the child has none of its parent's threads."""
+    busy.clear()
+    workers.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

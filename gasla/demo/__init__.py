@@ -1,0 +1,1 @@
+"""The map of the world's flights, which is gasla's demonstration."""

@@ -1,0 +1,206 @@
+"""What gasla can say of a real network: the airports of the world and the flights between them.
+
+`gasla demo` prints the report and draws the map; the functions here return what is in it.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gasla
+from gasla.graph.datasets import Airports, openflights
+from gasla.progress import bar
+
+Array = NDArray[Any]
+
+NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # of the airports that can be reached from most others
+CREDIT = "Data: OpenFlights.org (ODbL)"
+
+
+class Leg(NamedTuple):
+    """One flight of a journey."""
+
+    start: int
+    end: int
+    kilometres: float
+
+
+class Network(NamedTuple):
+    """The airports that have a route: `matrix[i, j]` holds the kilometres of the route from i to j."""
+
+    matrix: Any
+    airports: Airports
+    without_route: int
+
+
+class Findings(NamedTuple):
+    """Everything that the report and the map show."""
+
+    network: Network
+    rank: Array
+    betweenness: Array
+    component: Array
+    origin: int
+    destination: int
+    level: Array
+    legs: list[Leg]
+
+
+def network() -> Network:
+    """The flight network without the airports that have no route.
+
+    Examples
+    --------
+    >>> flights = network()
+    >>> len(flights.airports.name), flights.without_route
+    (3214, 4484)
+    """
+    matrix, airports = openflights()
+    flown = np.flatnonzero(np.diff(matrix.indptr) + np.bincount(matrix.indices, minlength=matrix.shape[0]))
+    kept = Airports(*(column[flown] for column in airports))
+    return Network(matrix[flown][:, flown], kept, matrix.shape[0] - flown.size)
+
+
+def find_airport(airports: Airports, wanted: str) -> int:
+    """The airport with this IATA code, or the only one of this city or name.
+
+    Examples
+    --------
+    >>> airports = network().airports
+    >>> str(airports.name[find_airport(airports, "lhr")])
+    'London Heathrow Airport'
+    >>> find_airport(airports, "London")
+    Traceback (most recent call last):
+    ValueError: airport 'London' could be any of YXU, LTN, LGW, LCY, LHR, STN; give one of these
+    """
+    text = wanted.strip().casefold()
+    for column in (airports.iata, airports.city, airports.name):
+        found = [v for v, value in enumerate(column.tolist()) if text and value.casefold() == text]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(str(airports.iata[v] or airports.name[v]) for v in found)
+            raise ValueError(f"airport {wanted!r} could be any of {several}; give one of these")
+    raise ValueError(f"airport {wanted!r} has no route or does not exist; give an IATA code such as LHR, or a city")
+
+
+def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
+    """The flights of the shortest way in kilometres; none if there is no way or none is needed."""
+    distances, parents = gasla.sssp(matrix, origin, parents=True)
+    stops = [destination] if np.isfinite(distances[destination]) else [origin]
+    while stops[-1] != origin:
+        stops.append(int(parents[stops[-1]]))
+    stops.reverse()
+    return [Leg(a, b, float(distances[b] - distances[a])) for a, b in pairwise(stops)]
+
+
+def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
+    """Compute everything that the report and the map show."""
+    flights = network()
+    start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
+    graph = gasla.Graph(flights.matrix)
+    with bar("PageRank"):
+        rank = gasla.pagerank(graph, weighted=False).ranks
+    with bar("betweenness"):
+        betweenness = gasla.betweenness_centrality(graph)
+    with bar("components"):
+        component = gasla.connected_components(graph).labels
+    with bar("shortest routes"):
+        level = gasla.bfs(graph, start)
+        legs = shortest_route(graph, start, end)
+    return Findings(flights, rank, betweenness, component, start, end, level, legs)
+
+
+def report(found: Findings, top: int = 10) -> Iterator[str]:
+    """The lines that `gasla demo` prints."""
+    airports = found.network.airports
+    n = found.rank.size
+    yield f"{n:,} airports and {found.network.matrix.nnz:,} routes between them, June 2014"
+    yield f"({found.network.without_route:,} more airports have no route). {CREDIT}"
+    yield ""
+    yield from _leaders(airports, found.rank, found.betweenness, top)
+    yield ""
+    yield from _journey(found)
+    yield ""
+    yield from _pieces(airports, found.component)
+    yield ""
+    yield from _levels(found)
+
+
+def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> Iterator[str]:
+    yield "The airports that matter most"
+    yield f"    {'by PageRank':36}  {'by betweenness (part of all shortest connections)'}"
+    by_rank, by_betweenness = (np.argsort(-score, kind="stable")[:top] for score in (rank, betweenness))
+    for place, (a, b) in enumerate(zip(by_rank, by_betweenness), 1):
+        left = f"{rank[a]:6.2%}  {airports.iata[a]}  {airports.city[a]}"
+        yield f"{place:3} {left:36}  {betweenness[b]:6.2%}  {airports.iata[b]}  {airports.city[b]}"
+
+
+def _journey(found: Findings) -> Iterator[str]:
+    start, end = (f"{found.network.airports.city[v]} ({_code(found, v)})" for v in (found.origin, found.destination))
+    if not found.legs:
+        yield (
+            f"There is no way to fly from {start} to {end}" if found.origin != found.destination else f"{start} is here"
+        )
+        return
+    total = sum(leg.kilometres for leg in found.legs)
+    yield f"The shortest way from {start} to {end}: {total:,.0f} km, {_flights(len(found.legs))}"
+    for leg in found.legs:
+        names = (f"{_code(found, v)} {found.network.airports.city[v]}" for v in (leg.start, leg.end))
+        yield "    {:24} → {:24} {:>7,.0f} km".format(*names, leg.kilometres)
+    fewest = int(found.level[found.destination])
+    if fewest < len(found.legs):
+        yield f"    ({_flights(fewest)} are enough on a longer way)"
+
+
+def _pieces(airports: Airports, component: Array) -> Iterator[str]:
+    sizes = np.bincount(component)
+    yield f"The network falls into {sizes.size} pieces without a route between them"
+    for piece in np.argsort(-sizes, kind="stable")[:8]:
+        members = airports.city[component == piece]
+        names = "the rest of the world" if sizes[piece] > 20 else ", ".join(sorted(set(members.tolist()))[:5])
+        yield f"    {sizes[piece]:6,} airports: {names}"
+
+
+def _levels(found: Findings) -> Iterator[str]:
+    yield f"How many flights everything is from {found.network.airports.city[found.origin]}"
+    counts = np.bincount(found.level[found.level > 0], minlength=2)
+    for level, count in enumerate(counts[1:].tolist(), 1):
+        airports = "airport " if count == 1 else "airports"
+        yield f"    {_flights(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
+    lost = int((found.level < 0).sum())
+    if lost:
+        yield f"    {'never':>10}  {lost:6,} airports"
+
+
+def _flights(count: int) -> str:
+    return "1 flight" if count == 1 else f"{count} flights"
+
+
+def _code(found: Findings, v: int) -> str:
+    return str(found.network.airports.iata[v]) or "no code"
+
+
+def draw_map(found: Findings, path: str | Path, dpi: int = 150) -> None:
+    """Draw the network, its most important airports and the chosen route; needs Matplotlib."""
+    from gasla.demo.worldmap import Captions, Places, draw
+
+    flights, airports = found.network, found.network.airports
+    a, b = flights.matrix.nonzero()
+    start, end = np.unique(np.sort(np.stack([a, b]), axis=0), axis=1)
+    stops = [found.origin, *(leg.end for leg in found.legs)] if found.legs else []
+    total = sum(leg.kilometres for leg in found.legs)
+    captions = Captions(
+        title="The airports that hold the world together",
+        subtitle=f"{found.rank.size:,} airports and {flights.matrix.nnz:,} routes of June 2014, along great circles",
+        size="size: PageRank",
+        heat="colour: betweenness, part of all shortest connections",
+        route=f"the shortest way: {' → '.join(airports.city[stops].tolist())}, {total:,.0f} km" if stops else "",
+        credit=f"{CREDIT} · drawn by gasla",
+    )
+    places = Places(airports.longitude, airports.latitude, airports.city, found.rank, found.betweenness)
+    draw(places, start, end, captions, path, route=stops, dpi=dpi)

@@ -1,0 +1,1 @@
+"""Stages that need no program, on the GPU."""

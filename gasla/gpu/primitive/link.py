@@ -1,0 +1,140 @@
+"""The stages of `gasla.cpu.primitive.link` on the GPU, and connected components in one launch."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.runtime.compile import Kernel, device
+from gasla.gpu.runtime.counters import counters
+from gasla.graph.graph import Graph
+from gasla.graph.lists_gpu import C_TYPES
+
+Array = Any  # CuPy's
+
+_THREADS = 512
+_BLOCKS = 4  # a multiprocessor: whoever follows paths waits for memory, so all places are taken
+_SLICE = 2048  # as in link.cuh: longer lists are cut up
+
+
+def source(vertex_size: int, offset_size: int, file: str) -> str:
+    """CUDA source of the kernels in `file`, forest or components, for ids and offsets of so many bytes."""
+    return (
+        f"typedef {C_TYPES[vertex_size]} vertex_t;\n"
+        f"typedef {C_TYPES[offset_size]} offset_t;\n"
+        f'#include "{file}.cuh"\n'
+    )  # fmt: skip
+
+
+def hook(graph: Graph) -> Array:
+    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
+    import cupy
+
+    lists = graph.out
+    parents = cupy.empty(graph.n, graph.id_dtype)
+    kernel = _kernel("forest_hook", parents, lists.indptr)
+    kernel.plain(_blocks(graph.n), lists.indptr, lists.indices, graph.n, parents)
+    return parents
+
+
+def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
+    """Unite the trees at both ends of every edge, in place; see ``gasla.stages.link``."""
+    import cupy
+
+    _check(graph, parents)
+    if not graph.n:
+        return
+    lists = graph.out
+    kernel = _kernel("forest_link", parents, lists.indptr)
+    outward = known is not None and not graph.is_symmetric
+    limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
+        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _counters(kernel)),
+        blocks=_blocks(graph.n),
+    )
+
+
+def compress(parents: Array) -> None:
+    """Point every vertex at the root of its tree, in place."""
+    _kernel("forest_compress", parents).plain(_blocks(len(parents)), parents, len(parents))
+
+
+def number(parents: Array) -> int:
+    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
+    import cupy
+
+    n = len(parents)
+    if n == 0:
+        return 0
+    kernel, count = _kernel("forest_number", parents), cupy.empty((), np.int64)
+    kernel.cooperative(parents, cupy.empty_like(parents), n, _counters(kernel), count, blocks=_blocks(n))
+    return int(count)
+
+
+def likely_largest(parents: Array) -> int:
+    """The root that most of a sample of vertices have: the largest tree's, if one holds most vertices."""
+    import cupy
+
+    root = cupy.empty((), np.int64)
+    _kernel("forest_largest", parents).plain(1, parents, len(parents), root)
+    return int(root)
+
+
+def connected_components(graph: Graph) -> tuple[Array, Array]:
+    """How many components there are and the number of each vertex's own, in one launch that nobody waits for.
+
+    The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
+    by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.
+    """
+    import cupy
+
+    lists = graph.out
+    labels = cupy.empty(graph.n, graph.id_dtype)
+    if not graph.n:
+        return cupy.zeros((), np.int64), labels
+    kernel, count = _kernel("connected_components", labels, lists.indptr), cupy.empty((), np.int64)
+    slices = 8 * _room_of_slices(graph.m)
+    scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
+        *(labels, scratch.ptr + slices, scratch.ptr, _counters(kernel), count),
+        blocks=_blocks(graph.n),
+    )
+    return count, labels
+
+
+def _check(graph: Graph, parents: Array) -> None:
+    if parents.shape != (graph.n,):
+        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
+    if parents.dtype != graph.id_dtype:
+        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
+
+
+def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kernel:
+    vertex_size = parents.dtype.itemsize
+    offset_size = vertex_size if offsets is None else offsets.dtype.itemsize
+    return _kernels(function, vertex_size, offset_size, device())
+
+
+@cache
+def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
+    file = "components" if function == "connected_components" else "forest"
+    return Kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
+
+
+def _blocks(n: int) -> int:
+    """So many that each thread has a vertex."""
+    return max(1, min(-(-n // _THREADS), 1 << 20))
+
+
+def _room_of_slices(m: int) -> int:
+    """Words for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
+    return 3 * (2 * m // _SLICE)
+
+
+def _counters(kernel: Kernel) -> Array:
+    """`Control` in link.cuh."""
+    return counters(4 + kernel.blocks)

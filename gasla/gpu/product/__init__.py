@@ -1,0 +1,1 @@
+"""Products over semirings on the GPU."""

@@ -1,0 +1,269 @@
+"""The kernels of a product over a semiring: prints them for the types at hand, compiles them, and launches them.
+
+A row is reduced as kernels/rows.cuh does all rows. Nothing waits for the GPU, but that a matrix is checked and measured
+when its arrays are first seen.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.gpu.program import rows
+from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.graph import lists_gpu as neighbour_lists
+from gasla.graph.validate import as_coordinates, as_csr, require_compressed
+from gasla.operations.multiply import Array, Lists, Terms, parts
+from semirings import Symbol, TupleType
+from semirings.printers import cuda as printer
+
+TEMPLATE = """// A product over the semiring {name}
+#include "rows.cuh"
+
+{prelude}
+{functions}
+using namespace gasla;
+typedef {offset} offset_t;
+typedef {vertex} vertex_t;
+typedef {row} row_t;
+typedef Position<offset_t>::type position_t;
+
+struct Product {{
+    typedef {value} value_t;
+    typedef {had} had_t;
+    static constexpr bool ordered = {ordered}, first_only = {first_only}, has_terminal = {has_terminal};
+{members}
+
+    __device__ __forceinline__ value_t identity() const {{ return {identity}; }}
+    __device__ __forceinline__ value_t combine(const value_t& a, const value_t& b) const {{ return combine_(a, b); }}
+    __device__ __forceinline__ bool is_terminal(const value_t& x) const {{ return {is_terminal}; }}
+    __device__ __forceinline__ bool wanted(row_t row) const {{ return {wanted}; }}
+    __device__ __forceinline__ value_t term(row_t row, position_t at) const {{
+{term}
+    }}
+    __device__ __forceinline__ had_t load(row_t row) const {{ return {old}; }}
+    __device__ __forceinline__ void finish(row_t row, const value_t& total, const had_t& old) const {{
+{finish}
+    }}
+}};
+
+extern "C" __global__ void __launch_bounds__({threads}) product_of_rows(Rows<offset_t> rows{parameters}) {{
+    Product product{{{arguments}}};
+    reduce_rows<{lanes}, row_t>(rows, product);
+}}
+extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows<offset_t> rows{parameters}) {{
+    Product product{{{arguments}}};
+    reduce_cut_rows<row_t>(rows, product);
+}}
+"""
+
+
+class Shape(NamedTuple):
+    """What the kernels depend on besides the terms."""
+
+    masked: bool
+    offset: np.dtype[Any]
+    vertex: np.dtype[Any]
+    row: str
+    lanes: int
+
+
+class Kernels(NamedTuple):
+    """The two kernels of a product, compiled, and what they read."""
+
+    product: Kernel
+    product_of_cut_rows: Kernel
+    inputs: list[str]
+    value_size: int  # in bytes
+    reads_index: bool
+
+
+def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Array, Any, bool, tuple[Array, ...]], bool]:
+    """What computes a product of a matrix, see `gasla.operations.multiply.Ready`."""
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
+    return functools.partial(multiply, arrays, terms)
+
+
+def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
+    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
+    plan = rows.plan(lists.indptr, lists.indices)
+    facts = plan.facts
+    shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, plan.lanes)
+    kernels = compiled(terms, shape, device())
+    if not facts.offsets_fit or (kernels.reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+        return False
+    if facts.rows == 0:
+        return True
+    given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
+    partials = plan.partials(kernels.value_size)
+    argument = plan.argument(partials)
+    packed = struct(argument) if plan.cut else plan.packed
+    arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
+    kernels.product.plain(plan.blocks, *arguments)
+    if plan.cut and not terms.takes_first:
+        kernels.product_of_cut_rows.plain(plan.blocks_of_cut_rows, *arguments)
+    return True
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
+    """The kernels of a product on a device."""
+    text = source(terms, shape)
+    whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
+    inputs = [name for name, _ in _inputs(terms, shape)]
+    return Kernels(whole, cut, inputs, size_of(terms.type), terms.reads("x") or terms.reads("other"))
+
+
+def source(terms: Terms, shape: Shape) -> str:
+    """The text of the kernels."""
+    kinds = dict(_inputs(terms, shape)) | {f"y{p}": f"{printer.ctype(t)}*" for p, t in _outputs(terms)}
+    return TEMPLATE.format(
+        name=ascii(terms.name),
+        prelude=printer.PRELUDE,
+        functions="\n".join(_functions(terms)),
+        offset=printer.ctype(shape.offset),
+        vertex=printer.ctype(shape.vertex),
+        row=shape.row,
+        value=printer.ctype(terms.type),
+        ordered=_flag(not terms.monoid.commutative),
+        first_only=_flag(terms.takes_first),
+        has_terminal=_flag(terms.final is not None),
+        members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
+        identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
+        is_terminal="false" if terms.final is None else "is_terminal_(x)",
+        wanted="mask[row] != complement" if shape.masked else "true",
+        had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
+        old=_old(terms) if terms.merged is not None else "false",
+        term="\n".join(f"        {line}" for line in _term(terms, shape)),
+        finish="\n".join(f"        {line}" for line in _finish(terms)),
+        threads=rows.THREADS,
+        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
+        arguments=", ".join(kinds),
+        lanes=shape.lanes,
+    )
+
+
+def size_of(kind: Any) -> int:
+    """At least the bytes of the C++ struct of this type."""
+    return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
+
+
+def _inputs(terms: Terms, shape: Shape) -> list[tuple[str, str]]:
+    """Names and C++ types of what the kernels read."""
+    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    found = [("values", kinds["value"])] if "value" in kinds else []
+    found += [("x", kinds["x"])] if "x" in kinds else []
+    found += [("indices", "const vertex_t*")] if "x" in kinds or "other" in kinds else []
+    return [*found, ("mask", "const bool*"), ("complement", "bool")] if shape.masked else found
+
+
+def _outputs(terms: Terms) -> list[tuple[int, Any]]:
+    """The types of the output arrays, numbered."""
+    return list(enumerate(parts(terms.out_type)))
+
+
+def _functions(terms: Terms) -> list[str]:
+    """What a person wrote, printed: the product of two values, how two products combine, how a result is merged."""
+    a, b = Symbol("a", terms.type), Symbol("b", terms.type)
+    found = [
+        printer.function("product_", terms.symbols, terms.product),
+        printer.function("combine_", [a, b], terms.combination),
+    ]
+    if terms.final is not None:
+        found.append(printer.function("is_terminal_", [a], terms.final))
+    if terms.merged is not None:
+        old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
+        found.append(printer.function("merge_", [old, new], terms.merged))
+    return found
+
+
+def _term(terms: Terms, shape: Shape) -> list[str]:
+    """The product of the entry at a position."""
+    once = "read_once({} + at)" if shape.lanes == rows.PACKED else "{}[at]"  # else the threads beside read around it
+    lines = []
+    if terms.reads("x") or terms.reads("other"):
+        lines.append(f"const vertex_t other = {once.format('indices')};")
+    found = {"value": once.format("values"), "x": "x[other]"}
+    found |= {"row": "(long long)row", "other": "(long long)other"}
+    return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
+
+
+def _old(terms: Terms) -> str:
+    """The value that the result is merged with."""
+    names = [f"y{p}[row]" for p, _ in _outputs(terms)]
+    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]
+
+
+def _finish(terms: Terms) -> list[str]:
+    """Write a row's total, or what it comes to with the value there."""
+    outputs = [p for p, _ in _outputs(terms)]
+    items = [f"result.item{p}" for p in outputs] if isinstance(terms.out_type, TupleType) else ["result"]
+    result = "total" if terms.merged is None else "merge_(old, total)"
+    return [f"const auto result = {result};", *(f"y{p}[row] = {item};" for p, item in zip(outputs, items))]
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+# --- matrices of CuPy ------------------------------------------------------------------------------------------------
+
+
+_known: dict[int, tuple[Any, Lists]] = {}
+
+
+def known_lists(A: Any, form: str) -> Lists | None:
+    """What was made of this matrix before, if it is of this format and still holds the same arrays."""
+    kept = _known.get(id(A))
+    if kept is None or kept[0]() is not A or A.format != form:
+        return None
+    lists = kept[1]
+    if A.shape[form == "csr"] != lists.width:
+        return None
+    same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values
+    return lists if same else None
+
+
+def remember(A: Any, lists: Lists) -> None:
+    """Keep the lists of a CSR or CSC matrix while it lives: to check them again would take longer than a launch."""
+    key = id(A)
+    if A.format in ("csr", "csc") and A.indptr is lists.indptr:
+        lists.are_kept = True
+        _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
+
+
+class Compressed(NamedTuple):
+    """A matrix by rows or by columns."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+    shape: tuple[int, int]
+
+
+def in_format(A: Any, wanted: str) -> Any:
+    """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
+    if A.format not in ("coo", "csr", "csc"):
+        A = as_csr(A)
+        if A.format == wanted:
+            return A
+    if A.format == "coo":
+        ends = as_coordinates(A)
+    else:
+        require_compressed(A)
+        indices = A.indices[: int(A.indptr[-1])]
+        owners = neighbour_lists.owners(A.indptr, indices)
+        ends = (indices, owners) if A.format == "csc" else (owners, indices)
+    keys, others = ends if wanted == "csr" else ends[::-1]
+    count = A.shape[0 if wanted == "csr" else 1]
+    indptr, indices, order = neighbour_lists.group(keys, others, count)
+    if int(indptr[-1]) != len(keys):
+        line = "row" if wanted == "csr" else "column"
+        raise ValueError(
+            f"the matrix has entries outside its shape {A.shape}; expected each {line} from 0 to {count - 1}"
+        )
+    return Compressed(indptr, indices, A.data[order], A.shape)

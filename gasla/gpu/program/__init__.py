@@ -1,0 +1,1 @@
+"""Vertex programs on the GPU: generated kernels, and their runs."""

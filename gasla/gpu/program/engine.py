@@ -1,0 +1,387 @@
+"""Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import finish
+from gasla.gpu.program import generate, levels, relabel, rows
+from gasla.gpu.program.inputs import offset_type
+from gasla.gpu.program.plan import Shape, Start, as_held
+from gasla.gpu.program.rows import PACKED
+from gasla.gpu.program.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
+from gasla.gpu.runtime import compile
+from gasla.graph.graph import Graph
+from gasla.program.binding import AUTO, PUSH, Binding, NeighbourLists
+from gasla.program.frontier import Frontier
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+from gasla.progress import follow, is_watched
+
+# Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
+# from which the system wakes it late.
+PATIENCE, WAKEFUL = 2e-3, 2e-2
+NOT_READY = 600  # cudaErrorNotReady
+LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
+
+
+class Bound(Binding):
+    """A program, a graph, and the arrays of a run."""
+
+    log_rows = 1024
+    iteration, edges, ended = 0, 0, False
+    _shown: Mapping[str, Any] | None = None  # aggregates of a run that is left to itself
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        way: int = AUTO,
+        deterministic: bool = False,
+        schedule: Schedule | None = None,
+    ) -> None:
+        self._kept = _kept_for(program, graph, deterministic, schedule is not None, way)
+        self.plan, self._way = self._kept.plan, way
+        super().__init__(program, graph)
+        self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
+        fields = self.by_inner_name(fields)
+        self.check(fields)
+        self._fresh = True
+        if not self._fits(fields, schedule):
+            finish("gpu")  # runs that are under way
+            forget()  # what is kept for the next run of other programs
+            if not self._fits(fields, schedule):
+                raise MemoryError(self._too_little_memory())
+
+    def close(self) -> None:
+        """Let the next run have the workspace."""
+        self._kept.spaces.append(self._space)
+
+    # --- arrays ---------------------------------------------------------------------------------------------------
+
+    def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
+        """Make the arrays; whether there was memory enough. CuPy's error is dropped, with the arrays that it holds."""
+        self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
+        self._bare: dict[str, Any] = {}
+        try:
+            self._space = self._kept.space(self, self.numbering)
+            self._arguments = self._space.arguments
+            for name, argument, kind in self.plan.parameters:
+                setattr(self._arguments, argument, self._number(name, kind))
+            self._set_fields(fields)
+            self._levels = 0 if schedule is None else self._set_schedule(schedule)
+        except MemoryError:
+            self._arrays.clear()
+            self._bare.clear()
+            self.__dict__.pop("_space", None)
+            return False
+        return True
+
+    def _too_little_memory(self) -> str:
+        need = _workspace(self.plan, self.graph) + field_bytes(self.plan, self.graph)
+        return (
+            f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory beside the graph, and "
+            f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
+        )
+
+    def _set(self, name: str, array: Any) -> None:
+        self._arrays[name] = array
+        setattr(self._arguments, name, array.data.ptr)
+
+    def _set_fields(self, fields: Mapping[str, Any]) -> None:
+        arguments, kept, alloc, array = self._arguments, self._kept, self.xp.cuda.alloc, self.xp.ndarray
+        for name, start in self.plan.starts.items():
+            given = fields.get(name)
+            if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
+                self._set(start.source, given)
+            if is_ready or self._fill_alike(name, start, given):
+                memory = self._bare[name] = alloc(kept.sizes[name])
+                setattr(arguments, start.field, memory.ptr)
+            else:
+                self._set(start.field, self._vertex_array(name, given))
+                setattr(arguments, start.fills, False)
+                if name in self.plan.timed:
+                    self._set(start.source, self._arrays[start.field].copy())
+        for name in self.plan.edge_states:
+            self._set(f"e_{name}", self._edge_array(name, fields))
+
+    def _fill_alike(self, name: str, start: Start, given: Any) -> bool:
+        """Have the kernel fill a field that starts alike everywhere but for one vertex; else False."""
+        if given is not None and type(given) is not dict:
+            value = start.number_of(given)
+            if value is not None:
+                setattr(self._arguments, start.value, value)
+            return value is not None
+        if start.number is None or (given and len(given) > (self.numbering is None)):
+            return False
+        for v, x in (given or {}).items():
+            number = start.number_of(x)
+            setattr(self._arguments, start.at, self._vertex(name, v))
+            setattr(self._arguments, start.seed, as_held(x, start.kind) if number is None else number)
+        return True
+
+    def _put_arrays_around(self) -> None:
+        """What is bare memory becomes arrays: the fields after an even number of iterations, and after an odd one."""
+        for name, memory in self._bare.items():
+            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.rooms[name], memory)
+        self._bare.clear()
+        fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
+        fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
+        self._fields = fields, fields
+        if self.plan.doubled:
+            even, odd = ({name: fields[name][side] for name in self.plan.doubled} for side in range(2))
+            self._fields = fields | even, fields | odd
+
+    def _set_schedule(self, schedule: Schedule) -> int:
+        """The vertices by level, and where each level starts among them; returns how many levels there are."""
+        stream = self.xp.cuda.get_current_stream()  # what another one makes may not be finished
+        key = "gpu", compile.device(), self.ids, stream.ptr
+        if key not in schedule.made:
+            schedule.made[key] = levels.by_level(schedule, self.ids)
+        found = schedule.made[key]
+        for name, array in (("levels", found.levels), ("aside", found.order), ("starts", found.starts)):
+            self._set(name, array)
+        self._arguments.first_level, self._arguments.backward = found.first, schedule.is_reversed
+        return schedule.depth
+
+    def _start_array(self, name: str, given: Any) -> Any:
+        array = super()._start_array(name, given)
+        return array if self.numbering is None else self.numbering.there(array)
+
+    def _sides(self) -> tuple[NeighbourLists, NeighbourLists]:
+        gather, send = super()._sides()
+        if self.numbering is not None:
+            gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)
+        return gather, send
+
+    # --- running --------------------------------------------------------------------------------------------------
+
+    def begin(self, frontier: Frontier, delta: float | None) -> None:
+        """Set the loop at its start."""
+        arguments, xp = self._arguments, self.xp
+        if not self.plan.only_pulls:
+            arguments.way = self._way
+        if self.plan.scheduled:
+            arguments.active_count = self._levels
+        elif frontier.is_all:
+            arguments.active_count = frontier.n
+        elif frontier.only is not None:
+            arguments.active_count, arguments.first_active = 1, frontier.only
+        elif count := len(frontier.ids):
+            arguments.active_count = count
+            self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self.ids))
+        if self.plan.prioritised:
+            arguments.delta = self._default_delta() if delta is None else delta
+
+    def _default_delta(self) -> float:
+        """The mean edge value times a few over the mean degree; many times that where few edges meet.
+
+        There iterations are thin, and fewer of them are worth some edges looked at twice. Where priorities are no sums
+        of edge values, it is 0: a part of the range of those that wait.
+        """
+        if not self.plan.adds_up:
+            return 0.0
+        found = self._kept
+        if found.delta is None:
+            values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
+            mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
+            times = 640 / degree if self.plan.shape.local else 5 if self.plan.thin else 4
+            delta = times * mean / degree
+            found.delta = delta if np.isfinite(delta) and delta > 0 else 1.0
+        return found.delta
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run iterations until the one numbered `until`, or the program's end."""
+        try:
+            self.launch(until, trace)
+            self.finish(progress)
+        except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
+            self._space.stop()
+            self.xp.cuda.get_current_stream().synchronize()
+            raise
+
+    @property
+    def may_be_left(self) -> bool:  # type: ignore[override]
+        """Whether the kernel soon ends, nobody watches it, and where its fields will be is known before."""
+        return not (self.plan.doubled or self.plan.shape.local or is_watched())
+
+    def leave(self, iterations: int) -> bool:
+        if is_watched() or iterations * (self.graph.n + self.graph.m) > LONG:
+            return False
+        self._shown = self._space.show_on_device()
+        self.launch(iterations)
+        self.iteration = iterations
+        return True
+
+    def launch(self, until: int, trace: bool = False) -> None:
+        """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
+        arguments, page = self._arguments, self._space.page
+        arguments.limit, arguments.fresh = until, self._fresh
+        if trace:
+            if "log" not in self._arrays:
+                self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
+            arguments.log_from, arguments.log_rows = self.iteration, self.log_rows
+        page.progress = self.iteration
+        self._space.launch()
+        if self._fresh:
+            self._put_arrays_around()  # in time that passes anyway
+
+    def finish(self, progress: Callable[[int], Any] | None = None) -> None:
+        """Wait for the kernel's end."""
+        page = self._space.page
+        follow(lambda: (int(page.progress), 0), "iterations")
+        self._wait(progress)
+        self._fresh, now = False, self._space.control
+        self.iteration, self.edges, self.ended = now.iteration, now.total, bool(now.done or now.size + now.far == 0)
+
+    def _wait(self, progress: Callable[[int], Any] | None) -> None:
+        """Until the kernel has ended, which it says sooner than CUDA does."""
+        page, launch = self._space.page, self._space.launched
+        began = told = time.perf_counter()
+        while page.ended != launch:
+            now = time.perf_counter()
+            if now - began < PATIENCE:
+                continue
+            if progress is not None and now - told > 0.1:
+                told = now
+                progress(int(page.progress))
+            if self._has_left():
+                return
+            time.sleep(0 if now - began < WAKEFUL else 5e-5)
+
+    def _has_left(self) -> bool:
+        """Whether nothing is under way any more; CuPy's error, if a kernel ended by one.
+
+        `Stream.done` is not asked, as it takes a kernel that crashed for one that is still running.
+        """
+        stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
+        status = runtime.streamQuery(stream.ptr)
+        if status == NOT_READY:
+            return False
+        runtime.check_status(status)
+        return True
+
+    def log(self, rows: int) -> np.ndarray:
+        return np.asarray(self._arrays["log"][:rows].get())
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields as they are now."""
+        now = self._fields[self.iteration & 1]
+        return self.by_given_name(now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states))
+
+    def aggregates(self) -> Mapping[str, Any]:
+        """What the aggregates came to in the last iteration."""
+        return self.by_given_name({name: shown[()] for name, shown in (self._shown or self._space.shown).items()})
+
+    def frontier(self) -> Frontier:
+        """The active vertices as they are now."""
+        n, now = self.graph.n, self._space.control
+        count = now.size
+        if count == 0:
+            return Frontier.none(n)
+        if not self.plan.keeps_active:
+            return Frontier.all(n)
+        side = self.iteration & 1
+        if now.form == 0:
+            return Frontier(n, self._space.queued(side)[:count].copy())
+        bits = self._space.arrays["bits"].reshape(2, -1)[side]
+        return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
+
+
+class Fields(Mapping[str, Any]):
+    """The fields of a run on renumbered vertices, each put back in the user's order when it is first asked for."""
+
+    def __init__(self, fields: Mapping[str, Any], numbering: relabel.Numbering, edge_states: list[str]) -> None:
+        self._arrays, self._numbering = fields, numbering
+        self._known = {name: fields[name] for name in edge_states}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self._known[name] = self._numbering.back(self._arrays[name])
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+def _mean_size(values: Any) -> float:
+    """The mean size of some 65,536 numbers of an array: 32 runs of it, which are copied without a kernel."""
+    step = max(2048, len(values) // 32)
+    sample = np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)])
+    return float(np.abs(sample).mean(dtype=np.float64))
+
+
+def _free(cupy: Any) -> int:
+    """Bytes that CuPy's pool could still give out."""
+    pool = cupy.get_default_memory_pool()
+    free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+    return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
+
+
+def begin_scheduled(programs: Iterable[VertexProgram], graph: Graph) -> None:
+    """Begin to compile what scheduled runs will need, for a caller who has something else to do first."""
+    for program in programs:
+        compile.ahead(_kept_for(program, graph, False, True, AUTO).plan.source, "run_loop")
+    levels.begin(graph.id_dtype)
+
+
+def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
+    """What a run needs beside the graph and its fields, at most."""
+    return _workspace(_kept_for(program, graph, deterministic, False, AUTO).plan, graph)
+
+
+def _workspace(plan: generate.Module, graph: Graph) -> int:
+    sizes = workspace_sizes(plan, graph, compile.multiprocessors())
+    return sum(sizes.values()) + relabel.lists_bytes(plan, graph)
+
+
+def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Kept:
+    """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
+    kind: Any = type(program)
+    pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
+    small = is_small(graph) and not pushes  # one block pulls fast
+    key = kind, deterministic, scheduled, small, compile.device()
+    found: Kept | None = graph.known(key)
+    return found or _keep(key, program, graph)
+
+
+def _keep(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Kept:
+    """The same, made now."""
+    kind, deterministic, scheduled, small, _ = key
+    try:
+        return graph.kept(key, lambda graph: Kept(kind, graph, _shape(program, graph, deterministic, scheduled, small)))
+    except MemoryError:  # the run will say how much it lacks
+        return Kept(kind, graph, Shape(offset_type(program, graph), deterministic, scheduled))
+
+
+def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:
+    """What the kernel is made for."""
+    offsets = offset_type(program, graph)
+    if small and not scheduled:
+        return Shape(offsets, deterministic, small=True, near=graph.n <= NEAR)
+    gathers = program.everyone or scheduled
+    walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
+    lists = NeighbourLists(graph, walked, ordered=False)
+    if program.everyone and not scheduled:
+        shares = rows.plan(lists.indptr(), lists.indices())
+        commutes = program.reduce is None or program.reduce.commutative
+        relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
+        return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
+    facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
+    thin = _is_flat(facts.longest, facts.entries, graph.n)
+    local = thin and not scheduled and facts.near >= 0.5
+    return Shape(offsets, deterministic, scheduled, thin, local, small=small)
+
+
+def _is_flat(longest: int, entries: int, n: int) -> bool:
+    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
+    return n > 0 and longest <= 64 + 4 * entries // n

@@ -1,0 +1,38 @@
+"""What a program's kernels read of a graph: neighbour lists and edge values, in the types of the kernels."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.graph.graph import Graph
+from gasla.program.binding import Binding
+from gasla.program.program import VertexProgram
+
+
+def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
+    """int64 where the lists have more than 2**31 entries, or came with such offsets."""
+    entries = graph.m * (2 if program.direction == "all" else 1)
+    given = graph._rows or graph._columns
+    wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
+    return np.dtype(np.int64 if wide else np.int32)
+
+
+def graph_arrays(binding: Binding) -> dict[str, Any]:
+    """The arrays by the names of their arguments: `g` for the lists gathered over, `s` for those sent along."""
+    plan, graph = binding.plan, binding.graph
+    arrays = {}
+    for side, lists in zip("gs", binding._sides(), strict=True):
+        if side == "s" and not plan.walks_out:
+            continue
+        arrays[f"{side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
+        arrays[f"{side}i"] = lists.indices().astype(graph.id_dtype, copy=False)
+        if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
+            arrays[f"{side}e"] = lists.ids().astype(plan.offset_type, copy=False)
+        for name in plan.edge_values:
+            arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name])
+        if side == "s" and plan.scatters_from_tails:
+            arrays["leaving"] = lists.leaving()
+    for degree in plan.degrees:
+        own = graph.in_ if degree == "in_degree" else graph.out
+        arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)
+    return arrays

@@ -1,0 +1,75 @@
+"""A schedule as the GPU takes it: vertices by level, sorted by two kernels where levels are few, else by CuPy."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.gpu.runtime.compile import Kernel, ahead, device
+from gasla.program.schedule import Schedule, in_32_bits
+
+Array = Any  # CuPy's
+
+MOST = 64  # levels that count as few: as in kernels/levels.cuh
+_THREADS = 1024
+_WARPS = _THREADS // 32
+_C_TYPES = {4: "int", 8: "long long"}
+
+
+class Sorted(NamedTuple):
+    """The levels in 32 bits, which of them is the first, the vertices by level, and where each level starts."""
+
+    levels: Array
+    first: int
+    order: Array
+    starts: Array
+
+
+def source(vertex_size: int) -> str:
+    """CUDA source of both kernels, for ids of so many bytes."""
+    return f'typedef {_C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
+
+
+def begin(ids: np.dtype) -> None:
+    """Begin to compile what sorts few levels."""
+    ahead(source(ids.itemsize), "count_levels")
+
+
+def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:
+    """The vertices of a schedule, those of each level by id; ids have this type."""
+    import cupy
+
+    levels, first = in_32_bits(schedule)
+    levels = cupy.asarray(levels)
+    few = schedule.depth <= MOST
+    return Sorted(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
+
+
+def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+    import cupy
+
+    n = len(levels)
+    if depth == 0:
+        return cupy.empty(0, ids), cupy.zeros(1, np.int64)
+    count, place = _kernels(ids.itemsize, device())
+    blocks = min(count.blocks, -(-n // _THREADS))
+    counts, totals = cupy.empty(blocks * depth * _WARPS, np.uint32), cupy.empty(depth * blocks, np.uint32)
+    order, starts = cupy.empty(n, ids), cupy.empty(depth + 1, np.int64)
+    count.plain(blocks, levels, n, first, depth, counts, totals)
+    place.plain(blocks, levels, n, first, depth, counts, totals, order, starts)
+    return order, starts
+
+
+@cache
+def _kernels(vertex_size: int, device: int) -> tuple[Kernel, Kernel]:
+    text = source(vertex_size)
+    return Kernel(text, "count_levels", _THREADS), Kernel(text, "place_by_level", _THREADS)
+
+
+def _sort(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+    import cupy
+
+    keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))
+    order = cupy.argsort(keys)  # a stable radix sort, the faster the shorter the keys
+    starts = cupy.searchsorted(keys[order], cupy.arange(1, depth + 2, dtype=keys.dtype))
+    return order.astype(ids), starts

@@ -1,0 +1,319 @@
+"""What the GPU engine adds to the plan of a program: its claims, and the struct of arguments that its kernel takes."""
+
+import ctypes
+import functools
+from dataclasses import dataclass
+from sys import intern  # names that are set in every run are found sooner
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.program.rows import ROWS
+from gasla.program.names import given
+from gasla.program.plan import Plan
+from gasla.program.tracing import Traced
+from semirings import VectorType
+from semirings.bounds import bounds
+from semirings.printers.cuda import ctype
+
+# What kernels take beside the graph, the fields and the parameters: pointers and numbers.
+_LOOP = [
+    *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
+    *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
+    *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("levels", "const int")],
+    *[("pieces", "void"), ("piece_values", "void"), ("queue", "void")],
+    *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "received", "far_bits")],
+    *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
+]
+_LOOP_NUMBERS = [
+    *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active", "first_level")],
+    *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
+    ("delta", "double", np.float64),
+    *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs", "launch", "backward")],
+]
+_STAGES = [
+    *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
+    *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
+]
+NEAR_BYTES = 16  # of shared memory for a vertex
+_NUMBERS = (int, float, np.number, np.bool_)
+_STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
+
+    `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
+    frontiers may be thin. `local`: and neighbours have near numbers, as in a road network, so that there will be many
+    iterations, of few vertices. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices
+    are numbered by falling degree (see `relabel`). `small`: one block does all. `near`: and its shared memory has room
+    for what is gathered.
+    """
+
+    offset_type: np.dtype
+    deterministic: bool = False
+    scheduled: bool = False
+    thin: bool = False
+    local: bool = False
+    row_lanes: int = 0
+    staged: bool = False
+    relabelled: bool = False
+    small: bool = False
+    near: bool = False
+
+
+class Start:
+    """How a kernel fills a field: with one number everywhere but for one vertex, or from an array that stays as it is.
+
+    `number` is what the program has the field start with; None if that is no number. The others are names of arguments.
+    """
+
+    def __init__(self, name: str, kind: Any, init: Any) -> None:
+        self.kind = kind
+        plain = not isinstance(kind, VectorType)
+        self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
+        self.number = self.number_of(init)
+        parts = ("v", "from", "fills", "start", "at", "seed")
+        self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
+
+    def number_of(self, value: Any) -> Any:
+        """A number as the field holds it; None for an array or a function."""
+        if type(value) in self._alike:  # ctypes converts it so
+            return value
+        return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
+
+
+class GpuPlan(Plan):
+    """The decisions for one program on the GPU."""
+
+    def __init__(self, traced: Traced, shape: Shape) -> None:
+        super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
+        self.shape, self.offset_type = shape, shape.offset_type
+        # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
+        self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
+        if self.timed:
+            self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
+        self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
+        self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
+
+    @property
+    def activates(self) -> bool:
+        """Whether to apply says who is active next."""
+        return self.staged or not self.scheduled
+
+    @property
+    def walks_out(self) -> bool:
+        """Whether a kernel reads the lists that activity spreads along."""
+        return self.sends or (self.staged and "edge_mask" in self.functions)
+
+    @property
+    def rows(self) -> bool:
+        """Whether iterations are just a reduction over all rows."""
+        plain = self.everyone and self.gathers and not self.active_only
+        return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
+
+    @functools.cached_property
+    def only_pulls(self) -> bool:
+        """Whether no iteration pushes."""
+        return self.shape.small or self.shape.deterministic
+
+    @property
+    def keeps_bits_of_receivers(self) -> bool:
+        """Whether a second phase goes over vertices in their order: a list has receivers as they came."""
+        return self.sums_in_order and self.two_phases and not self.scheduled
+
+    @property
+    def alone(self) -> bool:
+        """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
+        plain = not self.scheduled and not self.two_phases
+        return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
+
+    @functools.cached_property
+    def near_fields(self) -> list[str]:
+        """Fields of two copies that live in shared memory while one block runs: the widest first.
+
+        Those of programs that absorb have one, read while it is written: faster nowhere, and nothing that a tool which
+        looks for races could tell from a mistake.
+        """
+        if not (self.alone and self.shape.near):
+            return []
+        kinds = self.traced.vertex_types
+        fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype))
+        ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
+        return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the blocks of a cluster share that work (rounds.cuh): where all that they see of each other is near.
+
+        They gather before it is known what the aggregates came to, and send words.
+        """
+        fields, aggregates = self.near_fields, self.traced.aggregate_types
+        kinds = [*(self.traced.vertex_types[n] for n in fields), *aggregates.values()]
+        early = [self.functions[n].reads("self") for n in ("mask", "edge_mask", "gather") if n in self.functions]
+        all_near = bool(fields) and len(fields) == len(self.doubled) and not self.keeps_active
+        return all_near and not set().union(*early) & set(aggregates) and all(kind.itemsize in (4, 8) for kind in kinds)
+
+    def near_bytes(self, name: str) -> int:
+        """What a field takes there for a vertex."""
+        return 2 * int(self.traced.vertex_types[name].itemsize)
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether iterations are reductions over the rows of a schedule."""
+        plain = not (self.takes_first and "edge_mask" in self.functions)
+        return self.scheduled and not self.staged and self.gathers and plain
+
+    @property
+    def flat(self) -> bool:
+        """Whether a few lanes may take a row of a schedule."""
+        monoid = self.traced.monoid
+        commutes = monoid is not None and monoid.commutative
+        return bool(self.shape.thin) and self.lists_rows and commutes and not self.takes_first
+
+    @property
+    def cuts_rows(self) -> bool:
+        """Whether rows of a schedule may be long, and are shared out in pieces."""
+        sums = self.shape.deterministic and self.traced.aggregates  # whose order is then fixed
+        return self.lists_rows and not (self.flat or self.takes_first or self.shape.small or sums)
+
+    @functools.cached_property
+    def relabelled(self) -> bool:
+        """Whether vertices have other numbers than the user's."""
+        return self.shape.relabelled and self.rows
+
+    @functools.cached_property
+    def hub_fields(self) -> list[str]:
+        """What is gathered of hubs and may wait in shared memory, the widest first."""
+        if not self.relabelled:
+            return []
+        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        kinds = self.traced.vertex_types
+        return sorted((f for f in read if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f))
+
+    @property
+    def hub_bytes(self) -> int:
+        """What they take for a hub."""
+        return sum(int(self.traced.vertex_types[f].itemsize) for f in self.hub_fields)
+
+    @functools.cached_property
+    def closes(self) -> bool:
+        """Whether a vertex that the mask refuses is refused for good, so that a bitmap can remember it.
+
+        A refused vertex is never applied to: its fields stay, and with them the mask, if that reads nothing else.
+        """
+        mask = self.functions.get("mask")
+        if mask is None or not self.push_at_once or not self.traced.settles:
+            return False
+        roles = {mask.sources[s.name] for s in mask.symbols}
+        return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
+
+    @functools.cached_property
+    def shuts(self) -> bool:
+        """Whether the mask refuses every vertex that was applied to, so that none of those taken is let go again.
+
+        So it does where it asks for less than a number and apply leaves an iteration, as in searches.
+        """
+        if not self.closes:
+            return False
+        mask, applied = self.functions["mask"], self.functions["apply"].result
+        test = mask.result
+        if test.op not in ("less", "less_equal", "equal") or [x.op for x in test.args] != ["symbol", "constant"]:
+            return False
+        asked, limit = test.args
+        role, name = mask.sources[asked.payload]
+        least = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
+        return bool(least >= limit.payload if test.op == "less" else least > limit.payload)
+
+    @property
+    def searches(self) -> bool:
+        """Whether a pull looks for any active neighbour of those that are not closed.
+
+        Not where pulls are rare: what they need takes registers from the rest of the loop.
+        """
+        plain = self.closes and "edge_mask" not in self.functions
+        return plain and not self.shape.small and not self.shape.local
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether it looks at the neighbour first that has most neighbours itself: where degrees differ much.
+
+        Nothing is known of the edge to it.
+        """
+        return self.searches and not self.shape.thin and not self._edge_roles("gather")
+
+    @property
+    def claims(self) -> bool:
+        """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
+        return not self.scheduled and not self.everyone and not self.closes
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether pushes are brought together in an array that holds the identity between iterations."""
+        return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
+
+    @property
+    def keeps(self) -> bool:
+        """Whether gathered values are put aside for a phase of its own."""
+        return self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once))
+
+    @functools.cached_property
+    def members(self) -> list[tuple[str, str, Any]]:
+        """The struct of arguments: each member's name, its C++ type and its NumPy type."""
+        t = self.traced
+        pointers = list(_STAGES if self.staged else _LOOP)
+        pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
+        pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
+        for side in "gs":
+            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
+            pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
+        pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
+        pointers += [("leaving", "const bool")] if self.scatters_from_tails else []
+        pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
+        pointers += [("originals", "const vertex_t")] if self.relabelled else []
+        pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
+        pointers += [("heads", "vertex_t")] if self.has_heads else []
+        result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
+        result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
+        for n, kind in t.parameter_types.items():
+            result.append((f"self_{n}", ctype(kind), kind))
+        for n in self.starts:
+            kind = t.vertex_types[n]
+            result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
+            result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
+        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
+
+    @functools.cached_property
+    def starts(self) -> dict[str, "Start"]:
+        """How the kernel fills the fields of vertices."""
+        types = {} if self.staged else self.traced.vertex_types
+        fields = self.traced.program.vertex_fields
+        return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
+
+    @functools.cached_property
+    def parameters(self) -> list[tuple[str, str, Any]]:
+        """The program's parameters: their names, those of their arguments, their types."""
+        return [(name, intern(f"self_{name}"), kind) for name, kind in self.traced.parameter_types.items()]
+
+    @functools.cached_property
+    def struct(self) -> type[ctypes.Structure]:
+        """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
+        fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
+        return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def as_held(value: Any, kind: Any) -> Any:
+    """What is to be one vertex's, as C holds it; a number stands for a vector of it."""
+    if not isinstance(kind, VectorType):
+        return np.asarray(value).astype(kind).item()
+    return tuple(np.broadcast_to(np.asarray(value).astype(kind.scalar), kind.length).tolist())
+
+
+def _as_ctypes(kind: Any) -> Any:
+    if isinstance(kind, VectorType):
+        return _as_ctypes(kind.scalar) * kind.length
+    kind = np.dtype(kind)
+    if kind.fields is not None:  # a struct of words
+        return ctypes.c_uint64 * (kind.itemsize // 8)
+    return np.ctypeslib.as_ctypes_type(kind)

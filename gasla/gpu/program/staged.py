@@ -1,0 +1,134 @@
+"""Binds a program to a graph on the GPU for a loop that somebody writes by hand: every stage is a launch of its own."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.program import generate
+from gasla.gpu.program.inputs import graph_arrays, offset_type
+from gasla.gpu.program.plan import Shape
+from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.graph.graph import Graph
+from gasla.program.binding import Binding
+from gasla.program.frontier import EdgeFrontier, Frontier
+from gasla.program.program import VertexProgram
+from semirings import VectorType
+
+MOST_BLOCKS = 8  # of a multiprocessor
+
+
+class Staged(Binding):
+    """A program, a graph, and the arrays between stages; see `gasla.cpu.program.staged.Staged`."""
+
+    def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
+        kind: Any = type(program)
+        self.plan = generate.module(kind, graph.id_dtype, Shape(offset_type(program, graph), staged=True))
+        super().__init__(program, graph)
+        fields = self.by_inner_name(fields)
+        self.check(fields)
+        self.arrays: dict[str, Any] = {f"v_{n}": self._vertex_array(n, fields.get(n)) for n in self.traced.vertex_types}
+        self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
+        self.arrays |= {name: self._aside(kind) for name, kind in self.plan.components}
+        self.arrays |= graph_arrays(self)
+        self._arguments = self.plan.struct()
+        self._arguments.self_n = graph.n
+        for name, array in self.arrays.items():
+            setattr(self._arguments, name, _address(array))
+        for name, value in self.parameters().items():
+            setattr(self._arguments, f"self_{name}", value.item())
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields, by name."""
+        names = (*self.traced.vertex_types, *self.plan.edge_states)
+        found = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
+        return self.by_given_name(found)
+
+    # --- stages ---------------------------------------------------------------------------------------------------
+
+    def gather(self, receivers: Any, active: Frontier, iteration: int) -> None:
+        """Put aside what each receiver gathers."""
+        if self.plan.keeps_active:
+            self._set("bits", self._bits(active.mask))
+        self._over("gather", receivers, iteration)
+
+    def apply(self, receivers: Any, iteration: int) -> Any:
+        """Apply what was put aside; returns a mask of who is active from then on."""
+        flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
+        self._over("apply", receivers, iteration)
+        return flags
+
+    def scatter(self, vertices: Any, iteration: int) -> None:
+        """Write to the out-edges of some vertices: as many to each warp, whatever the degrees."""
+        xp, offsets = self.xp, self.arrays["sp"]
+        ids = vertices.astype(np.int64, copy=False)
+        ends = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
+        self._arguments.edges = edges = int(ends[-1]) if len(ends) else 0
+        before = xp.zeros_like(ends)
+        before[1:] = ends[:-1]
+        widest = max(self.plan.offset_type.itemsize, self.ids.itemsize)
+        self._set("queue", xp.stack([before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
+        self._launch("scatter", edges, len(ids), iteration)
+
+    def post_apply(self, receivers: Any, iteration: int) -> None:
+        """Change the receivers once more."""
+        self._over("post_apply", receivers, iteration)
+
+    def mask(self, vertices: Any, iteration: int) -> Any:
+        """Which vertices the mask admits."""
+        flags = self._set("flags", self.xp.empty(len(vertices), bool))
+        self._over("mask", vertices, iteration)
+        return flags
+
+    def edge_mask(self, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
+        """Which edges the mask of edges admits, given their places in the lists, too."""
+        flags = self._set("flags", self.xp.empty(len(edges), bool))
+        self._set("targets", edges.dst.astype(self.ids, copy=False))
+        self._set("places", places.astype(self.plan.offset_type, copy=False))
+        self._over("edge_mask", edges.src, iteration)
+        return flags
+
+    # --- launches -------------------------------------------------------------------------------------------------
+
+    def _over(self, stage: str, vertices: Any, iteration: int) -> None:
+        self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
+        self._launch(stage, len(vertices), len(vertices), iteration)
+
+    def _launch(self, stage: str, items: int, count: int, iteration: int) -> None:
+        if items == 0:
+            return
+        arguments = self._arguments
+        arguments.count, arguments.iteration = count, iteration
+        kernel = _kernel(self.plan, stage)
+        kernel.plain(min(kernel.blocks, -(-items // kernel.threads)), struct(arguments))
+
+    def _set(self, name: str, array: Any) -> Any:
+        self.arrays[name] = array
+        setattr(self._arguments, name, _address(array))
+        return array
+
+    def _bits(self, mask: Any) -> Any:
+        """A bitmap of 32-bit words."""
+        packed = self.xp.packbits(mask, bitorder="little")
+        bits = self.xp.zeros((len(packed) + 3) // 4 * 4, np.uint8)
+        bits[: len(packed)] = packed
+        return bits
+
+    def _aside(self, kind: Any) -> Any:
+        """An array for what vertices gather."""
+        n = self.graph.n
+        return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
+
+
+def _address(array: Any) -> int:
+    return int(array.data.ptr)
+
+
+def _kernel(plan: generate.Module, stage: str) -> Kernel:
+    return _kernel_on(plan, stage, device())
+
+
+@functools.cache
+def _kernel_on(plan: generate.Module, stage: str, device: int) -> Kernel:
+    return Kernel(plan.source, f"stage_{stage}", generate.STAGE_THREADS, MOST_BLOCKS)

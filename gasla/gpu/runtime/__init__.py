@@ -1,0 +1,1 @@
+"""What the GPU engine stands on: NVRTC, and counters on the device."""

@@ -1,0 +1,1 @@
+"""Graphs: neighbour lists in both directions, what may come in, and where graphs come from."""

@@ -1,0 +1,114 @@
+"""Compressed neighbour lists, on either device.
+
+What builds and reads them is there twice, with the same functions: in `lists_cpu` and `lists_gpu`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import Device, array_module, device_of, finish, moved
+
+Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+
+
+class Adjacency:
+    """Compressed neighbour lists: vertex v's are ``indices[indptr[v]:indptr[v + 1]]``.
+
+    ``edge_ids[k]`` is the number (position in the input) of the edge at position k; ``None`` says that it is k itself.
+    It may be given as a function, called when the ids are first read. Unpacks as ``indptr, indices, edge_ids``.
+    """
+
+    def __init__(self, indptr: Array, indices: Array, edge_ids: Array | Callable[[], Array] | None = None) -> None:
+        self.indptr = indptr
+        self.indices = indices
+        self._edge_ids = edge_ids
+
+    @property
+    def edge_ids(self) -> Array | None:
+        if callable(self._edge_ids):
+            made = self._edge_ids()
+            finish(self.device)
+            self._edge_ids = made
+        return self._edge_ids
+
+    @cached_property
+    def facts(self) -> Any:
+        """What is asked of the lists: `Facts` of the device where they are."""
+        return lists_on(self.indptr).Facts(self.indptr, self.indices)
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether every neighbour list ascends."""
+        return bool(self.facts.ascend)
+
+    @classmethod
+    def grouped(cls, keys: Array, others: Array, n: int) -> Adjacency:
+        """Lists of `others` by key, each in the order of the input."""
+        return cls(*lists_on(keys).group(keys, others, n))
+
+    @property
+    def device(self) -> Device:
+        """Where the arrays are: "cpu" or "gpu"."""
+        return device_of(self.indptr)
+
+    def to(self, device: Device) -> Adjacency:
+        """Itself if it is there already, else a copy on that device."""
+        if device == self.device:
+            return self
+        ids = None if self.edge_ids is None else moved(self.edge_ids, device)
+        return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
+
+    def owners(self) -> Array:
+        """The vertex whose list each position is in."""
+        return lists_on(self.indptr).owners(self.indptr, self.indices)
+
+    def in_order(self) -> Adjacency:
+        """The same lists, each in the order of the input; itself where it is so already."""
+        lists, ids = lists_on(self.indptr), self.edge_ids
+        if ids is None or lists.Facts(self.indptr, ids).ascend:
+            return self
+        owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
+        owners[ids], others[ids] = self.owners(), self.indices
+        return Adjacency.grouped(owners, others, len(self.indptr) - 1)
+
+    def transposed(self) -> Adjacency:
+        """The lists turned round, ids ascending in each (stable); edge numbers go along."""
+        return Adjacency(*lists_on(self.indptr).transpose(*self))
+
+    def numbers(self) -> Array:
+        """The number of the edge at each position, as an array."""
+        if self.edge_ids is not None:
+            return self.edge_ids
+        m = len(self.indices)
+        return array_module(self.indices).arange(m, dtype=np.int32 if m < 2**31 else np.int64)
+
+    def turned_numbers(self) -> Array:
+        """The same in the order of the lists turned round."""
+        return self.transposed().numbers()
+
+    def by_position(self, values: Array | None) -> Array | None:
+        """Values of edges, from the order of the input to that of the lists; as they are where the two are the same."""
+        return values if values is None or self.edge_ids is None else values[self.edge_ids]
+
+    def __iter__(self) -> Iterator[Array | None]:
+        return iter((self.indptr, self.indices, self.edge_ids))
+
+    def arrays(self) -> list[Array]:
+        """The arrays held now."""
+        ids = None if callable(self._edge_ids) else self._edge_ids
+        return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
+
+
+def lists_on(array: Array) -> ModuleType:
+    """The functions over lists, for where the array is."""
+    if device_of(array) == "cpu":
+        from gasla.graph import lists_cpu as lists
+    else:
+        from gasla.graph import lists_gpu as lists  # type: ignore[no-redef]
+    return lists

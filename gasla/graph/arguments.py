@@ -1,0 +1,61 @@
+"""Checks of arguments that several functions take."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gasla.graph.graph import Graph
+from gasla.program.binding import NO_LIMIT
+
+
+def source_vertex(graph: Graph, source: Any) -> int:
+    """`source` as the id of a vertex of `graph`."""
+    try:
+        vertex = operator.index(source)
+    except TypeError:
+        raise TypeError(f"source is {source!r}; expected the id of a vertex, an integer") from None
+    if not 0 <= vertex < graph.n:
+        raise ValueError(f"source {vertex} is outside a graph of {graph.n} vertices")
+    return vertex
+
+
+def whole_number(name: str, given: Any) -> int:
+    """An argument that counts something."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} is {given!r}; expected a whole number") from None
+    if number < 0:
+        raise ValueError(f"{name} is {number}; expected 0 or more")
+    return number
+
+
+def most_iterations(name: str, given: Any) -> int:
+    """An argument that limits the iterations of a run."""
+    return min(whole_number(name, given), NO_LIMIT)
+
+
+def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
+    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative.
+
+    On a GPU it looks anew in each call; on the CPU whoever calls has noticed whether values have changed.
+    """
+    values = graph.values
+    if values is None or len(values) == 0 or values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
+        return False
+    known = graph.value_range if graph.device == "cpu" else None
+    smallest = (known[0] if known else values.min()).item()  # NaN if there is any, of which nothing is true
+    largest = (known[1] if known else values.max()).item() if shares else 0
+    if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
+        bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
+        edge = int((bad | (values != values)).argmax())
+        wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
+        raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
+    return bool(smallest < 0)
+
+
+def float_type(graph: Graph) -> np.dtype:
+    """The type for sums of edge values: that of floating-point values themselves, else float64."""
+    kind = None if graph.values is None else graph.values.dtype
+    return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)

@@ -1,0 +1,561 @@
+"""The graph that every algorithm reads: out-edges, in-edges, edge values.
+
+``A[i, j]`` is the edge i -> j. Every stored entry is an edge: stored zeros and parallel edges stay, nothing is summed
+or sorted. An edge's number is its position in the data of the matrix, or in the arrays, that the graph was made of.
+Out-edges (rows, CSR) and in-edges (columns, CSC) are built when first asked for and kept; within a row or a column,
+edges are in the order of the input.
+
+A graph's arrays are NumPy's, or CuPy's if what it was made of is on the GPU. What follows here holds for both.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.arrays import Device, any_true, array_module, checksum, finish, moved, words_of
+from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.validate import (
+    as_coordinates,
+    as_csr,
+    as_ids,
+    as_values,
+    check_offsets,
+    check_range,
+    require_sparse,
+    require_square,
+    same_device,
+    vertex_count,
+)
+
+__all__ = ["Adjacency", "Graph", "as_graph"]
+
+T = TypeVar("T")
+
+
+def _kept(make: Callable[[Graph], T]) -> cached_property[T]:
+    """A cached property whose arrays are finished before anyone sees it: another thread may be on another stream."""
+
+    @wraps(make)
+    def made(graph: Graph) -> T:
+        result = make(graph)
+        finish(graph.device)
+        return result
+
+    return cached_property(made)
+
+
+def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
+    """The same for what follows from the values, which somebody may write into: what they are now is noted before."""
+
+    @wraps(make)
+    def made(graph: Graph) -> T:
+        graph._note_values()
+        result = make(graph)
+        finish(graph.device)
+        return result
+
+    return cached_property(made)
+
+
+_FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
+
+
+class Graph:
+    """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
+
+    Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
+    shared. Ids and offsets are checked once, when the graph is made, and must not be written to afterwards. Values may
+    be: ``values`` shows what is written into the caller's array, and on the CPU algorithms that read weights, and runs
+    of programs that do, look in each call whether a checksum of them is still the same, and derive anew what follows
+    from them (``in_values``, ``value_range``, ...) if it isn't. Products don't look, nor does anything on a GPU; only
+    `sssp` looks for negative lengths and NaN in each call there, too. The sure and quick way to other values is
+    `with_values`.
+
+    Parameters
+    ----------
+    A : sparse array, sparse matrix or Graph
+        Square; ``A[i, j]`` is the edge i -> j, its value the edge's weight. COO, CSC and CSR number the edges as their
+        data array does; other formats as their CSR form does. From those of ``cupyx.scipy.sparse`` comes a graph on
+        the GPU.
+
+    Attributes
+    ----------
+    n, m : int
+        Number of vertices; number of edges (stored entries).
+    values : ndarray or None
+        One value an edge, in the order of the input.
+    device : "cpu" or "gpu"
+        Where its arrays are: NumPy's or CuPy's.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> g = Graph(sp.csr_array([[0, 5, 2], [0, 0, 1], [0, 0, 0]]))
+    >>> g
+    Graph(n=3, m=3, values=int64)
+    >>> g.out.indices, g.in_.indices
+    (array([1, 2, 2], dtype=int32), array([0, 0, 1], dtype=int32))
+    >>> g.in_values
+    array([5, 2, 1])
+    """
+
+    n: int
+    m: int
+    values: Array | None
+    device: Device
+    _rows: Adjacency | None  # out-edges, where the input has them
+    _columns: Adjacency | None  # in-edges, likewise
+    _ends: tuple[Array, Array] | None  # sources and destinations, likewise
+    _known: dict[Hashable, Any]  # see `kept`
+    _copy: Graph | None = None  # on the other device
+    _noted: tuple[bytes, bytes] | None = None  # the values, when something was last derived of them: their checksum
+    _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # what this is a copy of; a weak reference
+
+    def __new__(cls, *_: Any) -> Graph:
+        graph = super().__new__(cls)
+        graph._known = {}
+        return graph
+
+    def __init__(self, A: Any) -> None:
+        if isinstance(A, Graph):
+            self.__dict__.update(A.__dict__)
+            return
+        require_sparse(A)
+        require_square(A.shape)
+        n = int(A.shape[0])
+        if A.format == "coo":
+            self._set_edges(n, *as_coordinates(A), A.data)
+        else:
+            A = A if A.format in ("csr", "csc") else as_csr(A)
+            indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
+            m = int(indptr[-1]) if len(indptr) else 0
+            if len(indices) != m or len(data) != m:  # SciPy lets them run on past the last entry
+                indices, data = indices[:m], data[:m]
+            self._set_compressed(n, indptr, indices, data, by_column=A.format == "csc")
+
+    @classmethod
+    def from_edges(
+        cls, src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None = None, n: int | None = None
+    ) -> Graph:
+        """A graph of the edges ``src[e] -> dst[e]``, numbered in that order.
+
+        Parameters
+        ----------
+        src, dst : array of integers
+            NumPy's (or what becomes one), or CuPy's for a graph on the GPU.
+        weights : array, optional
+            One value an edge.
+        n : int, optional
+            Number of vertices; by default one more than the largest id.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1, 1], [1, 2, 2]).out_degrees
+        array([1, 2, 0], dtype=int32)
+        """
+        src, dst = as_ids("src", src), as_ids("dst", dst)
+        if n is None:
+            n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
+        graph = cls.__new__(cls)
+        graph._set_edges(vertex_count(n), src, dst, weights)
+        return graph
+
+    @classmethod
+    def from_csr(cls, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike | None = None) -> Graph:
+        """A graph of raw CSR arrays: the out-neighbours of v are ``indices[indptr[v]:indptr[v + 1]]``.
+
+        Examples
+        --------
+        >>> Graph.from_csr([0, 2, 3, 3], [1, 2, 2])
+        Graph(n=3, m=3, values=None)
+        """
+        indptr = as_ids("indptr", indptr)
+        if len(indptr) == 0:
+            raise ValueError("indptr is empty; expected n + 1 offsets, which for a graph without vertices is [0]")
+        graph = cls.__new__(cls)
+        graph._set_compressed(len(indptr) - 1, indptr, as_ids("indices", indices), data, by_column=False)
+        return graph
+
+    def _set_compressed(self, n: int, indptr: Array, indices: Array, data: Any, by_column: bool) -> None:
+        self.n, self.m, self.device = n, len(indices), same_device(indptr=indptr, indices=indices, values=data)
+        check_offsets(indptr, n, self.m)
+        check_range("indices", indices, n)
+        self.values = as_values(data, self.m)
+        xp = array_module(indptr)
+        kind = indices.dtype if self.device == "cpu" else self.id_dtype
+        adjacency = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
+        self._rows, self._columns = (None, adjacency) if by_column else (adjacency, None)
+        self._ends = None
+
+    def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
+        if len(src) != len(dst):
+            raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
+        self.n, self.m, self.device = n, len(src), same_device(src=src, dst=dst, values=data)
+        check_range("src", src, n)
+        check_range("dst", dst, n)
+        self.values = as_values(data, self.m)
+        xp = array_module(src)
+        src, dst = (xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst))
+        self._rows = self._columns = self._ends = None
+        if _ascends(src):
+            self._rows = Adjacency(self._offsets(src), dst)
+        elif _ascends(dst):
+            self._columns = Adjacency(self._offsets(dst), src)
+        else:
+            self._ends = src, dst
+
+    def _offsets(self, ascending: Array) -> Array:
+        """Where each vertex's run starts in an ascending array of ids."""
+        xp = array_module(ascending)
+        return xp.searchsorted(ascending, xp.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
+
+    def to(self, device: Device) -> Graph:
+        """The graph itself if its arrays are there already, else a copy of what it was made of.
+
+        The copy is made once, and kept as long as this graph is. Like what is derived, it doesn't follow what is later
+        written into the arrays. Its lists have the ids' own type (`id_dtype`).
+
+        Raises
+        ------
+        RuntimeError
+            If CuPy or a GPU is missing.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1], [1, 2])
+        >>> g.to("cpu") is g
+        True
+        """
+        if device not in ("cpu", "gpu"):
+            raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
+        if device == self.device:
+            return self
+        original = self._original()
+        if original is not None:
+            return original
+        if self._copy is None:
+            self._copy = self._copied(device)
+        return self._copy
+
+    def with_values(self, values: Any) -> Graph:
+        """A graph of the same edges with other values, in the order of the input.
+
+        It shares the lists and all that is known of them; what follows from values it finds for itself.
+
+        Parameters
+        ----------
+        values : (m,) array or None
+            NumPy's (or what becomes one), or CuPy's for a graph on the GPU. Shared, where it is as needed.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1, 0], [1, 2, 2], [5, 3, 4])
+        >>> g.with_values([1, 2, 9]).in_values
+        array([1, 2, 9])
+        >>> g.in_ is g.with_values(None).in_
+        True
+        """
+        graph = Graph.__new__(Graph)
+        own = {"values", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
+        graph.__dict__.update({name: part for name, part in self.__dict__.items() if name not in own})
+        graph.values = as_values(values, self.m)
+        if graph.values is not None:
+            same_device(edges=(self._rows or self._columns or self.out).indices, values=graph.values)
+        return graph
+
+    def _note_values(self) -> None:
+        """Note what the values are from which something is about to be derived."""
+        if self.device == "cpu" and self._noted is None and self.values is not None:
+            self._noted = checksum(*self._words)
+
+    def notice_values(self) -> None:
+        """Forget what was derived of values that are others now. Who reads weights calls this first."""
+        if self.device != "cpu" or self.values is None:
+            return
+        now = checksum(*self._words)
+        if now == self._noted:
+            return
+        for name in _FROM_VALUES:
+            self.__dict__.pop(name, None)
+        if self._noted is not None:
+            self._known, self._copy = {}, None  # some of which is made of values
+        self._noted = now
+
+    @cached_property
+    def _words(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.values is not None
+        return words_of(self.values)
+
+    def _copied(self, device: Device) -> Graph:
+        copy = Graph.__new__(Graph)
+        copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
+        copy.n, copy.m, copy.device = self.n, self.m, device
+        copy.values = None if self.values is None else moved(self.values, device)
+        copy._ends = None if self._ends is None else (moved(self._ends[0], device), moved(self._ends[1], device))
+        for name, lists in (("_rows", self._rows), ("_columns", self._columns)):
+            if lists is not None:
+                lists = Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
+            setattr(copy, name, lists)
+        copy._original = weakref.ref(self)
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.notice_values()
+        left = ("_copy", "_original", "_known", "_noted", "_words")
+        return {name: part for name, part in self.__dict__.items() if name not in left}
+
+    def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
+        """What an engine or an algorithm makes of the graph when it first asks for it; freed with the graph.
+
+        Copies on the other device and pickles come without. Where several threads ask at first, each may make one, and
+        all get the same.
+
+        Parameters
+        ----------
+        kind : hashable
+            What it is known by.
+        make : function of the Graph
+            Makes it; other than None, and not to refer to the graph, which could then not be freed at once.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([0, 1, 1], [1, 2, 2])
+        >>> g.kept("leaves", lambda graph: int((graph.out_degrees == 0).sum()))
+        1
+        """
+        found = self._known.get(kind)
+        if found is None:
+            made = make(self)
+            finish(self.device)  # another thread may find it, on another stream
+            found = self._known.setdefault(kind, made)
+        return found
+
+    def known(self, kind: Hashable) -> Any:
+        """What is kept under this name by now, or None."""
+        return self._known.get(kind)
+
+    @property
+    def id_dtype(self) -> np.dtype[Any]:
+        """The type that vertex ids need: int32 where n fits, else int64.
+
+        int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
+        """
+        return np.dtype(np.int32 if self.n < 2**31 else np.int64)
+
+    @property
+    def offset_dtype(self) -> np.dtype[Any]:
+        """The type that edge numbers need: int32 where m fits, else int64."""
+        return np.dtype(np.int32 if self.m < 2**31 else np.int64)
+
+    @_kept
+    def out(self) -> Adjacency:
+        """Out-edges: the rows of the matrix."""
+        if self._rows is not None:
+            return self._rows
+        if self._columns is not None:
+            return self._reversed(self._columns)
+        assert self._ends is not None
+        src, dst = self._ends
+        return Adjacency.grouped(src, dst, self.n)
+
+    @_kept
+    def in_(self) -> Adjacency:
+        """In-edges: the columns of the matrix. Shares the arrays of `out` where they are the same."""
+        if self._columns is not None:
+            return self._columns
+        if self._rows is not None:
+            return self._reversed(self._rows)
+        assert self._ends is not None
+        src, dst = self._ends
+        return Adjacency.grouped(dst, src, self.n)
+
+    @_kept
+    def both(self) -> Adjacency:
+        """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
+        lists = self._ends_in_lists()
+        return Adjacency(lists.indptr, lists.indices, array_module(lists.indices).right_shift(lists.numbers(), 1))
+
+    @_kept
+    def leaving(self) -> Array:
+        """Of every position of `both`, whether the edge leaves the vertex in whose list it is; a loop does once."""
+        numbers = self._ends_in_lists().numbers()
+        return array_module(numbers).equal(numbers & 1, 0)
+
+    def _ends_in_lists(self) -> Adjacency:
+        """The two ends of every edge, of which the tail comes first, each in the list of its vertex."""
+        edges = self._edges()
+        ends = array_module(edges[0]).stack(edges, axis=1)  # one edge after the other
+        del edges
+        return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
+
+    def _edges(self) -> tuple[Array, Array]:
+        """Sources and destinations in the order of the input."""
+        if self._ends is not None:
+            return self._ends
+        lists = self._rows or self._columns
+        assert lists is not None
+        owners = lists.owners()
+        return (owners, lists.indices) if self._rows is not None else (lists.indices, owners)
+
+    def _reversed(self, given: Adjacency) -> Adjacency:
+        """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""
+        if given.is_sorted and self.is_symmetric:
+            indptr, indices = given.indptr, given.indices
+        else:
+            indptr, indices = lists_on(given.indptr).turned(given.indptr, given.indices)
+        # Edge numbers are left until they are asked for: a search over in-edges never does.
+        return Adjacency(indptr, indices, given.turned_numbers)
+
+    @_kept
+    def sorted_out(self) -> Adjacency:
+        """Out-edges with every row ascending; parallel edges in the order of the input. `out` itself where it is so."""
+        return self.out if self.out.is_sorted else self.in_.transposed()
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
+        return bool((self._rows or self._columns or self.out).facts.are_symmetric)
+
+    @_of_values
+    def has_symmetric_values(self) -> bool:
+        """Whether the edges i -> j and j -> i carry the same values too (parallel edges: in the order of the input)."""
+        if not self.is_symmetric or self.values is None:
+            return self.is_symmetric
+        lists = self._rows or self._columns or self.out
+        lists = lists if lists.is_sorted else self.sorted_out
+        return lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(self.values))
+
+    @_of_values
+    def value_range(self) -> tuple[Any, Any] | None:
+        """The least and the largest value, as NumPy scalars; both NaN if any is; None without values or edges.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_range
+        (np.int64(3), np.int64(5))
+        """
+        if self.values is None or len(self.values) == 0:
+            return None
+        least, largest = (self.values.dtype.type(bound.item()) for bound in (self.values.min(), self.values.max()))
+        return least, largest
+
+    @_of_values
+    def out_values(self) -> Array | None:
+        """Values in the order of `out`; `values` itself where that is the order of the input."""
+        return self.out.by_position(self.values)
+
+    @_of_values
+    def in_values(self) -> Array | None:
+        """Values in the order of `in_`; the array of `out_values` where the two are the same."""
+        if self.in_.indices is self.out.indices and self.has_symmetric_values:
+            return self.out_values
+        return self.in_.by_position(self.values)
+
+    @_kept
+    def out_edge_ids(self) -> Array:
+        """The edge number of every position of `out`."""
+        return self.out.numbers()
+
+    @_kept
+    def in_edge_ids(self) -> Array:
+        """The edge number of every position of `in_`."""
+        return self.in_.numbers()
+
+    @_kept
+    def out_degrees(self) -> Array:
+        """Number of out-edges of every vertex."""
+        return self._degrees(self._rows, "out", self._columns)
+
+    @_kept
+    def in_degrees(self) -> Array:
+        """Number of in-edges of every vertex."""
+        return self._degrees(self._columns, "in_", self._rows)
+
+    @cached_property
+    def max_out_degree(self) -> int:
+        """The most out-edges that a vertex has; 0 without vertices.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 0, 1], [1, 2, 2]).max_out_degree
+        2
+        """
+        return int(self.out_degrees.max()) if self.n else 0
+
+    @cached_property
+    def max_in_degree(self) -> int:
+        """The most in-edges that a vertex has; 0 without vertices."""
+        return int(self.in_degrees.max()) if self.n else 0
+
+    def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
+        """Lengths of the lists, where they exist; else a count of ids, which is far cheaper than building them."""
+        lists = given or self.__dict__.get(name)
+        if lists is not None:
+            return array_module(lists.indptr).diff(lists.indptr).astype(self.offset_dtype, copy=False)
+        if other is not None:
+            ids = other.indices
+        else:
+            assert self._ends is not None
+            ids = self._ends[0 if name == "out" else 1]
+        return lists_on(ids).count_ids(ids, self.n).astype(self.offset_dtype)
+
+    @cached_property
+    def has_self_loops(self) -> bool:
+        """Whether any edge leads from a vertex to itself."""
+        if self._ends is not None:
+            return any_true(array_module(self._ends[0]).equal(*self._ends))
+        lists = self._rows or self._columns
+        assert lists is not None
+        return bool(lists.facts.have_loops)
+
+    @cached_property
+    def has_parallel_edges(self) -> bool:
+        """Whether any edge is stored more than once."""
+        lists = self._rows or self._columns or self.out
+        if not lists.is_sorted:
+            lists = self.sorted_out
+        return bool(lists.facts.repeat)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
+
+        Graphs that are made of this one and kept count too, as do images of the values (`semirings.Image`); what runs
+        keep for the next ones doesn't (`VertexProgram.workspace`).
+        """
+        held: list[Array] = [] if self._ends is None else [*self._ends]
+        for part in self.__dict__.values():
+            if isinstance(part, Adjacency):
+                held += part.arrays()
+            elif isinstance(part, array_module(part).ndarray):
+                held.append(part)
+        address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
+        own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
+        made = {id(part): part for part in self._known.values()}.values()  # once, whatever the names it is known by
+        return own + sum(getattr(part, "nbytes", 0) for part in made)
+
+    def __repr__(self) -> str:
+        return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
+
+
+def as_graph(x: Any) -> Graph:
+    """`x` itself if it is a Graph, else a Graph of it: what every algorithm calls first.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> g = as_graph(sp.eye_array(3))
+    >>> as_graph(g) is g
+    True
+    """
+    return x if isinstance(x, Graph) else Graph(x)
+
+
+def _ascends(ids: Array) -> bool:
+    return not any_true(array_module(ids).less(ids[1:], ids[:-1]))

@@ -1,0 +1,106 @@
+"""Edge lists: `source destination [weight]` a line, ids from 0, `#` or `%` comments.
+
+The form of SNAP (.txt, .tsv) and of the GAP benchmark suite (.el without, .wel with weights). A comment of SNAP's,
+`# Nodes: 5 Edges: 7`, gives the number of vertices and tells a truncated file; without it there are as many vertices as
+the largest id asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from gasla.graph.io.files import (
+    FormatError,
+    complain,
+    edge_blocks,
+    has_weights,
+    is_number,
+    is_whole,
+    open_text,
+    read_table,
+    to_csr,
+    uncommented,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".txt", ".el", ".wel", ".tsv")
+
+
+def read(path: Path) -> csr_array:
+    """Return the graph in an edge list."""
+    with open_text(path) as stream:
+        start = stream.tell()
+        header = _look(path, stream)
+        stream.seek(start)
+        fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
+        table = read_table(stream, fields, [*header.comments])
+    if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+    if len(table) < header.m:
+        raise FormatError.of_count(path, header.line, header.m, len(table))
+    n = header.n
+    if len(table):
+        n = max(n, 1 + int(table["src"].max()), 1 + int(table["dst"].max()))
+    return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write an edge list; with weights if any is not 1, or for the names that promise them."""
+    names = [suffix.lower() for suffix in path.suffixes]
+    last_is_used = graph.n > 0 and (graph.out_degrees[-1] > 0 or graph.in_degrees[-1] > 0)
+    if not last_is_used or not {".el", ".wel"} & set(names):  # readers of these two know no comments
+        stream.write(f"# Nodes: {graph.n} Edges: {graph.m}\n".encode())
+    separator = "\t" if ".tsv" in names else " "
+    weighted = has_weights(graph) or bool({".wel", ".tsv"} & set(names))
+    for block in edge_blocks(graph):
+        if weighted:
+            lines = [f"{u}{separator}{v}{separator}{w}\n" for u, v, w in zip(*block)]
+        else:
+            lines = [f"{u}{separator}{v}\n" for u, v in zip(*block[:2])]
+        stream.write("".join(lines).encode())
+
+
+class _Header(NamedTuple):
+    comments: str  # the signs that start one; NumPy reads a file of one sign far faster than of two
+    columns: int  # of the first edge
+    line: int | None  # of the comment that gives the next two
+    n: int
+    m: int
+
+
+def _look(path: Path, stream: IO[str]) -> _Header:
+    """Read up to the first edge."""
+    signs = ""
+    said: tuple[int | None, int, int] = (None, 0, 0)
+    number = 0
+    for number, line in enumerate(stream, start=1):
+        words = line.split()
+        if words and words[0][0] in "#%":
+            signs += words[0][0] if words[0][0] not in signs else ""
+            found = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
+            said = (number, int(found[1]), int(found[2])) if found else said
+        elif words:
+            columns = len(uncommented(line, signs or "#").split())
+            if columns not in (2, 3):
+                raise FormatError(path, number, f"{columns} columns; expected `source destination` or with a weight")
+            return _Header(signs or "#", columns, *said)
+    if number == 0:
+        raise FormatError(path, 1, "the file is empty; expected an edge `source destination [weight]` a line")
+    return _Header(signs or "#", 2, *said)
+
+
+def _check(words: list[str], columns: int) -> str | None:
+    if len(words) != columns:
+        return f"{len(words)} columns; expected {columns}, as in the first edge"
+    for word in words[:2]:
+        if not is_whole(word) or int(word) < 0:
+            return f"vertex {word[:60]!r}; expected a whole number from 0, of 64 bits at most"
+    if columns == 3 and not is_number(words[2]):
+        return f"weight {words[2][:60]!r}; expected a number"
+    return None

@@ -1,0 +1,221 @@
+"""METIS files: undirected, the neighbours of a vertex a line, ids from 1, `%` comments.
+
+First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The digits of FORMAT say whether a vertex's line starts with its
+size, whether its weights follow (CONSTRAINTS of them, by default 1), and whether each neighbour has a weight behind it.
+Edges count once, and are listed with both their ends, and the same weight. Vertex sizes and weights are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gasla.graph.io.files import FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_csr
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+SUFFIXES = (".graph", ".metis")
+
+
+class _Header(NamedTuple):
+    line: int
+    n: int
+    m: int
+    skip: int  # words before the neighbours
+    weighted: bool
+
+
+def read(path: Path) -> csr_array:
+    """Return the graph in a METIS file."""
+    with open_text(path) as stream:
+        header = _header(path, stream)
+        text = stream.read()
+    if "%" in text:
+        text = re.sub(r"^[ \t\v\f]*%.*(\n|$)", "", text, flags=re.MULTILINE)
+    parsed = _parse(text, header)
+    if parsed is None:
+        raise _complaint(path, header)
+    src, dst, values = parsed
+    A = to_csr(header.n, src, dst, values)
+    if error := _one_sided(path, header, A):
+        raise error
+    return A
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write an undirected graph with whole weights; others do not fit the format."""
+    _require_undirected(graph)
+    weighted = has_weights(graph)
+    stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
+    row = 0
+    words: list[str] = []
+    for block in edge_blocks(graph):
+        for u, v, w in zip(*block):
+            if u > row:
+                stream.write((" ".join(words) + "\n" * (u - row)).encode())
+                row, words = u, []
+            words.append(f"{v + 1} {w}" if weighted else str(v + 1))
+    stream.write((" ".join(words) + "\n" * (graph.n - row)).encode())
+
+
+def _require_undirected(graph: Graph) -> None:
+    values = graph.values
+    if not graph.has_symmetric_values:
+        problem = "edges that have no equal edge the other way"
+    elif graph.has_self_loops:
+        problem = "self loops"
+    elif values is not None and not (np.all(np.isfinite(values)) and np.all(values == np.rint(values))):
+        problem = "weights that are not whole numbers"
+    else:
+        return
+    raise ValueError(f"the graph has {problem}; METIS files cannot hold them; write .mtx or .npz instead")
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip(" \t\v\f").startswith("%")
+
+
+def _words(line: str) -> list[str]:
+    """Return the words between what C takes for white space, as NumPy does; Python takes more for it."""
+    return [word.decode("latin-1") for word in line.encode("latin-1").split()]
+
+
+def _header(path: Path, stream: IO[str]) -> _Header:
+    """Read up to the first line that is no comment."""
+    expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
+    number = 0
+    while line := stream.readline():
+        number += 1
+        words = _words(line)
+        if _is_comment(line):
+            continue
+        if not (2 <= len(words) <= 4 and all(map(is_count, words))):
+            raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
+        form = words[2].zfill(3) if len(words) > 2 else "000"
+        if len(form) != 3 or set(form) - {"0", "1"}:
+            raise FormatError(path, number, f"format {words[2]!r}; expected three digits, each 0 or 1")
+        constraints = (int(words[3]) if len(words) == 4 else 1) if form[1] == "1" else 0
+        return _Header(number, int(words[0]), int(words[1]), int(form[0]) + constraints, form[2] == "1")
+    raise FormatError(path, max(number, 1), f"the file ends; {expected}")
+
+
+def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
+    """Return sources, destinations and weights; None if anything is amiss."""
+    counts = _words_per_line(text)
+    if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
+        return None
+    counts = counts[: header.n]
+    numbers = _numbers(text)
+    if numbers is None or len(numbers) != counts.sum():
+        return None
+    if header.skip:
+        place = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+        numbers, counts = numbers[place >= header.skip], counts - header.skip
+    values = None
+    if header.weighted:
+        if (counts % 2).any():
+            return None
+        numbers, values, counts = numbers[::2], numbers[1::2], counts // 2
+    if len(numbers) != 2 * header.m or (len(numbers) and (numbers.min() < 1 or numbers.max() > header.n)):
+        return None
+    return np.repeat(np.arange(header.n), counts), numbers - 1, values
+
+
+def _words_per_line(text: str) -> Array:
+    characters = np.frombuffer(text.encode("latin-1"), np.uint8)
+    word = (characters != 32) & ((characters < 9) | (characters > 13))  # neither a space nor a tab, a new line, ...
+    starts = word.copy()
+    starts[1:] &= ~word[:-1]
+    ends = np.flatnonzero(characters == 10)
+    if len(characters) and characters[-1] != 10:
+        ends = np.append(ends, len(characters) - 1)
+    return np.diff(np.cumsum(starts)[ends], prepend=0)
+
+
+def _numbers(text: str) -> Array | None:
+    """Return all numbers of a text of whole numbers; None if there is anything else in it."""
+    if not text or text.isspace():
+        return np.empty(0, np.int64)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            numbers = np.fromstring(text, np.int64, sep=" ")
+    except (ValueError, DeprecationWarning):
+        return None
+    if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
+        return numbers
+    try:  # one too large reads as the largest: which is it?
+        return np.array([int(word) for word in _words(text)], np.int64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the words of every vertex's line."""
+    with open_text(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if number > header.line and not _is_comment(line):
+                yield number, _words(line)
+
+
+def _one_sided(path: Path, header: _Header, A: csr_array) -> FormatError | None:
+    """Return the error for an edge that one of its ends doesn't list, or with another weight; None if there is none."""
+    from scipy.sparse import csr_array
+
+    ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
+    for what, listed in (("", ones), ("the weight of ", A)):
+        more = (listed - listed.T).tocoo()
+        if more.nnz:
+            u, v = sorted(map(int, (more.row[0], more.col[0])))
+            number = next(islice(_lists(path, header), u, None))[0]
+            reason = f"vertices {u + 1} and {v + 1} differ in {what}the edges between them"
+            return FormatError(path, number, f"{reason}; expected both their lines to say the same")
+    return None
+
+
+def _complaint(path: Path, header: _Header) -> FormatError:
+    """Return the error for the first line that is wrong, or for the number of lines or edges."""
+    vertex, listed, number = 0, 0, header.line
+    for number, words in _lists(path, header):
+        vertex += 1
+        message = _check(vertex, words, header)
+        if message is not None:
+            return FormatError(path, number, message)
+        listed += max(0, len(words) - header.skip) // (2 if header.weighted else 1)
+    if vertex < header.n:
+        return FormatError(
+            path,
+            number,
+            f"the file ends after vertex {vertex}; expected a line for each of {header.n}; is it truncated?",
+        )
+    wanted = f"expected {2 * header.m} neighbours, since both ends list an edge"
+    return FormatError(path, header.line, f"promises {header.m} edges and {listed} neighbours follow; {wanted}")
+
+
+def _check(vertex: int, words: list[str], header: _Header) -> str | None:
+    if vertex > header.n:
+        return f"a line more than the {header.n} vertices of line {header.line}; expected the end" if words else None
+    for word in words:
+        if not is_whole(word):
+            return f"{word[:60]!r}; expected whole numbers, of 64 bits at most"
+    if len(words) < header.skip:
+        return (
+            f"{len(words)} numbers; expected at least {header.skip} before the neighbours, as line {header.line} says"
+        )
+    neighbours = words[header.skip :]
+    if header.weighted and len(neighbours) % 2:
+        return f"neighbour {neighbours[-1]} without a weight; expected pairs, as line {header.line} says"
+    for word in neighbours[:: 2 if header.weighted else 1]:
+        if not 1 <= int(word) <= header.n:
+            return f"neighbour {word}; expected 1 to {header.n}, as line {header.line} says"
+    return None

@@ -1,0 +1,129 @@
+"""NumPy archives as `scipy.sparse.save_npz` writes them. SciPy sees what is read only once it is checked."""
+
+from __future__ import annotations
+
+import errno
+import io
+import warnings
+import zipfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gasla.graph.io.files import Array, FormatError, open_bytes, require_memory, to_csr, weights
+from gasla.graph.validate import as_ids, check_range, require_compressed
+from semirings.types import SCALAR_NAMES
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".npz",)
+_FORMATS = ("csr", "csc", "bsr", "dia", "coo")
+_ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
+_EXPECTED = "expected what scipy.sparse.save_npz writes"
+
+
+class _Compressed(NamedTuple):
+    """A matrix that SciPy has not seen yet."""
+
+    format: str
+    shape: tuple[int, int]
+    data: Array
+    indices: Array
+    indptr: Array
+
+
+def read(path: Path) -> csr_array:
+    """Return the graph in an archive."""
+    with open_bytes(path) as stream:
+        if not zipfile.is_zipfile(stream):
+            raise FormatError(path, None, f"is no archive, or truncated; {_EXPECTED}")
+        stream.seek(0)
+        arrays = _arrays(path, stream)
+    if "format" not in arrays:
+        raise FormatError(path, None, f"holds no sparse array; {_EXPECTED}")
+    try:
+        return _matrix(path, arrays)
+    except KeyError as error:
+        raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
+    except FormatError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
+
+
+def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
+    """Return those of the archive's arrays that a matrix may have."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that look old, which damaged ones do
+            with np.load(stream, allow_pickle=False) as archive:
+                found = {name: archive[name] for name in _ARRAYS if name in archive}
+                return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # else bytes
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the parsers of a damaged archive, its compression and its headers raise
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # that is a place before the file
+            raise
+        raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
+
+
+def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
+    """Return the matrix of the arrays, all of them checked before SciPy converts it."""
+    from scipy.sparse import bsr_array, csc_array, csr_array, dia_array
+
+    format, data = _word(arrays["format"]), arrays["data"]
+    if format not in _FORMATS:
+        raise FormatError(path, None, f"holds a matrix in format {format!r}; expected one of {', '.join(_FORMATS)}")
+    shape = tuple(map(int, as_ids("shape", arrays["shape"])))
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 0:
+        shown = " x ".join(map(str, shape))
+        raise FormatError(path, None, f"a matrix of {shown}; expected a square one, a row a vertex")
+    if data.dtype.name not in SCALAR_NAMES:
+        raise FormatError(path, None, f"holds {data.dtype} values; expected one of {', '.join(SCALAR_NAMES)}")
+    n = shape[0]
+    require_memory(n, data.size)
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if format == "coo":
+        row, col = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        return _of_edges(n, as_ids("row", row), as_ids("col", col), data)
+    if format == "dia":
+        offsets = as_ids("offsets", arrays["offsets"])
+        if data.ndim != 2 or len(data) != len(offsets):
+            raise ValueError(f"data has shape {data.shape}; expected a row for each of {len(offsets)} offsets")
+        inside = (offsets > -n) & (offsets < n)
+        A: Any = dia_array((data[inside], offsets[inside]), shape=shape).tocoo()
+        return to_csr(n, A.row, A.col, A.data)
+    given = _Compressed(format, shape, data, as_ids("indices", arrays["indices"]), as_ids("indptr", arrays["indptr"]))
+    require_compressed(given)
+    A = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}[format](given[2:], shape=shape)
+    if format == "bsr":
+        A = A.tocoo()
+        return to_csr(n, A.row, A.col, A.data)
+    return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()  # sorts, and sums nothing
+
+
+def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
+    if not len(row) == len(col) == data.size or data.ndim != 1:
+        raise ValueError(f"there are {len(row)} rows, {len(col)} columns and {data.shape} values; expected as many")
+    check_range("row", row, n)
+    check_range("col", col, n)
+    return to_csr(n, row, col, data)
+
+
+def _word(array: Array) -> str:
+    """Return the one word that an array holds."""
+    word = array.item()
+    return word.decode("ascii") if isinstance(word, bytes) else str(word)
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write an archive of the CSR arrays."""
+    from scipy.sparse import csr_array, save_npz
+
+    archive = io.BytesIO()  # an archive seeks back, which a compressed stream cannot do
+    save_npz(archive, csr_array((weights(graph), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n)))
+    stream.write(archive.getbuffer())

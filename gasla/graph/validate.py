@@ -1,0 +1,198 @@
+"""The one validator of what graphs and products are made of: matrices, ids, offsets, values.
+
+Errors say what was given and what to do; arrays that are as needed come back as they are, and none is written to.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.arrays import Device, any_true, array_module, device_of
+from gasla.graph.adjacency import Array
+
+_VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+_VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # much sooner compared than names
+
+
+def require_sparse(A: Any) -> None:
+    """Refuse what is no sparse matrix, and say how to make one of it."""
+    xp = array_module(A)
+    sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
+    if sparse.issparse(A):
+        return
+    if isinstance(A, xp.ndarray):
+        remedy = (
+            f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
+        )
+    elif type(A).__module__.partition(".")[0] == "networkx":
+        remedy = "pass networkx.to_scipy_sparse_array(G)"
+    else:
+        remedy = "or use Graph.from_edges(src, dst) or Graph.from_csr(indptr, indices)"
+    raise TypeError(f"got {type(A).__name__}; expected a SciPy sparse array or matrix, or a gasla.Graph; {remedy}")
+
+
+def require_square(shape: tuple[int, ...]) -> None:
+    """Refuse a matrix that is no graph's."""
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), one row and column a vertex")
+
+
+def require_compressed(A: Any) -> None:
+    """Refuse a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
+
+    To be called before SciPy or CuPy converts one: they would follow a wrong offset or index out of their arrays. What
+    lies beyond the last offset counts as absent, as it does for them.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> A = sp.csc_array([[0, 3], [4, 0]])
+    >>> require_compressed(A)
+    >>> A.indices[1] = 9
+    >>> require_compressed(A)
+    Traceback (most recent call last):
+        ...
+    ValueError: entry 1 of the matrix is in row 9; expected 0 to 1
+    """
+    count, width = map(int, A.shape[::-1] if A.format == "csc" else A.shape)
+    line, cross = ("column", "row") if A.format == "csc" else ("row", "column")
+    shape = A.data.shape
+    if A.format == "bsr":
+        if len(shape) != 3 or 0 in shape[1:] or count % shape[1] or width % shape[2]:
+            raise ValueError(f"data has shape {shape}; expected blocks that share out a matrix of shape {A.shape}")
+        count, width, line, cross = count // shape[1], width // shape[2], "block row", "block column"
+    elif len(shape) != 1:
+        raise ValueError(f"data has shape {shape}; expected one dimension")
+    indptr, indices = as_ids("indptr", A.indptr), as_ids("indices", A.indices)
+    if len(indptr) != count + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
+    if first := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first}; expected 0")
+    if error := find_outside(indptr, indices, width, line, cross):
+        raise error
+    if (last := int(indptr[-1])) > shape[0]:
+        raise ValueError(f"there are {last} entries and data of shape {shape}; expected a value for each entry")
+
+
+def as_csr(A: Any) -> Any:
+    """The CSR form of a matrix of another format than CSR, CSC and COO, whose arrays are checked before and after."""
+    if A.format == "bsr":
+        require_compressed(A)
+    elif A.format == "dia":
+        offsets, shape = as_ids("offsets", A.offsets), A.data.shape
+        if len(shape) != 2 or shape[0] != len(offsets):
+            raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
+    elif A.format == "lil":  # SciPy reads as many values as there are indices
+        rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
+        if rows != values or len(rows) != A.shape[0] or -1 in rows:
+            raise ValueError("rows and data of the matrix differ; expected a list of each for every row, equally long")
+    A = A.tocsr()
+    require_compressed(A)
+    return A
+
+
+def as_coordinates(A: Any) -> tuple[Array, Array]:
+    """The rows and the columns of the entries of a COO matrix, as many as there are values."""
+    row, col = as_ids("row", A.row), as_ids("col", A.col)
+    if not len(row) == len(col) == len(A.data):
+        raise ValueError(
+            f"row has {len(row)} entries, col has {len(col)} and data has {len(A.data)}; expected as many in each"
+        )
+    return row, col
+
+
+def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
+    """The error for the first offset or index of a matrix that points outside it; `line` is "row" in CSR."""
+    stored = len(indices)
+    wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
+    if any_true(wrong):
+        i = int(wrong.argmax())
+        return ValueError(
+            f"{line} {i} of the matrix has entries {indptr[i]} to {indptr[i + 1]} of {stored}; "
+            "expected offsets that ascend from 0 to the number of entries"
+        )
+    wrong = ((indices < 0) | (indices >= width))[: int(indptr[-1])]
+    if any_true(wrong):
+        e = int(wrong.argmax())
+        return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {width - 1}")
+    return None
+
+
+def vertex_count(n: Any) -> int:
+    """`n` as a number of vertices."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"n is {n!r}; expected a number of vertices, 0 or more")
+    return int(n)
+
+
+def as_ids(name: str, x: ArrayLike) -> Array:
+    """A one-dimensional int32 or int64 array of `x`: `x` itself where it is one."""
+    xp = array_module(x)
+    ids = xp.asarray(x)
+    if ids.ndim != 1:
+        raise ValueError(f"{name} has shape {ids.shape}; expected one dimension")
+    if ids.size == 0 and not isinstance(x, xp.ndarray):
+        return ids.astype(np.int32)
+    if ids.dtype.kind not in "iu":
+        raise TypeError(f"{name} has type {ids.dtype}; expected integers; convert with .astype(np.int64)")
+    if ids.dtype in (np.int32, np.int64):  # native byte order only
+        return ids
+    if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:
+        raise ValueError(f"{name} holds {int(ids.max())}, which does not fit int64")
+    return ids.astype(np.int64 if ids.dtype.itemsize == 8 or ids.dtype == np.uint32 else np.int32)
+
+
+def as_values(data: Any, m: int) -> Array | None:
+    """Edge values as a native contiguous array: `data` itself where it is one."""
+    if data is None:
+        return None
+    xp = array_module(data)
+    values = xp.asarray(data)
+    if values.dtype.kind == "c":
+        raise TypeError(f"edge values are complex ({values.dtype}); expected real numbers; pass abs(A) or A.real")
+    native = values.dtype.newbyteorder("=")
+    if native not in _VALUE_DTYPES:
+        raise TypeError(
+            f"edge values have type {values.dtype}; expected one of {', '.join(_VALUE_TYPES)}; "
+            "convert with .astype(np.float64)"
+        )
+    if values.shape != (m,):
+        raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value an edge")
+    return xp.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
+
+
+def same_device(**arrays: Any) -> Device:
+    """Where all of the arrays are."""
+    devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
+    if len(set(devices.values())) > 1:
+        found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
+        raise TypeError(f"got {found}; expected all of them on one device")
+    return next(iter(devices.values()))
+
+
+def check_offsets(indptr: Array, n: int, m: int) -> None:
+    """Refuse offsets of other than `n` lists with `m` entries in all."""
+    if len(indptr) != n + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
+    if first := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first}; expected 0")
+    falls = array_module(indptr).less(indptr[1:], indptr[:-1])
+    if any_true(falls):
+        v = int(falls.argmax())
+        a, b = int(indptr[v]), int(indptr[v + 1])
+        raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
+    if (last := int(indptr[-1])) != m:
+        raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
+
+
+def check_range(name: str, ids: Array, n: int) -> None:
+    """Refuse ids outside a graph of `n` vertices."""
+    if len(ids) == 0:
+        return
+    smallest, largest = int(ids.min()), int(ids.max())
+    if smallest < 0 or largest >= n:
+        bad = smallest if smallest < 0 else largest
+        where = int((ids == bad).argmax())
+        raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected 0 to {n - 1}")

@@ -1,0 +1,358 @@
+"""The stages of a vertex program as functions, for people who write the loop themselves.
+
+`start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
+`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress` and
+`number` (components) and `intersect` (common neighbours) work on a graph alone.
+
+All run where the graph is. On a GPU the fields of a State, the arrays in frontiers and what `gather` returns are
+CuPy's; sets of vertices may be given as arrays of either kind.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module, module_of, moved
+from gasla.graph.graph import Adjacency, Graph, as_graph
+from gasla.operations import link as links
+from gasla.operations.intersect import intersect
+from gasla.operations.link import hook
+from gasla.program.binding import NeighbourLists, layout
+from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
+from gasla.program.program import VertexProgram, as_program
+from gasla.program.tracing import Traced
+
+__all__ = [
+    "State",
+    "apply",
+    "compress",
+    "contract",
+    "expand",
+    "gather",
+    "hook",
+    "intersect",
+    "link",
+    "number",
+    "post_apply",
+    "scatter",
+    "start",
+]
+
+
+class State:
+    """A program's fields on a graph, between stages. Fields are attributes, arrays that may be written to.
+
+    Attributes
+    ----------
+    graph : Graph
+    iteration : int
+        What the program's `self.iteration` is; the loop's owner counts it.
+    """
+
+    def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
+        _refuse_aggregates(type(program).traced(graph.id_dtype))
+        self._program, self._bound = program, _engine(graph)(program, graph, fields)
+        self.graph = graph
+        self.iteration = 0
+
+    def __getattr__(self, name: str) -> Any:
+        state = self.__dict__["_bound"].state() if "_bound" in self.__dict__ else {}
+        if name in state:
+            return state[name]
+        raise AttributeError(f"the state has no {name!r}; its fields: {', '.join(state)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_bound" in self.__dict__ and name in {*self._program.vertex_fields, *self._program.edge_fields}:
+            raise AttributeError(f"state.{name} is what the stages work on; write into it: state.{name}[:] = …")
+        super().__setattr__(name, value)
+
+    @property
+    def has(self) -> frozenset[str]:
+        """The functions that the program defines."""
+        return frozenset(self._bound.traced.functions)
+
+
+def _refuse_aggregates(traced: Traced) -> None:
+    """Stages have nothing to show to functions that read what an aggregate came to."""
+    for name, function in traced.functions.items():
+        read = function.reads("self") & traced.aggregates.keys() if name not in {"stop", *traced.aggregates} else ()
+        if read:
+            raise ValueError(
+                f"{traced.program.__name__}.{name} reads the aggregate {min(read)!r}, which only gasla.run computes; "
+                "for stages, declare a gasla.parameter of its name, and start anew with each value"
+            )
+
+
+def _engine(graph: Graph) -> Any:
+    """What binds programs to graphs, for stages on the device where this one is."""
+    if graph.device == "gpu":
+        from gasla.gpu.program.staged import Staged as OnGpu
+
+        return OnGpu
+    from gasla.cpu.program.staged import Staged
+
+    return Staged
+
+
+def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: Any) -> State:
+    """Bind a program to a graph, ready for its stages.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        An instance, or a class.
+    graph : Graph or SciPy or CuPy sparse array or matrix
+    **fields
+        Start values, as for `gasla.run`.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from gasla import stages
+    >>> from scipy.sparse import csr_array
+    >>> class Levels(gasla.VertexProgram):
+    ...     level = gasla.vertex(np.int32, init=-1)
+    ...     reduce = semirings.any
+    ...     sources = "active"
+    ...     def mask(self, vertex): return vertex.level < 0
+    ...     def gather(self, src, dst, edge): return src.level + 1
+    ...     def apply(self, vertex, gathered): return {"level": gathered}
+    >>> state = stages.start(Levels, csr_array(np.eye(4, k=1)), level={0: 0})
+    >>> frontier = gasla.Frontier(4, [0])
+    >>> while frontier:
+    ...     receivers = stages.contract(state, stages.expand(state, frontier))
+    ...     gathered = stages.gather(state, receivers, frontier)
+    ...     frontier = stages.apply(state, receivers, gathered)
+    >>> state.level
+    array([0, 1, 2, 3], dtype=int32)
+    """
+    program, graph = as_program(program), as_graph(graph)
+    if program.edge_fields:
+        graph.notice_values()
+    return State(program, graph, fields)
+
+
+def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
+    """The edges that leave a frontier, in the direction that activity spreads; with a State, those `edge_mask` admits.
+
+    Parameters
+    ----------
+    on : State or Graph
+    frontier : Frontier, ids, or mask
+
+    Returns
+    -------
+    EdgeFrontier
+        Edge ids, sources and destinations, in the order of the frontier.
+
+    Examples
+    --------
+    >>> edges = expand(Graph.from_edges([0, 0, 1], [1, 2, 3]), [0, 1])
+    >>> edges.src, edges.dst
+    (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
+    """
+    graph = on.graph if isinstance(on, State) else as_graph(on)
+    lists = on._bound.sends if isinstance(on, State) else NeighbourLists(graph, "out", False)
+    xp: Any = module_of(graph.device)
+    ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
+    starts = indptr[ids]
+    offsets = xp.zeros(len(ids) + 1, np.int64)
+    offsets[1:] = xp.cumsum(indptr[ids + 1] - starts, dtype=np.int64)
+    steps = xp.arange(int(offsets[-1]))
+    owners = Adjacency(offsets, steps).owners()
+    places = steps + (starts - offsets[:-1])[owners]
+    numbers = lists.ids()[places] if lists.has_ids else places
+    edges = EdgeFrontier(graph.n, numbers, ids[owners], lists.indices()[places])
+    if not isinstance(on, State) or "edge_mask" not in on.has:
+        return edges
+    return edges[xp.flatnonzero(on._bound.edge_mask(edges, places, on.iteration))]
+
+
+def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
+    """The destinations of edges, each once, in ascending order; with a State, those that `mask` admits.
+
+    Parameters
+    ----------
+    on : State or Graph
+    edges : EdgeFrontier, optional
+        By default there is one to every vertex: who receives where a program says `everyone = True`.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> contract(graph, expand(graph, [0, 1])).ids
+    array([1, 2])
+    """
+    graph = on.graph if isinstance(on, State) else as_graph(on)
+    if not isinstance(edges, EdgeFrontier | None):
+        raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as expand gives it")
+    if edges is not None and edges.n != graph.n:
+        raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
+    xp: Any = module_of(graph.device)
+    reached = xp.full(graph.n, edges is None)
+    if edges is not None:
+        reached[moved(edges.dst, graph.device)] = True
+    if isinstance(on, State) and "mask" in on.has:
+        ids = xp.flatnonzero(reached)
+        reached[ids] = on._bound.mask(ids, on.iteration)
+    return Frontier(graph.n, mask=reached)
+
+
+def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
+    """Reduce over the in-edges of each receiver.
+
+    Parameters
+    ----------
+    state : State
+    receivers : Frontier, ids, or mask
+    frontier : Frontier, ids, or mask, optional
+        Who is active, for a program whose `sources` is "active"; by default all.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        One value a receiver, in the order of `receivers.ids`.
+
+    Examples
+    --------
+    >>> from gasla.algorithms.bfs import Parents
+    >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
+    >>> gather(state, [1, 2], [0, 1])  # one more than the parents, as `any` passes over zero
+    array([1, 2], dtype=int32)
+    """
+    _require(state, "gather")
+    bound, ids = state._bound, _frontier(state.graph, receivers).ids
+    bound.gather(ids, _frontier(state.graph, frontier), state.iteration)
+    parts = tuple(bound.arrays[name][ids] for name, _ in bound.plan.components)
+    return parts if bound.plan.is_tuple else parts[0]
+
+
+def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
+    """Apply to each receiver what it gathered; returns those that are active from then on.
+
+    Parameters
+    ----------
+    state : State
+    receivers : Frontier, ids, or mask
+    gathered : array, or tuple of arrays
+        As from `gather`; left out for a program that gathers nothing.
+
+    Examples
+    --------
+    >>> from gasla.algorithms.bfs import Parents
+    >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
+    >>> apply(state, [1], np.array([1])).ids
+    array([1])
+    >>> state.parent
+    array([-1,  0, -1], dtype=int32)
+    """
+    bound, ids = state._bound, _frontier(state.graph, receivers).ids
+    if bound.plan.gathers:
+        _put_aside(state, ids, gathered)
+    return Frontier(state.graph.n, mask=bound.apply(ids, state.iteration))
+
+
+def _put_aside(state: State, ids: Any, gathered: Any) -> None:
+    """Put gathered values where apply finds them."""
+    bound, wanted = state._bound, state._bound.plan.components
+    if gathered is None:
+        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
+    parts = gathered if bound.plan.is_tuple else (gathered,)
+    if not isinstance(parts, tuple | list) or len(parts) != len(wanted):
+        raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(wanted)} arrays, as gather gives it")
+    for (name, kind), given in zip(wanted, parts):
+        part, (shape, base) = array_module(given).asarray(given), layout(kind, len(ids))
+        if part.shape != shape:
+            raise ValueError(f"gathered has shape {part.shape}; expected {shape}, one value for each receiver")
+        if not np.can_cast(part.dtype, base, "same_kind"):
+            raise TypeError(f"gathered has type {part.dtype}; expected {base}")
+        bound.arrays[name][ids] = moved(part, state.graph.device)
+
+
+def scatter(state: State, frontier: Any) -> None:
+    """Write to the out-edges of a frontier what the program's `scatter` returns.
+
+    Parameters
+    ----------
+    state : State
+    frontier : Frontier, ids, or mask
+
+    Examples
+    --------
+    >>> import gasla
+    >>> class Send(gasla.VertexProgram):
+    ...     load = gasla.vertex(np.float64, init=3)
+    ...     sent = gasla.edge(np.float64, init=0)
+    ...     def scatter(self, src, dst, edge): return {"sent": src.load}
+    >>> state = start(Send, Graph.from_edges([0, 1], [1, 2]))
+    >>> scatter(state, [1])
+    >>> state.sent
+    array([0., 3.])
+    """
+    _require(state, "scatter")
+    state._bound.scatter(_frontier(state.graph, frontier).ids, state.iteration)
+
+
+def post_apply(state: State, receivers: Any) -> None:
+    """Change the receivers' fields as the program's `post_apply` says.
+
+    Parameters
+    ----------
+    state : State
+    receivers : Frontier, ids, or mask
+
+    Examples
+    --------
+    >>> import gasla
+    >>> class Halve(gasla.VertexProgram):
+    ...     load = gasla.vertex(np.float64, init=3)
+    ...     def post_apply(self, vertex): return {"load": vertex.load / 2}
+    >>> state = start(Halve, Graph.from_edges([0, 1], [1, 2]))
+    >>> post_apply(state, [1])
+    >>> state.load
+    array([3. , 1.5, 3. ])
+    """
+    _require(state, "post_apply")
+    state._bound.post_apply(_frontier(state.graph, receivers).ids, state.iteration)
+
+
+def _on_forest(stage: Callable[..., Any]) -> Callable[..., Any]:
+    """A stage over a forest, its last positional argument, that looks at it first: kernels follow it blindly."""
+
+    @wraps(stage)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        _check_forest(options["parents"] if "parents" in options else arguments[-1])
+        return stage(*arguments, **options)
+
+    return checked
+
+
+def _check_forest(parents: Any) -> None:
+    xp: Any = array_module(parents)
+    if not isinstance(parents, xp.ndarray) or parents.ndim != 1 or parents.dtype not in (np.int32, np.int64):
+        kind = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
+        raise TypeError(f"the forest is {kind}; expected an array of int32 or int64, the parent of each vertex")
+    if xp is not np:  # where to look takes kernels of its own, to be compiled
+        return
+    if not parents.flags.writeable:
+        raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")
+    wrong = (parents < 0) | (parents > np.arange(len(parents)))
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise ValueError(f"the parent of vertex {v} is {parents[v]}; expected 0 to {v}, no larger than its child")
+
+
+link, compress, number = map(_on_forest, (links.link, links.compress, links.number))
+
+
+def _require(state: State, function: str) -> None:
+    if function not in state.has:
+        name = type(state._bound.program).__name__
+        raise ValueError(f"{name} has no {function}; define it, or leave this stage out")
+
+
+def _frontier(graph: Graph, vertices: Any) -> Frontier:
+    """What a caller gave as a set of vertices, with its arrays where the graph is."""
+    return as_frontier(graph.n, vertices).to(graph.device)

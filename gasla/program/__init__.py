@@ -1,0 +1,1 @@
+"""Vertex programs: how they are declared, traced, and planned, whatever engine runs them."""

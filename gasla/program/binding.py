@@ -1,0 +1,273 @@
+"""A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
+
+import reprlib
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gasla.arrays import module_of, moved
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.graph import Graph
+from gasla.program.fields import bounds_of, check_start
+from gasla.program.names import given as given_name
+from gasla.program.names import inner
+from gasla.program.program import VertexProgram
+from gasla.program.tracing import Record
+from semirings import VectorType
+
+AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
+NO_LIMIT = 2**62
+Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
+FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
+
+
+class Binding:
+    """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
+
+    plan: Any  # a Plan, of the engine's own kind
+    may_be_left = False  # whether a run may go on while Python does
+    busy: ClassVar[dict[str, object]] = {}  # who has the threads that runs share, as "owner"
+    advance: Callable[..., None]
+
+    def __init__(self, program: VertexProgram, graph: Graph) -> None:
+        self.program, self.graph = program, graph
+        self.ids = graph.id_dtype
+        self.traced = self.plan.traced
+        self.xp: Any = module_of(graph.device)
+
+    def leave(self, iterations: int) -> bool:
+        """Begin a run of just so many iterations that goes on while Python does; False if it can't be."""
+        return False
+
+    def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Start values by the names that the engines have for the fields."""
+        return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
+
+    def by_given_name(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Fields or aggregates by the names that a person gave them."""
+        return {given_name(name): value for name, value in found.items()} if self.traced.renames else found
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        known = self.plan.starting
+        for name, given in fields.items():
+            if name not in known:
+                raise TypeError(
+                    f"{type(self.program).__name__} has no field {given_name(name)!r} to start with; expected some of: "
+                    f"{', '.join(sorted(map(given_name, known))) or 'none'}"
+                )
+            kind, bounds = known[name]
+            if bounds is not None:
+                for value in given.values() if isinstance(given, FEW) else (given,):
+                    if type(value) is not int or not bounds[0] <= value <= bounds[1]:
+                        check_start(type(self.program), given_name(name), value, kind)
+
+    def parameters(self) -> dict[str, Any]:
+        """The program's parameters as numbers of their types."""
+        return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
+
+    def _number(self, name: str, kind: np.dtype) -> Any:
+        """A parameter as a number of Python's, which C takes for one of the parameter's type."""
+        value = self.program.values[given_name(name)]
+        if type(value) is float and kind.kind == "f":  # which most are
+            return value
+        array = np.asarray(moved(value, "cpu"))
+        if type(value) is int or array.shape == ():
+            check_start(type(self.program), given_name(name), value, kind, "is")
+        if array.shape != () or array.dtype.kind not in "biuf":
+            raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
+        return array.astype(kind).item()
+
+    def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
+        """The adjacency that vertices gather over, and the one that activity spreads along."""
+        ordered = self.plan.gathers and not self.traced.monoid.commutative
+        if self.program.direction == "all":
+            both = NeighbourLists(self.graph, "all", ordered)
+            return both, both
+        names = ("in", "out") if self.program.direction == "in" else ("out", "in")
+        return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
+
+    @cached_property
+    def sends(self) -> "NeighbourLists":
+        """The lists that activity spreads along."""
+        return self._sides()[1]
+
+    def _vertex_array(self, name: str, given: Any) -> Any:
+        """A field's array as the run starts; where it has two copies, a pair."""
+        array = self._start_array(name, given)
+        if name not in self.plan.doubled:
+            return array
+        pair = self.xp.empty((2, *array.shape), array.dtype)
+        pair[:] = array
+        return pair
+
+    def _start_array(self, name: str, given: Any) -> Any:
+        """What a field starts with: a new array, or the caller's own where it has a pair to go to."""
+        kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
+        if given is None or isinstance(given, FEW):
+            declared = self.program.vertex_fields[given_name(name)]
+            array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
+            for v, value in (given or {}).items():
+                array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
+        elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
+            return given
+        else:
+            array = self._filled(where, given, kind, n, "vertices")
+        return array
+
+    def _alike(self, name: str, value: Any) -> Any:
+        """A value with which a field starts everywhere, as an array of one; None if it is no such value."""
+        kind = self.traced.vertex_types[name]
+        shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
+        if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
+            return None
+        return self._filled(self._where(name), value, kind, 1, "vertices")
+
+    def _where(self, name: str) -> str:
+        return f"{type(self.program).__name__}.{given_name(name)}"
+
+    def _vertex(self, name: str, v: int) -> int:
+        if not 0 <= v < self.graph.n:
+            raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
+        return v
+
+    def _initial(self, init: Any) -> Any:
+        if not callable(init):
+            return init
+        graph = self.graph
+        record = Record("vertex", _Lazy(
+            id=lambda: self.xp.arange(graph.n, dtype=self.ids),
+            in_degree=lambda: graph.in_degrees.astype(np.int64),
+            out_degree=lambda: graph.out_degrees.astype(np.int64),
+        ))  # fmt: skip
+        with np.errstate(all="ignore"):
+            values = self.xp.asarray(init(record))
+        return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
+
+    def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
+        kind = self.traced.edge_types[name]
+        given = fields.get(name, self.program.edge_fields[given_name(name)].init)
+        return self._filled(self._where(name), given, kind, self.graph.m, "edges")
+
+    def _is_ready(self, given: Any, wanted: Room) -> bool:
+        """Whether an array can serve as a field of this layout as it is."""
+        shape, kind = wanted
+        if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
+            return False
+        flags = given.flags
+        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # aligned, and to be written to
+
+    def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
+        """A new array of `count` values of a field's type, from a scalar or an array."""
+        shape, base = layout(kind, count)
+        if isinstance(given, self.xp.ndarray):
+            array = given
+        elif self.xp is np and isinstance(given, (int, float)):  # the most usual, which need not go round
+            array = np.asarray(given)
+        else:
+            array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
+        if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
+            raise TypeError(
+                f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
+            )
+        if array.shape not in ((), shape, shape[1:]):
+            raise ValueError(
+                f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
+            )
+        fresh = self.xp.empty(shape, base)
+        fresh[:] = array
+        return fresh
+
+
+class NeighbourLists:
+    """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
+
+    def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
+        self.graph, self.side, self._ordered = graph, side, ordered
+        self._xp: Any = module_of(graph.device)
+
+    def _of_graph(self) -> Adjacency:
+        return self.graph.both if self.side == "all" else self.graph.in_ if self.side == "in" else self.graph.out
+
+    @cached_property
+    def _lists(self) -> Adjacency:
+        """Made only for those who walk them: to turn a large graph round may take more memory than is left."""
+        return self._of_graph().in_order() if self._ordered else self._of_graph()
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether the graph keeps these lists."""
+        return self._lists is self._of_graph()
+
+    def keeps_values(self, kind: np.dtype) -> bool:
+        """Whether it also keeps its values as this type in the order of these lists."""
+        return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_kept
+
+    @property
+    def _values_are_kept(self) -> bool:
+        return self.side != "all" and self.are_kept
+
+    def indptr(self) -> Any:
+        return self._lists.indptr
+
+    def indices(self) -> Any:
+        return self._lists.indices
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether edge ids differ from the positions in the lists."""
+        return self._lists.edge_ids is not None
+
+    def ids(self) -> Any:
+        return self._lists.numbers()
+
+    def leaving(self) -> Any:
+        """Of lists of both directions, which entries are edges that leave."""
+        assert self.side == "all"
+        return self.graph.leaving
+
+    def values(self, kind: np.dtype) -> Any:
+        graph = self.graph
+        if graph.values is None:
+            return self._xp.ones(len(self._lists.indices), kind)
+        if not np.can_cast(graph.values.dtype, kind, "same_kind"):
+            raise TypeError(
+                f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
+                f"convert the matrix, or give the field the type {graph.values.dtype}"
+            )
+        bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+        if bounds is not None and graph.value_range is not None:
+            least, most = (bound.item() for bound in graph.value_range)
+            if least < bounds[0] or most > bounds[1]:
+                raise ValueError(
+                    f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                    f"convert the matrix, or give the field the type {graph.values.dtype}"
+                )
+        if self._values_are_kept:
+            values = graph.in_values if self.side == "in" else graph.out_values
+        else:
+            values = self._lists.by_position(graph.values)
+        assert values is not None
+        return values.astype(kind, copy=False)
+
+
+class _Lazy(dict[str, Any]):
+    """Fields that are made when first read."""
+
+    def __init__(self, **makers: Callable[[], Any]) -> None:
+        super().__init__(makers)
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(name)()
+
+
+def rooms(plan: Any, n: int) -> dict[str, Room]:
+    """Shape and type of each vertex field's array; where it has two copies, of a pair."""
+    found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
+    return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
+
+
+def layout(kind: Any, count: int) -> Room:
+    """Shape and type of the array that holds so many values of a type."""
+    return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

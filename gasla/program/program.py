@@ -1,0 +1,207 @@
+"""Vertex programs: what a person writes.
+
+A program is a class with declared fields (fields.py) and a few ordinary Python functions over them, which engines read
+as expressions (tracing.py). The same functions work on NumPy arrays.
+"""
+
+import functools
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from gasla.program.fields import Aggregate, EdgeField, Parameter, VertexField
+from gasla.program.names import LONGEST, inner
+from gasla.program.tracing import Traced, Tracer, cuda_functions
+
+__all__ = ["VertexProgram", "as_program"]
+
+_RESERVED = {
+    *("id", "in_degree", "out_degree"),  # of every vertex
+    *("iteration", "n"),  # of every program
+    *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
+    *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
+    *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
+    *("deterministic", "device", "delta", "schedule", "reduce", "sources", "everyone"),
+}
+
+
+class VertexProgram:
+    """A graph algorithm as gather, apply and scatter; subclass it, declare fields, and write the functions you need.
+
+    One iteration, over the vertices that are active (those that changed last):
+
+    1. A vertex *receives* when `mask` admits it and an edge that `edge_mask` admits comes from an active vertex.
+       With `everyone = True`, every vertex that `mask` admits receives in every iteration; without it, one that no
+       edge leads to never does.
+    2. `gather(src, dst, edge)` is reduced by `reduce` over the receiver's in-edges that `edge_mask` admits: all of
+       them (`sources = "all"`, VertexAPI2's rule) or those from active vertices alone (`sources = "active"`).
+    3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
+       where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
+       an iteration, to the same end in fewer of them (not with `deterministic=True`).
+    4. `activate(before, after)` says which receivers are active next (unless it is given, those that `apply` changed).
+    5. `scatter(src, dst, edge)` returns edge fields to change, on the edges along which the newly active vertices
+       wake others: their out-edges; with `direction = "out"` their in-edges. `src` is the active vertex, `dst` its
+       neighbour. With `"all"` an edge is visited once, from its tail.
+    6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
+    7. The run ends when nothing is active, when `stop()` holds, or after `max_iterations`.
+
+    Class attributes
+    ----------------
+    reduce : semirings.Monoid
+        How gathered values combine. One that does not commute is reduced in the order of the input's edges.
+    direction : "in", "out" or "all"
+        The edges that a vertex gathers over; activity spreads the other way. `src` is always the neighbour.
+    sources : "all" or "active"
+        Which in-neighbours a receiver gathers from. Where apply only does what an idempotent `reduce` does, and gather
+        gets no worse where that is better, the values of others count as heard, and it gathers from the active alone.
+    everyone : bool
+        Whether every vertex takes part in every iteration.
+
+    Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
+    record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
+    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
+    lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> class ShortestPaths(gasla.VertexProgram):
+    ...     distance = gasla.vertex(np.float32, init=np.inf)
+    ...     weight = gasla.edge(np.float32)
+    ...     reduce = semirings.min
+    ...     def gather(self, src, dst, edge):
+    ...         return src.distance + edge.weight
+    ...     def apply(self, vertex, gathered):
+    ...         return {"distance": semirings.minimum(vertex.distance, gathered)}
+    ...     def activate(self, before, after):
+    ...         return after.distance < before.distance
+    >>> A = csr_array(np.array([[0, 2, 7], [0, 0, 3], [0, 0, 0]], np.float32))
+    >>> gasla.run(ShortestPaths(), A, active=[0], distance={0: 0}).distance
+    array([0., 2., 5.], dtype=float32)
+    """
+
+    reduce: ClassVar[Any] = None
+    direction: ClassVar[Literal["in", "out", "all"]] = "in"
+    sources: ClassVar[Literal["all", "active"]] = "all"
+    everyone: ClassVar[bool] = False
+
+    vertex_fields: ClassVar[dict[str, VertexField]] = {}
+    edge_fields: ClassVar[dict[str, EdgeField]] = {}
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    aggregates: ClassVar[dict[str, Aggregate]] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        members: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            members.update(vars(base))
+        kinds = (VertexField, EdgeField, Parameter, Aggregate)
+        cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
+        cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
+        cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
+        cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
+        cls._defaults = {k: v.default for k, v in cls.parameters.items()}
+        for name in (k for k, v in members.items() if isinstance(v, kinds)):
+            if name in _RESERVED or name.startswith("_") or name in vars(VertexProgram):
+                raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
+            if len(inner(name)) > LONGEST:
+                raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+        if cls.direction not in ("in", "out", "all"):
+            raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
+        if cls.sources not in ("all", "active"):
+            raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
+
+    def __init__(self, /, **parameters: Any) -> None:
+        self.values = self._defaults | parameters
+        if len(self.values) > len(self._defaults):
+            unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
+            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
+
+    @classmethod
+    @functools.cache
+    def typed(cls, /, **types: Any) -> "type[VertexProgram]":
+        """The same program with other types for some of its fields or parameters.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> class P(gasla.VertexProgram):
+        ...     rank = gasla.vertex(np.float32)
+        >>> P.typed(rank=np.dtype("f8")).vertex_fields["rank"].type
+        dtype('float64')
+        """
+        body: dict[str, Any] = {}
+        for name, kind in types.items():
+            declared = getattr(cls, name, None)
+            if isinstance(declared, VertexField | EdgeField):
+                body[name] = type(declared)(kind, declared.init)
+            elif isinstance(declared, Parameter):
+                body[name] = Parameter(kind, declared.default)
+            elif isinstance(declared, Aggregate):
+                body[name] = Aggregate(declared.monoid, kind, declared.function)
+            else:
+                raise TypeError(f"{cls.__name__} has no field {name!r} to give the type {kind}")
+        return type(cls.__name__, (cls,), body)
+
+    @classmethod
+    @functools.cache
+    def traced(cls, id_type: Any = np.int32) -> Traced:
+        """Call each of the program's functions once with symbols."""
+        return Tracer(cls, np.dtype(id_type)).trace()
+
+    @classmethod
+    def source(cls, target: str = "numba", id_type: Any = np.int32) -> str:
+        """The code that gasla generates: for `"numba"` the module that the CPU runs, for `"cuda"` the functions."""
+        traced = cls.traced(np.dtype(id_type))
+        if target == "numba":
+            from gasla.cpu.program.generate import module_source
+
+            return module_source(traced)
+        if target == "cuda":
+            return cuda_functions(traced)
+        raise ValueError(f"target is {target!r}; expected 'numba' or 'cuda'")
+
+    @classmethod
+    def workspace(cls, graph: Any, deterministic: bool = False) -> int:
+        """Bytes that a run takes at most, beside the graph (`Graph.nbytes`) and its fields, on the graph's device.
+
+        On the CPU each of the threads has queues with room for all vertices; pages of them that no run writes take
+        no memory. Kept with the graph for the next run.
+
+        Parameters
+        ----------
+        graph : Graph or sparse array
+        deterministic : bool
+            As for `gasla.run`.
+
+        Examples
+        --------
+        >>> import gasla, semirings, numpy as np
+        >>> from scipy.sparse import csr_array
+        >>> class Rank(gasla.VertexProgram):
+        ...     everyone = True
+        ...     rank = gasla.vertex(np.float32, init=1)
+        ...     reduce = semirings.plus
+        ...     def gather(self, src, dst, edge): return src.rank / src.out_degree
+        ...     def apply(self, vertex, gathered): return {"rank": gathered}
+        >>> Rank.workspace(csr_array(np.eye(1000)))  # in each iteration everyone: no queues
+        0
+        """
+        from gasla.graph.graph import as_graph
+
+        graph = as_graph(graph)
+        if graph.device == "gpu":
+            from gasla.gpu.program.engine import workspace_bytes
+        else:
+            from gasla.cpu.program.engine import workspace_bytes
+        return workspace_bytes(cls(), graph, deterministic)
+
+
+def as_program(given: Any) -> VertexProgram:
+    """A program, or one of a class of them with its parameters as they are by default."""
+    program = given() if isinstance(given, type) else given
+    if not isinstance(program, VertexProgram):
+        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
+    return program

@@ -1,0 +1,371 @@
+"""What an engine reads from a vertex program: the expressions that its functions return for symbols.
+
+Each function is called once, with symbols in place of values; the typed expressions that come back are all that an
+engine ever sees.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import semirings
+from gasla.program.fields import ID, Aggregate, check_start
+from gasla.program.names import given, inner
+from semirings import Expr, Monoid, Symbol, TupleType, VectorType
+
+MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice
+
+if TYPE_CHECKING:
+    from gasla.program.program import VertexProgram
+
+
+class Record:
+    """The fields of one vertex or edge, by name; what a program's functions receive."""
+
+    def __init__(self, what: str, fields: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_what", what)
+        object.__setattr__(self, "_fields", fields)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            known = ", ".join(sorted(self._fields))
+            raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from apply, post_apply or scatter"
+        )
+
+
+@dataclass(frozen=True)
+class Function:
+    """One traced function: its result, and which fields its symbols stand for."""
+
+    name: str
+    result: Any  # Expr, tuple of Expr, or dict of name -> Expr
+    symbols: tuple[Symbol, ...]
+    sources: Mapping[str, tuple[str, str]] = field(hash=False)  # symbol name -> (role, field)
+    is_aggregate: bool = False
+
+    @property
+    def printed(self) -> str:
+        """What the function is called in generated source."""
+        return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
+
+    def reads(self, role: str) -> set[str]:
+        """The fields of `role` that the function uses."""
+        return {f for s in self.symbols for r, f in [self.sources[s.name]] if r == role}
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program as an engine sees it: typed fields and traced functions, for one type of vertex id.
+
+    What a person named goes by its inner name here (see `names`), as in all of the engines.
+    """
+
+    program: type[VertexProgram]
+    id_type: np.dtype
+    vertex_types: Mapping[str, Any]
+    edge_types: Mapping[str, Any]
+    parameter_types: Mapping[str, Any]
+    aggregate_types: Mapping[str, np.dtype]
+    aggregates: Mapping[str, Aggregate]
+    functions: Mapping[str, Function]
+
+    @property
+    def monoid(self) -> Monoid | None:
+        return self.program.reduce if "gather" in self.functions else None
+
+    @property
+    def gathered_type(self) -> Any:
+        return _type(self.functions["gather"].result)
+
+    def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
+        """What is known of the symbols of a function: numbers and counts of things start at 0, and end well in time."""
+        most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
+        most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62)
+        f = self.functions[name]
+        sources = {s.name: f.sources[s.name] for s in f.symbols}
+        return {s: (0, 2**62 if role == "edge" else most[of]) for s, (role, of) in sources.items() if of in most}
+
+    def writes(self, *names: str) -> set[str]:
+        """The fields that the named functions return."""
+        return {f for n in names if n in self.functions for f in self.functions[n].result}
+
+    @functools.cached_property
+    def renames(self) -> bool:
+        """Whether any name is another than the person's."""
+        types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types
+        return any(given(name) != name for names in types for name in names)
+
+    @functools.cached_property
+    def gathers_what_apply_writes(self) -> set[str]:
+        """The fields of neighbours that a gather sees and the same iteration changes."""
+        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        return read & self.writes("apply")
+
+    @functools.cached_property
+    def settles(self) -> bool:
+        """Whether, for each vertex, apply leaves the same value in every field that mask reads, whatever was gathered.
+
+        Then, if the mask refuses a vertex after one apply, it does after any: several threads may apply to it at
+        once, none twice. At most one field may depend on what was gathered, or parts of two values could mix.
+        """
+        apply, mask = self.functions.get("apply"), self.functions.get("mask")
+        if apply is None or mask is None or self.aggregates or not mask.reads("vertex") <= set(apply.result):
+            return False
+        fickle = 0
+        for name, result in apply.result.items():
+            sources = {self.functions["apply"].sources[s.name] for s in _symbols([result])}
+            changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
+            if changing and name in mask.reads("vertex"):
+                return False
+            fickle += changing
+        return fickle <= 1
+
+    @functools.cached_property
+    def absorbs(self) -> str | None:
+        """The field f for which apply is just `f = reduce(f, gathered)`, with an idempotent reduction; else None.
+
+        Then a value may arrive twice, late, or straight into the field: push stands for pull. So it is where nobody but
+        a gather sees the values on their way, and what it gives gets no worse where they are better.
+        """
+        if self.monoid is None or not self.monoid.idempotent or not self.monoid.commutative:
+            return None
+        if self.aggregates or self.functions.keys() & {"post_apply", "scatter"} or len(self.writes("apply")) != 1:
+            return None
+        ((name, result),) = self.functions["apply"].result.items()
+        types = self.vertex_types[name], self.gathered_type
+        if types[0] != types[1] or not isinstance(types[0], np.dtype):
+            return None
+        if "mask" in self.functions and name in self.functions["mask"].reads("vertex"):
+            return None
+        old, gathered = Symbol(f"vertex_{name}", types[0]), Symbol("gathered", types[1])
+        if not semirings.is_absorbing(result, old, gathered, self.monoid):
+            return None
+        return name if self._gathers_in_any_order(name, types[0]) else None
+
+    def _gathers_in_any_order(self, name: str, kind: np.dtype) -> bool:
+        """Whether it makes no difference to the end when a value of the field travels along an edge."""
+        looking = [self.functions[f] for f in ("gather", "mask", "edge_mask") if f in self.functions]
+        if any("iteration" in f.reads("self") for f in looking):
+            return False
+        if any(f.name == "edge_mask" and name in f.reads("src") | f.reads("dst") for f in looking):
+            return False
+        assert self.monoid is not None
+        ends = [Symbol(f"{role}_{name}", kind) for role in ("src", "dst")]
+        return semirings.grows_with(self.functions["gather"].result, ends, semirings.order_of(self.monoid, kind))
+
+
+class Tracer:
+    """Calls a program's functions with symbols, and checks what they return."""
+
+    def __init__(self, program: type[VertexProgram], id_type: np.dtype) -> None:
+        self.program, self.id_type = program, id_type
+        self.vertex_types = {inner(n): self._held(n, f.type) for n, f in program.vertex_fields.items()}
+        self.edge_types = {inner(n): self._held(n, f.type) for n, f in program.edge_fields.items()}
+        self.parameter_types = {inner(n): self._scalar("parameter", n, p.type) for n, p in program.parameters.items()}
+        self.aggregate_types = {inner(n): self._scalar("aggregate", n, a.type) for n, a in program.aggregates.items()}
+        for name, declared, kind in [
+            *((n, f.init, self.vertex_types[inner(n)]) for n, f in program.vertex_fields.items()),
+            *((n, f.init, self.edge_types[inner(n)]) for n, f in program.edge_fields.items() if not f.is_value),
+        ]:
+            if not callable(declared):
+                check_start(program, name, declared, kind)
+        for name, parameter in program.parameters.items():
+            check_start(program, name, parameter.default, self.parameter_types[inner(name)], "is")
+        for name, aggregate in program.aggregates.items():
+            if not isinstance(aggregate.monoid, Monoid) or not aggregate.monoid.commutative:
+                raise TypeError(
+                    f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected a "
+                    "semirings.Monoid that commutes, as vertices have no order"
+                )
+        self.sources: dict[str, tuple[str, str]] = {}
+        self.functions: dict[str, Function] = {}
+
+    def _type(self, declared: Any) -> Any:
+        return self.id_type if declared is ID else semirings.as_type(declared)
+
+    def _held(self, name: str, declared: Any) -> Any:
+        kind = self._type(declared)
+        _check_length(f"{self.program.__name__}.{name}", kind)
+        return kind
+
+    def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
+        kind = self._type(declared)
+        if not isinstance(kind, np.dtype):
+            raise TypeError(f"the {what} {self.program.__name__}.{name} is {kind}; expected a scalar type")
+        return kind
+
+    def trace(self) -> Traced:
+        source, target, link = self._vertex("src"), self._vertex("dst"), self._edge()
+        vertex, before, after = (self._vertex(r) for r in ("vertex", "before", "after"))
+        self._function("mask", np.dtype(bool), vertex)
+        self._function("edge_mask", np.dtype(bool), source, target, link)
+        self._function("gather", None, source, target, link)
+        self._function("apply", self.vertex_types, vertex, *self._gathered())
+        self._function("activate", np.dtype(bool), before, after)
+        self._function("scatter", self.edge_types, source, target, link)
+        self._function("post_apply", self.vertex_types, vertex)
+        self._function("priority", None, vertex)
+        self._check_priority()
+        self._function("stop", np.dtype(bool))
+        for name, declared in self.program.aggregates.items():
+            self._function(name, self.aggregate_types[inner(name)], before, after, function=declared.function)
+        self._check_scatter()
+        return Traced(
+            self.program,
+            self.id_type,
+            self.vertex_types,
+            self.edge_types,
+            self.parameter_types,
+            self.aggregate_types,
+            {inner(n): declared for n, declared in self.program.aggregates.items()},
+            self.functions,
+        )  # fmt: skip
+
+    def _symbol(self, role: str, name: str, kind: Any) -> Symbol:
+        symbol = Symbol(f"{role}_{name}" if role else name, kind)
+        self.sources[symbol.name] = (role, name)
+        return symbol
+
+    def _vertex(self, role: str) -> Record:
+        types = {
+            **self.vertex_types,
+            "id": self.id_type,
+            "in_degree": np.dtype(np.int64),
+            "out_degree": np.dtype(np.int64),
+        }
+        return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()})
+
+    def _edge(self) -> Record:
+        types = {**self.edge_types, "id": np.dtype(np.int64)}
+        return Record("edge", {given(n): self._symbol("edge", n, t) for n, t in types.items()})
+
+    def _gathered(self) -> tuple[Any, ...]:
+        if "gather" not in self.functions:
+            return (None,)
+        if not isinstance(self.program.reduce, Monoid):
+            raise TypeError(
+                f"{self.program.__name__} gathers, but its `reduce` is {self.program.reduce!r}; "
+                "expected a semirings.Monoid, such as semirings.min"
+            )
+        return (self._symbol("", "gathered", _type(self.functions["gather"].result)),)
+
+    def _self(self) -> VertexProgram:
+        """The program's `self` while its functions are called: symbols where a run has numbers."""
+        stand_in = object.__new__(self.program)
+        types = self.parameter_types | self.aggregate_types
+        stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
+        for name in ("iteration", "n"):
+            stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
+        return stand_in
+
+    def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
+        is_aggregate, function = function is not None, function or getattr(self.program, name, None)
+        if function is None:
+            return
+        where = f"{self.program.__name__}.{name}"
+        result = semirings.trace(functools.partial(function, self._self()), *records)
+        if isinstance(expected, dict):
+            result = self._fields(where, result, expected)
+        elif isinstance(result, dict) or (expected is not None and isinstance(result, tuple)):
+            raise TypeError(f"{where} returned {result!r}; expected one value")
+        elif expected is not None:
+            result = _convert(where, result, expected)
+        _check_length(where, result if isinstance(result, dict) else _type(result))
+        values = list(result.values()) if isinstance(result, dict) else result
+        symbols = _symbols(values if isinstance(values, list | tuple) else [values])
+        name = inner(name)
+        self.functions[name] = Function(name, result, symbols, self.sources, is_aggregate)
+
+    def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
+        if not isinstance(result, dict):
+            raise TypeError(f"{where} returned {result!r}; expected a dict of the fields to change, {{name: value}}")
+        known = {given(n): (n, kind) for n, kind in types.items()}
+        unknown = sorted(set(result) - set(known), key=str)
+        if unknown:
+            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {', '.join(known)}")
+        return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
+
+    def _check_priority(self) -> None:
+        """A vertex that waits has the priority that it came with: so no more may go into that than its own fields."""
+        where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
+        if found is None:
+            return
+        if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
+            raise TypeError(f"{where} returned {found.result!r}; expected one number")
+        if "iteration" in found.reads("self"):
+            raise ValueError(
+                f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
+            )
+
+    def _check_scatter(self) -> None:
+        for name in self.functions["scatter"].result if "scatter" in self.functions else ():
+            if self.program.edge_fields[given(name)].is_value:
+                raise ValueError(
+                    f"{self.program.__name__}.scatter writes {given(name)!r}, which is the matrix's own values; "
+                    f"declare it with a start value: gasla.edge(dtype, init=0)"
+                )
+
+
+def _type(result: Expr | tuple[Expr, ...]) -> Any:
+    """The type of one value, or of several together; a NamedTuple's items are known by their names."""
+    if isinstance(result, tuple):
+        return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
+    return result.type
+
+
+def _check_length(what: str, kind: Any) -> None:
+    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
+    items = (
+        kind.length
+        if isinstance(kind, VectorType)
+        else 0
+        if isinstance(kind, np.dtype)
+        else len(kind.items if isinstance(kind, TupleType) else kind)
+    )
+    if items > MOST_ITEMS:
+        raise TypeError(
+            f"{what}: {items} together; expected at most {MOST_ITEMS}, "
+            "as each is a variable of its own in what is compiled"
+        )
+
+
+def _symbols(results: Any) -> tuple[Symbol, ...]:
+    return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
+
+
+def _convert(where: str, value: Any, expected: Any) -> Expr:
+    """`value` as the type of the field that it goes to, where no kind of number is lost."""
+    if value.type == expected:
+        return value
+    base = [t.scalar if isinstance(t, VectorType) else t for t in (value.type, expected)]
+    lengths = [t.length if isinstance(t, VectorType) else 0 for t in (value.type, expected)]
+    scalars = all(isinstance(t, np.dtype) for t in base) and lengths[0] in (0, lengths[1])
+    if not scalars or not np.can_cast(base[0], base[1], "same_kind"):
+        raise TypeError(
+            f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"
+        )
+    return semirings.cast(value, expected)
+
+
+def cuda_functions(traced: Traced) -> str:
+    """The program's functions as CUDA C++ device functions."""
+    from semirings.printers import cuda
+
+    parts = [cuda.PRELUDE]
+    for f in traced.functions.values():
+        result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
+        if isinstance(result, tuple) and len(result) == 1:
+            result = result[0]
+        parts.append(cuda.function(f.printed, f.symbols, result))
+    return "\n".join(parts)
