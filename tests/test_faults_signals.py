@@ -26,7 +26,7 @@ print("here", flush=True)
 import numpy as np, scipy.sparse as sp
 import gasla, semirings
 from gasla import datasets
-from gasla.cpu import threads
+from gasla.cpu.runtime import threads
 
 class Endless(gasla.VertexProgram):
     x = gasla.vertex(np.int64, init=0)

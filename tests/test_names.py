@@ -12,13 +12,13 @@ from reference_engine import Reference
 
 import gasla
 import semirings
-from gasla import stages
+from gasla import names, stages
 from gasla.cpu.program import generate, queues
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
-from gasla.program import names, program
+from gasla.program import program
 
 HOSTILE = [  # of fields, edge fields, parameters and aggregates, in turn
     *("rank", "class", "np", "x", "old_rank", "double", "named_x", "x_combine", "t", "größe", "ſ", "combine_x"),

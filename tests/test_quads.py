@@ -56,7 +56,7 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 
 
 DRIVER = """
-from gasla.cpu import quads
+from gasla.cpu.product import quads
 from gasla.cpu.runtime.blocks import entry_point, jit
 
 {prelude}
@@ -122,14 +122,8 @@ def test_each_operation_equals_numpy(name: str) -> None:
 clipped = Semiring(semirings.min, lambda x, y: maximum(minimum(x, y), 0.25) + y, name="clipped")
 widest = Semiring(semirings.max, minimum, name="widest")
 added = Semiring(Monoid(lambda x, y: minimum(x, y) + 0, np.inf, name="added"), minimum, name="added")
-MINDING = [
-    semirings.min_plus,
-    widest,
-    *(
-        pytest.param(s, marks=pytest.mark.slow)
-        for s in (semirings.max_times, semirings.min_max, semirings.plus_min, clipped)
-    ),
-]
+MINDING = [semirings.min_plus, widest, semirings.max_times, semirings.min_max, semirings.plus_min, clipped]
+SOME_MINDING = [*MINDING[:2], *(pytest.param(semiring, marks=pytest.mark.slow) for semiring in MINDING[2:])]
 
 
 def some_rows(rng: np.random.Generator) -> csr_array:
@@ -149,7 +143,7 @@ def expected(A: csr_array, x: Array, semiring: Semiring) -> Array:
     return np.array([semiring.monoid.reduce(terms[a:b]) for a, b in zip(A.indptr[:-1], A.indptr[1:])], terms.dtype)
 
 
-@pytest.mark.parametrize("semiring", MINDING, ids=lambda s: s.name)
+@pytest.mark.parametrize("semiring", SOME_MINDING, ids=lambda s: s.name)
 def test_nan_anywhere(semiring: Semiring) -> None:
     """In the matrix, in the vector, and where infinities of both signs come to it: with a mask, and merged, too."""
     rng = np.random.default_rng(3)

@@ -439,7 +439,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")
 def test_cores_that_a_process_is_bound_to() -> None:
     code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
-    code += "from gasla.cpu import threads; print(threads.num_threads())"
+    code += "from gasla.cpu.runtime import threads; print(threads.num_threads())"
     environment = {**os.environ, "NUMBA_NUM_THREADS": "4"}
     assert subprocess.check_output([sys.executable, "-c", code], env=environment, timeout=600).split() == [b"1"]
 
@@ -448,7 +448,7 @@ MANY = """
 import time, sys
 import numpy as np, scipy.sparse as sp
 import gasla
-from gasla.cpu import cores
+from gasla.cpu.runtime import cores
 def path(n):
     return gasla.Graph(sp.csr_array(sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1], format="csr")))
 if sys.argv[1] == "all":

@@ -10,9 +10,9 @@ import numpy as np
 from gasla.arrays import module_of, moved
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
+from gasla.names import given as given_name
+from gasla.names import inner
 from gasla.program.fields import bounds_of, check_start
-from gasla.program.names import given as given_name
-from gasla.program.names import inner
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 from semirings import VectorType

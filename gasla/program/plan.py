@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import semirings
+from gasla.names import inner
 from gasla.program.fields import bounds_of
-from gasla.program.names import inner
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType
 

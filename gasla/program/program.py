@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gasla.names import LONGEST, inner
 from gasla.program.fields import Aggregate, EdgeField, Parameter, VertexField
-from gasla.program.names import LONGEST, inner
 from gasla.program.tracing import Traced, Tracer, cuda_functions
 
 __all__ = ["VertexProgram", "as_program"]

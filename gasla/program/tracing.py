@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import semirings
+from gasla.names import given, inner
 from gasla.program.fields import ID, Aggregate, check_start
-from gasla.program.names import given, inner
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 
 MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice

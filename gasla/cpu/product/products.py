@@ -17,8 +17,8 @@ import numpy as np
 from gasla.cpu.product import images, lanes, rows
 from gasla.cpu.runtime import modules, threads
 from gasla.cpu.runtime.blocks import threads_for
+from gasla.names import title
 from gasla.operations.multiply import Image, Lists, Terms
-from gasla.program.names import title
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
 

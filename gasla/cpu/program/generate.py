@@ -14,7 +14,7 @@ import numpy as np
 from gasla.cpu.program import loop
 from gasla.cpu.program.stage_functions import Stages
 from gasla.cpu.runtime import modules
-from gasla.program.names import title
+from gasla.names import title
 from gasla.program.tracing import Function, Traced
 from semirings import Symbol
 from semirings.expr import in_order

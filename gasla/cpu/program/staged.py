@@ -8,8 +8,8 @@ import numpy as np
 from gasla.cpu.program.engine import Bound
 from gasla.cpu.program.spare import Workspace
 from gasla.graph.graph import Graph
+from gasla.names import inner
 from gasla.program.frontier import EdgeFrontier, Frontier
-from gasla.program.names import inner
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 

@@ -24,7 +24,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from gasla import cache
-from gasla.program.names import title
+from gasla.names import title
 
 _FOLDER = "__pycache__"  # of the cache: what Python calls a folder of compiled code
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import semirings
 from gasla.gpu.program.plan import GpuPlan, Shape
-from gasla.program.names import title
+from gasla.names import title
 from semirings import Symbol, TupleType, VectorType
 from semirings.printers import cuda
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.program.rows import ROWS
-from gasla.program.names import given
+from gasla.names import given
 from gasla.program.plan import Plan
 from gasla.program.tracing import Traced
 from semirings import VectorType
