@@ -428,13 +428,13 @@ def test_a_pipe_is_read_like_a_file(tmp_path, suffix):
 def test_a_failed_write_leaves_everything_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "a.gr"
     path.write_text("before")
-    import gasla.io.dimacs
+    from gasla.graph.io import dimacs
 
     def broken(stream, graph, path):
         stream.write(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(gasla.io.dimacs, "write", broken)
+    monkeypatch.setattr(dimacs, "write", broken)
     with pytest.raises(OSError, match="disk full"):
         io.write(path, datasets.grid(4))
     assert path.read_text() == "before"

@@ -163,7 +163,7 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
         if spent() == before:
             others.add(kernel.__name__)
 
-    for module in ("engine", "blocks"):
+    for module in ("program.engine", "runtime.blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.engine.ALONE", -1)
     monkeypatch.setattr("gasla.cpu.program.engine.THIN", 0)
@@ -172,8 +172,8 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.graph.symmetry.num_threads", lambda: 2)
-    for module in ("threads", "blocks", "symmetry"):
-        monkeypatch.setattr(f"gasla.cpu.{module}.run_parallel", run_and_look)
+    for module in ("cpu.runtime.threads", "cpu.runtime.blocks", "graph.symmetry"):
+        monkeypatch.setattr(f"gasla.{module}.run_parallel", run_and_look)
     graph = gasla.Graph(datasets.rmat(10))
     assert graph.is_symmetric
     gasla.pagerank(graph)
@@ -322,7 +322,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    for module in ("engine", "blocks"):
+    for module in ("program.engine", "runtime.blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     vector = np.ones(graph.n, np.float32)
@@ -340,7 +340,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         for number in range(300):
             monkeypatch.setattr("gasla.cpu.program.engine.ALONE", draw.choice([-1, 100]))
-            for module in ("threads", "blocks"):
+            for module in ("runtime.threads", "runtime.blocks"):
                 monkeypatch.setattr(f"gasla.cpu.{module}.SHORT", draw.choice([0, 1 << 26]))
             call, right = calls[number % len(calls)], expected[number % len(calls)]
             try:
