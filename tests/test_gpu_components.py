@@ -17,7 +17,7 @@ from gasla import Graph, stages
 from gasla.cpu.primitive import link as on_cpu
 from gasla.gpu.primitive import link as on_gpu
 from gasla.gpu.runtime.compile import compile_source
-from gasla.operations.link import likely_largest
+from gasla.operations.primitives import likely_largest
 from tests.test_components import edge_lists, expected
 
 

@@ -1,1 +1,65 @@
-"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC, launched through CuPy."""
+"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC, launched through CuPy. This is its face.
+
+What it stands on, graphs use too: so all else of it is imported when first called for, as CuPy takes its time.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+    from gasla.program.program import VertexProgram
+    from gasla.program.schedule import Schedule
+
+
+def bind(
+    program: "VertexProgram",
+    graph: "Graph",
+    fields: Mapping[str, Any],
+    way: int,
+    deterministic: bool = False,
+    schedule: "Schedule | None" = None,
+) -> Any:
+    """See `gasla.engines.Engine`, as for all that follows."""
+    from gasla.gpu.program.engine import Bound
+
+    return Bound(program, graph, fields, way, deterministic, schedule)
+
+
+def compile_ahead(programs: Iterable["VertexProgram"], graph: "Graph") -> None:  # noqa: D103
+    from gasla.gpu.program.engine import begin_scheduled
+
+    begin_scheduled(programs, graph)
+
+
+def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103
+    from gasla.gpu.program.staged import Staged
+
+    return Staged(program, graph, fields)
+
+
+def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
+    from gasla.program.tracing import cuda_functions
+
+    return cuda_functions(program.traced(id_type))
+
+
+def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> int:  # noqa: D103
+    from gasla.gpu.program.engine import workspace_bytes
+
+    return workspace_bytes(program, graph, deterministic)
+
+
+def products() -> ModuleType:  # noqa: D103
+    from gasla.gpu.product import products
+
+    return products
+
+
+def primitives() -> ModuleType:  # noqa: D103
+    from gasla.gpu.primitive import primitives
+
+    return primitives

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 import semirings
 from gasla.arrays import array_module, device_of
+from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import (
     as_coordinates,
@@ -307,24 +308,12 @@ def _ready(
     if found is None:
         value_type = None if lists.values is None else lists.values.dtype
         terms = trace(semiring, by_column, value_type, x_type, merging)
-        found = Ready(terms, _engine(on_cpu).ready(lists, terms, masked))
+        found = Ready(terms, engine(device_of(lists.indptr)).products().ready(lists, terms, masked))
         if lists.are_kept:
             if len(lists.products) >= MOST:
                 lists.products.clear()
             lists.products[key] = found
     return found
-
-
-@functools.cache
-def _engine(on_cpu: bool) -> Any:
-    """The module that computes products there."""
-    if on_cpu:
-        from gasla.cpu.product import products as cpu
-
-        return cpu
-    from gasla.gpu.product import products as gpu
-
-    return gpu
 
 
 @functools.lru_cache(maxsize=1024)
@@ -408,8 +397,7 @@ def _lists(A: Any, by_column: bool, ordered: bool) -> Lists:
         return _lists_of_graph(A, by_column, ordered)
     form = "csc" if by_column else "csr"
     if on_gpu := device_of(A) == "gpu":
-        from gasla.gpu.product import products as gpu
-
+        gpu = engine("gpu").products()
         if known := gpu.known_lists(A, form):
             return known
     require_sparse(A)
@@ -450,9 +438,7 @@ def _in_format(A: Any, wanted: str) -> Any:
     if A.format == wanted:
         return A
     if device_of(A) == "gpu":
-        from gasla.gpu.product import products
-
-        return products.in_format(A, wanted)
+        return engine("gpu").products().in_format(A, wanted)
     if A.format == "coo":
         from scipy.sparse import coo_array
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from gasla.arrays import Device
+from gasla.engines import engine
 from gasla.graph.arguments import most_iterations
 from gasla.graph.graph import Graph, as_graph
 from gasla.program.binding import AUTO, NO_LIMIT, PULL, PUSH
@@ -155,7 +155,7 @@ def run(
     graph = graph if device is None else graph.to(device)
     order = None if schedule is None else _schedule(program, graph.n, active, schedule)
     frontier = as_frontier(graph.n, active)
-    bound = _engine(graph.device)(program, graph, fields, WAYS[direction], deterministic, order)
+    bound = engine(graph.device).bind(program, graph, fields, WAYS[direction], deterministic, order)
 
     def work() -> Result:
         bound.begin(frontier, delta)
@@ -171,7 +171,7 @@ def begun(program: VertexProgram, graph: Graph, source: int, **fields: Any) -> C
     """
     if graph.device == "cpu":
         return partial(left_running, program, graph, source, **fields)
-    bound = _engine(graph.device)(program, graph, _seeded(source, fields))
+    bound = engine(graph.device).bind(program, graph, _seeded(source, fields), AUTO)
     bound.begin(Frontier.one(graph.n, source), None)
     bound.launch(NO_LIMIT)
     return partial(_end, bound)
@@ -179,10 +179,7 @@ def begun(program: VertexProgram, graph: Graph, source: int, **fields: Any) -> C
 
 def get_ready(programs: Iterable[VertexProgram], graph: Graph) -> None:
     """Have a GPU's compiler at work on scheduled runs of these programs, while something else is done."""
-    if graph.device == "gpu":
-        from gasla.gpu.program.engine import begin_scheduled
-
-        begin_scheduled(programs, graph)
+    engine(graph.device).compile_ahead(programs, graph)
 
 
 def _end(bound: Any) -> tuple[Any, int]:
@@ -226,7 +223,7 @@ def left_running(
         left = spare.again(program, source, schedule, limit, fields)
         if left is not None:
             return left
-    bound = _engine(graph.device)(program, graph, _seeded(source, fields), schedule=schedule)
+    bound = engine(graph.device).bind(program, graph, _seeded(source, fields), AUTO, schedule=schedule)
 
     def work() -> tuple[Mapping[str, Any], int]:
         bound.begin(Frontier.all(graph.n) if source is None else Frontier.one(graph.n, source), delta)
@@ -248,7 +245,7 @@ def run_exactly(
 
     A GPU may still be at it: whatever its stream does next finds them finished; aggregates are arrays of no dimension.
     """
-    bound = _engine(graph.device)(program, graph, fields)
+    bound = engine(graph.device).bind(program, graph, fields, AUTO)
 
     def work() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         bound.begin(Frontier.all(graph.n), None)
@@ -262,18 +259,6 @@ def run_exactly(
 def _seeded(source: int | None, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The same start values, as whatever they are for any vertices."""
     return {name: {source: value} if isinstance(value, int | tuple) else value for name, value in fields.items()}
-
-
-@cache
-def _engine(device: Device) -> Any:
-    """What binds programs to graphs on a device."""
-    if device == "gpu":
-        from gasla.gpu.program.engine import Bound
-
-        return Bound
-    from gasla.cpu.program.engine import bind
-
-    return bind
 
 
 def _schedule(program: VertexProgram, n: int, active: Any, given: Any) -> Schedule:

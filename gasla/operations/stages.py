@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, module_of, moved
+from gasla.engines import engine
 from gasla.graph.graph import Adjacency, Graph, as_graph
-from gasla.operations import link as links
-from gasla.operations.intersect import intersect
-from gasla.operations.link import hook
+from gasla.operations import primitives
+from gasla.operations.primitives import hook, intersect
 from gasla.program.binding import NeighbourLists, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.program.program import VertexProgram, as_program
@@ -53,7 +53,7 @@ class State:
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
         _refuse_aggregates(type(program).traced(graph.id_dtype))
-        self._program, self._bound = program, _engine(graph)(program, graph, fields)
+        self._program, self._bound = program, engine(graph.device).staged(program, graph, fields)
         self.graph = graph
         self.iteration = 0
 
@@ -83,17 +83,6 @@ def _refuse_aggregates(traced: Traced) -> None:
                 f"{traced.program.__name__}.{name} reads the aggregate {min(read)!r}, which only gasla.run computes; "
                 "for stages, declare a gasla.parameter of its name, and start anew with each value"
             )
-
-
-def _engine(graph: Graph) -> Any:
-    """What binds programs to graphs, for stages on the device where this one is."""
-    if graph.device == "gpu":
-        from gasla.gpu.program.staged import Staged as OnGpu
-
-        return OnGpu
-    from gasla.cpu.program.staged import Staged
-
-    return Staged
 
 
 def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: Any) -> State:
@@ -344,7 +333,9 @@ def _check_forest(parents: Any) -> None:
         raise ValueError(f"the parent of vertex {v} is {parents[v]}; expected 0 to {v}, no larger than its child")
 
 
-link, compress, number = map(_on_forest, (links.link, links.compress, links.number))
+link = _on_forest(primitives.link)
+compress = _on_forest(primitives.compress)
+number = _on_forest(primitives.number)
 
 
 def _require(state: State, function: str) -> None:

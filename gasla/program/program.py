@@ -5,13 +5,16 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
+from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gasla.graph.graph import as_graph
 from gasla.names import LONGEST, inner
 from gasla.program.fields import Aggregate, EdgeField, Parameter, VertexField
-from gasla.program.tracing import Traced, Tracer, cuda_functions
+from gasla.program.tracing import Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
 
@@ -154,14 +157,8 @@ class VertexProgram:
     @classmethod
     def source(cls, target: str = "numba", id_type: Any = np.int32) -> str:
         """The code that gasla generates: for `"numba"` the module that the CPU runs, for `"cuda"` the functions."""
-        traced = cls.traced(np.dtype(id_type))
-        if target == "numba":
-            from gasla.cpu.program.generate import module_source
-
-            return module_source(traced)
-        if target == "cuda":
-            return cuda_functions(traced)
-        raise ValueError(f"target is {target!r}; expected 'numba' or 'cuda'")
+        found: str = _engines().engine_of_language(target).source(cls, np.dtype(id_type))
+        return found
 
     @classmethod
     def workspace(cls, graph: Any, deterministic: bool = False) -> int:
@@ -189,14 +186,14 @@ class VertexProgram:
         >>> Rank.workspace(csr_array(np.eye(1000)))  # in each iteration everyone: no queues
         0
         """
-        from gasla.graph.graph import as_graph
-
         graph = as_graph(graph)
-        if graph.device == "gpu":
-            from gasla.gpu.program.engine import workspace_bytes
-        else:
-            from gasla.cpu.program.engine import workspace_bytes
-        return workspace_bytes(cls(), graph, deterministic)
+        found: int = _engines().engine(graph.device).workspace(cls(), graph, deterministic)
+        return found
+
+
+def _engines() -> ModuleType:
+    """What knows the engines, by string: it stands on programs, which only ask it what it would make of them."""
+    return import_module("gasla.engines")
 
 
 def as_program(given: Any) -> VertexProgram:

@@ -11,9 +11,10 @@ import hashlib
 import linecache
 import marshal
 import pickle
+import re
 import sys
-from collections.abc import Callable
-from importlib.util import MAGIC_NUMBER
+from collections.abc import Callable, Iterator
+from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -99,8 +100,8 @@ class _Kept(_Cache):
     def _name(self, signature: Any, target: Any) -> str:
         """The name of a file, which tells the function, its types, the processor, and what compiles it for that."""
         function = self._function
-        where = function.__qualname__, function.__code__.co_firstlineno, _text(function.__code__.co_filename)
-        made = signature, target.codegen().magic_tuple(), numba.__version__, sys.version, _engine()
+        where = function.__qualname__, function.__code__.co_firstlineno
+        made = signature, target.codegen().magic_tuple(), numba.__version__, sys.version, _made_of(function.__module__)
         digest = hashlib.sha256(repr((where, made)).encode()).hexdigest()[:32]
         return f"{_FOLDER}/{title(function.__qualname__)}-{digest}.nbc"
 
@@ -111,13 +112,31 @@ class _Kept(_Cache):
 
 
 @functools.cache
-def _text(file: str) -> str:
-    """What tells one text from another: the name of a generated module, the hash of a file."""
-    return file if _is_generated(file) else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+def _made_of(module: str) -> str:
+    """A hash of a module's text and of all of gasla that it imports: a function's code also holds what it calls."""
+    seen, waiting = {module: _text(module)}, [module]
+    while waiting:
+        for name in _imports(seen[waiting.pop()]):
+            if name not in seen:
+                seen[name] = _text(name)
+                waiting.append(name)
+    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
 
 
 @functools.cache
-def _engine() -> str:
-    """The hash of all files of the engine: a function's code also holds what it calls."""
-    files = sorted(Path(__file__).parents[1].rglob("*.py"))
-    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+def _text(module: str) -> str:
+    """A module's text; none of what is no module, or has no file."""
+    if lines := linecache.getlines(_file_of(module)):
+        return "".join(lines)
+    spec = find_spec(module)
+    return "" if spec is None or spec.origin is None else Path(spec.origin).read_text("utf-8")
+
+
+_IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The modules of this package that a text names in its imports."""
+    for package, names in _IMPORT.findall(text):
+        yield package
+        yield from (m for name in re.findall(r"\w+", names) if (m := f"{package}.{name}") in sys.modules)
