@@ -341,10 +341,11 @@ def _symbols(results: Any) -> tuple[Symbol, ...]:
     return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
 
-def _convert(where: str, value: Expr, expected: Any) -> Expr:
+def _convert(where: str, value: Any, expected: Any) -> Expr:
     """`value` as the type of the field that it goes to, where no kind of number is lost."""
+    converted: Expr = value
     if value.type == expected:
-        return value
+        return converted
     base = [t.scalar if isinstance(t, VectorType) else t for t in (value.type, expected)]
     lengths = [t.length if isinstance(t, VectorType) else 0 for t in (value.type, expected)]
     scalars = all(isinstance(t, np.dtype) for t in base) and lengths[0] in (0, lengths[1])
@@ -352,7 +353,7 @@ def _convert(where: str, value: Expr, expected: Any) -> Expr:
         raise TypeError(
             f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"
         )
-    converted: Expr = semirings.cast(value, expected)
+    converted = semirings.cast(value, expected)
     return converted
 
 
