@@ -5,9 +5,10 @@ An engine is a package whose face implements `Engine`. Nothing above asks which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from types import ModuleType
 from typing import Any, Protocol, cast
 
@@ -15,26 +16,74 @@ import numpy as np
 
 from gasla.arrays import Device
 from gasla.graph.graph import Graph
+from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
+
+
+class Running(Protocol):
+    """A run that has begun."""
+
+    log_rows: int  # that a trace has room for
+    iteration: int
+    edges: int
+    ended: bool
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run iterations up to such a number, or the program's end, or until Python should hear Ctrl-C."""
+
+    def leave(self, until: int) -> bool:
+        """Run them while Python does other things; False if it can't be, and nothing has happened."""
+
+    def known(self) -> dict[str, Any]:
+        """What a result says of the run that has been left, as far as it is known beforehand."""
+
+    def finish(self) -> None:
+        """Wait for the end of the run that has been left."""
+
+    def log(self, rows: int) -> np.ndarray:
+        """So many rows of the trace: active vertices, edges, way."""
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields as they are now."""
+
+    def aggregates(self) -> Mapping[str, Any]:
+        """What the aggregates came to in the last iteration."""
+
+    def frontier(self) -> Frontier:
+        """The active vertices as they are now."""
+
+    def close(self) -> None:
+        """Give back what the next run can use."""
+
+
+class Runs(Protocol):
+    """What the runs of a program on a graph have in common. It refers to no graph, so that a graph may keep it."""
+
+    turn: Lock  # whoever begins a run has acquired it
+
+    def compile_ahead(self) -> None:
+        """Begin to compile, where that doesn't take this thread's time."""
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier,
+        schedule: Schedule | None,
+        delta: float | None,
+    ) -> Running:
+        """A run at its start, from these vertices or along a schedule; the program may have other parameters."""
 
 
 class Engine(Protocol):
     """What runs on one kind of device."""
 
-    def bind(
-        self,
-        program: VertexProgram,
-        graph: Graph,
-        fields: Mapping[str, Any],
-        way: int,
-        deterministic: bool = False,
-        schedule: Schedule | None = None,
-    ) -> Any:
-        """A program and a graph at the start of a run."""
-
-    def compile_ahead(self, programs: Iterable[VertexProgram], graph: Graph) -> None:
-        """Begin to compile scheduled runs of these programs, for a caller who has something else to do first."""
+    def prepare(
+        self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
+    ) -> Runs:
+        """What the runs of a program on a graph have in common."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program and a graph for a loop that somebody writes by hand."""

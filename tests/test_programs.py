@@ -84,9 +84,9 @@ def same(result: Any, reference: Reference) -> None:
 @pytest.fixture(params=[0, 3, 6], ids=["always", "in wide iterations", "in the widest"])
 def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
-    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", request.param)
-    monkeypatch.setattr("gasla.cpu.program.engine.LASTING", 1)
+    monkeypatch.setattr("gasla.cpu.program.prepared.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", request.param)
+    monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
     numba.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield
@@ -417,7 +417,7 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
 
 @pytest.mark.usefixtures("two_threads")
 def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 1000)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 1000)
     graph = ring(6000)
     levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
     for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):

@@ -165,8 +165,8 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("program.engine", "runtime.blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.engine.ALONE", -1)
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", -1)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
     monkeypatch.setattr("gasla.graph.symmetry._PARALLEL_FROM", 0)
     threads.num_threads()  # Numba starts its own
     monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
@@ -297,7 +297,7 @@ def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytes
         assert hold(owner)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     graph.is_symmetric  # noqa: B018
     calls = [
@@ -339,7 +339,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for number in range(300):
-            monkeypatch.setattr("gasla.cpu.program.engine.ALONE", draw.choice([-1, 100]))
+            monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", draw.choice([-1, 100]))
             for module in ("runtime.threads", "runtime.blocks"):
                 monkeypatch.setattr(f"gasla.cpu.{module}.SHORT", draw.choice([0, 1 << 26]))
             call, right = calls[number % len(calls)], expected[number % len(calls)]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from gasla.cli import bench, compute, tools
-from gasla.operations.run import ConvergenceWarning
+from gasla.operations.result import ConvergenceWarning
 from gasla.verify import VerificationError
 
 WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130
