@@ -115,9 +115,9 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     graph = as_graph(graph)
     source = source_vertex(graph, source)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
-    if not parents:
-        levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level={source: 0}, wait=False).level
-        return levels
-    starts = {"level": {source: 0}, "parent": {source: source}}
-    found = run(PARENTS, graph, active=[source], max_iterations=limit, wait=False, **starts)
-    return BFSResult(found.level, found.parent)
+    start, own = {source: 0}, {source: source}
+    if parents:
+        found = run(PARENTS, graph, active=[source], max_iterations=limit, level=start, parent=own, wait=False)
+        return BFSResult(found.level, found.parent)
+    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=start, wait=False).level
+    return levels

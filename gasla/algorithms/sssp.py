@@ -160,8 +160,8 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
     if not is_negative:
-        options = {"delta": delta, "wait": False, "notice": False}
-        distances = run(program, graph, active=[source], distance={source: 0}, **options).distance
+        start = {source: 0}
+        distances = run(program, graph, active=[source], distance=start, delta=delta, wait=False, notice=False).distance
     else:
         result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0}, notice=False)
         distances = result.state["distance"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
-from gasla.cpu.program.starts import NOTHING, Start, kind_of_levels, unsorted
+from gasla.cpu.program.starts import NOTHING, Levels, Start, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
@@ -41,6 +41,10 @@ class Prepared(Binding):
     log_rows = 1024
     _workspace: Workspace | None = None  # that of the last run
     _taken: Workspace | None = None  # that of the one under way
+    _arguments: list[Any]  # what its kernel is passed after the control words
+    _fields: dict[str, np.ndarray]
+    _schedule: Schedule | None = None
+    _sorted: Levels | None = None  # arrays of the schedule
     _has_begun = True  # where each launch is of a run, which has taken its threads
 
     def __init__(
@@ -52,7 +56,8 @@ class Prepared(Binding):
         scheduled: bool = False,
         staged: bool = False,
     ) -> None:
-        self.plan = generate.plan(type(program), graph.id_dtype, deterministic, scheduled, staged)
+        kind: Any = type(program)
+        self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
@@ -150,7 +155,7 @@ class Prepared(Binding):
         """Let the next run have the workspace, if nobody is at work in it any more; and keep nothing of this one."""
         if self._taken is not None and self._words[threads.STOP] == 0:
             self._pool.append(self._taken)
-        self._taken = self._schedule = None
+        self._taken = self._schedule = self._sorted = None
         self._arguments, self._fields = [], {}
         self.program = self.graph = None  # type: ignore[assignment]
 

@@ -26,6 +26,11 @@ class Staged(Prepared):
         self.iteration = 0
         self._start(fields)
 
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """What stages work on, by name."""
+        return dict(zip(self._places, self._arguments, strict=True))
+
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
         """Put aside what each receiver gathers."""
         if self.plan.keeps_active:

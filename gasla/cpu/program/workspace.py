@@ -55,9 +55,10 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What those come to."""
-    plan = generate.plan(type(program), graph.id_dtype, deterministic)
+    kind: Any = type(program)
+    plan = generate.plan(kind, graph.id_dtype, deterministic)
     shapes = workspace_shapes(plan, graph, team_for(graph)).values()
-    return sum(math.prod(shape) * kind.itemsize for shape, kind in shapes)
+    return sum(math.prod(shape) * of.itemsize for shape, of in shapes)
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
