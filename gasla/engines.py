@@ -62,7 +62,7 @@ class Runs(Protocol):
 
     turn: Lock  # whoever begins a run has acquired it
 
-    def compile_ahead(self) -> None:
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Begin to compile, where that doesn't take this thread's time."""
 
     def begin(

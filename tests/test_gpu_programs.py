@@ -249,7 +249,7 @@ def test_in_pieces_with_wide_offsets(program: Any, start: Any, alone: bool, limi
 def test_a_kernel_that_crashed_is_not_waited_for() -> None:
     """CuPy's `Stream.done` says of it that it is still running."""
     cupy = pytest.importorskip("cupy")
-    bound, answers = object.__new__(engine.Bound), [600, 0, 700]
+    bound, answers = object.__new__(engine.Run), [600, 0, 700]
     stream = types.SimpleNamespace(ptr=0)
     runtime = types.SimpleNamespace(
         check_status=cupy.cuda.runtime.check_status, streamQuery=lambda stream: answers.pop(0)

@@ -589,7 +589,7 @@ def test_bad_programs() -> None:
             gasla.run(what, Graph.from_edges([0], [1]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'speed'"):
         programs.Hops(speed=1)
-    own = {*inspect.signature(gasla.run).parameters} - {"fields"} | {f.name for f in dataclasses.fields(gasla.Result)}
+    own = {*inspect.signature(gasla.run).parameters} - {"values"} | {f.name for f in dataclasses.fields(gasla.Result)}
     for name in own | {"id", "gather", "reduce"}:
         with pytest.raises(ValueError, match=f"P.{name}: this name is gasla's own"):
             type("P", (gasla.VertexProgram,), {name: gasla.vertex(np.int32)})

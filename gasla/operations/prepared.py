@@ -83,7 +83,7 @@ class Prepared:
         self._notices = notice and bool(program.edge_fields)
         self._is_running = False
         self._settle()
-        self._runs.compile_ahead()
+        self._runs.compile_ahead(program, self._graph)
 
     def __repr__(self) -> str:
         return f"Prepared({type(self._program).__name__}, {self._graph!r})"
@@ -195,14 +195,14 @@ def run_once(
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
                 return left_by(running)
-            rows = _in_pieces(running, limit, trace, callback, progress)
+            rows = in_pieces(running, limit, trace, callback, progress)
             return left_by(running, _as_table(rows) if trace else None)
         finally:
             if not is_left:
                 running.close()
 
 
-def _in_pieces(
+def in_pieces(
     running: Running,
     limit: int,
     trace: bool,

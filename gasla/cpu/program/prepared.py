@@ -137,7 +137,7 @@ class Prepared(Binding):
             raise
         return self
 
-    def compile_ahead(self) -> None:
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Nothing: that would take this thread's time."""
 
     def leave(self, until: int) -> bool:
