@@ -70,7 +70,7 @@ class Runs(Protocol):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        frontier: Frontier,
+        frontier: Frontier | None,
         schedule: Schedule | None,
         delta: float | None,
     ) -> Running:

@@ -259,7 +259,7 @@ def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[s
         found = coming
         if following is not None:
             coming = search(active=[following], level={following: 0}, wait=False)
-        yield Schedule(found.level, 1, found.iterations - 1), {}  # the last iteration reaches nothing
+        yield Schedule(found.state["level"], 1, found.iterations - 1), {}  # the last iteration reaches nothing
 
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
@@ -293,12 +293,12 @@ def _accumulate(
     count, depend = sums
     if one == 1 and _surely_overflows(graph, schedule.depth):
         return None
-    paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).paths
+    paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).state["paths"]
     if one == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     if scores is not None:
         fields = {"score": scores, **fields}
-    return depend(schedule=schedule.reversed(), paths=paths, wait=False, **fields).score
+    return depend(schedule=schedule.reversed(), paths=paths, wait=False, **fields).state["score"]
 
 
 def _prepared(graph: Graph, weight: np.dtype | None, wide: bool) -> tuple[Prepared, Prepared]:

@@ -13,7 +13,7 @@ from gasla.operations.result import Result, left_by, under_way
 from gasla.program.binding import AUTO, PULL, PUSH
 from gasla.program.frontier import as_frontier
 from gasla.program.program import VertexProgram, as_program
-from gasla.program.schedule import Schedule, as_schedule
+from gasla.program.schedule import as_schedule
 
 __all__ = ["Prepared", "prepare"]
 
@@ -126,14 +126,14 @@ class Prepared:
         RuntimeError
             If another call is under way: that of another thread, or the one whose callback this comes from.
         """
-        name = type(self._program).__name__
         if self._is_running:
             raise RuntimeError(
-                f"a prepared run of {name} was called while another call of it is under way; prepare one for each "
-                "thread, and for use in a callback"
+                f"a prepared run of {type(self._program).__name__} was called while another call of it is under way; "
+                "prepare one for each thread, and for use in a callback"
             )
-        if self._options[2] is not (schedule is not None):
+        if self._options[2] is (schedule is None):
             words = ("with", "without") if self._options[2] else ("without", "with")
+            name = type(self._program).__name__
             raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
         self._is_running = True
         try:
@@ -143,8 +143,10 @@ class Prepared:
                     self._settle()
             if self._runs.turn.locked():  # others run the same
                 self._runs = engine(self._graph.device).prepare(self._program, self._graph, *self._options)
-            options = active, max_iterations, delta, trace, callback, progress, schedule, wait
-            return run_once(self._runs, self._program, self._graph, values, *options)
+            return run_once(
+                self._runs, self._program, self._graph, values,
+                active, max_iterations, delta, trace, callback, progress, schedule, wait,
+            )  # fmt: skip
         finally:
             self._is_running = False
 
@@ -154,6 +156,8 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     kind = type(program), *options
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
+        if options[2] and (hasattr(program, "scatter") or hasattr(program, "mask")):
+            raise ValueError("the program of a scheduled run has no mask and no scatter; remove them")
         made = runs = engine(graph.device).prepare(program, graph, *options)
         graph.kept(kind, lambda _: made)
     return runs
@@ -177,20 +181,22 @@ def run_once(
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
     if delta is not None and not (isinstance(delta, int | float | np.number) and delta > 0):
         raise ValueError(f"delta is {delta!r}; expected a positive number")
-    frontier = as_frontier(graph.n, active)
-    if schedule is not None:
-        schedule = _schedule(program, graph.n, active, schedule)
+    if schedule is None:
+        frontier = as_frontier(graph.n, active)
+    else:
+        frontier, schedule = None, as_schedule(graph.n, schedule)
+        if active is not None:
+            raise ValueError("a scheduled run takes no active set; leave out active, or the schedule")
     if program.parameters:
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
         program = type(program)(**program.values | changed) if changed else program
     with runs.turn:
         running, is_left = runs.begin(program, graph, values, frontier, schedule, delta), False
         try:
-            if not (wait or trace or callback or progress):
-                is_left = running.leave(limit)
+            if not (trace or callback):
+                is_left = not wait and not progress and running.leave(limit)
                 if is_left:
                     return under_way(running)
-            if not (trace or callback):
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
@@ -231,13 +237,6 @@ def _as_table(rows: list[np.ndarray]) -> np.ndarray:
     table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
     return table
-
-
-def _schedule(program: VertexProgram, n: int, active: Any, given: Any) -> Schedule:
-    schedule = as_schedule(n, given)
-    if active is not None or hasattr(program, "scatter") or hasattr(program, "mask"):
-        raise ValueError("a scheduled run takes no active set, and its program no mask and no scatter; remove them")
-    return schedule
 
 
 def way_of(direction: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
+from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
@@ -61,6 +62,7 @@ class Prepared(Binding):
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
+        self._loop = None if staged else self.plan.loaded.run_loop
         self._is_plain = not (self.plan.doubled or self.plan.edge_states or self.traced.renames)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
         self._settle()
@@ -108,7 +110,7 @@ class Prepared(Binding):
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        frontier: Frontier,
+        frontier: Frontier | None,
         schedule: Schedule | None = None,
         delta: float | None = None,
     ) -> "Prepared":
@@ -127,6 +129,7 @@ class Prepared(Binding):
             if schedule is not None:
                 self._follow(schedule)
             else:
+                assert frontier is not None
                 self._activate(frontier)
             if delta is not None and self.plan.prioritised:
                 self._put("delta", float(delta))
@@ -200,31 +203,32 @@ class Prepared(Binding):
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
         """A field's array, which the run itself fills wherever it can."""
-        arguments, place = self._arguments, start.place
-        if start.value is not None and (given is None or isinstance(given, FEW)):
-            filling = start.seeded(given, self.graph.n, self._check_seed) if given else start.alike
-            array = np.empty(start.shape, start.type)
+        if given is None and start.value is not None:
+            filling = start.alike
+        elif type(given) is dict and start.value is not None:
+            filling = start.seeded(given, self.graph.n, self._check_seed)
+        elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
+            filling = given, NOTHING  # of a subclass Numba might refuse
         else:
-            if given is not None:
-                self.check({start.name: given})
-            if start.name not in self.plan.filled:
-                arguments[place] = array = self._vertex_array(start.name, given)
-                return array
-            filling, array = self._with_values(start, given)
+            return self._make_otherwise(start, given)
+        arguments, place, array = self._arguments, start.place, np.empty(start.shape, start.type)
         arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
         return array
 
-    def _with_values(self, start: Start, given: Any) -> tuple[tuple[Any, np.ndarray], np.ndarray]:
-        """What a field that starts otherwise is to be filled with, and its array."""
+    def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
+        """The same, whatever is given."""
+        if isinstance(given, FEW) and start.value is not None:
+            return self._make_field(start, dict(given))
         value = None
-        wanted = layout(self.traced.vertex_types[start.name], self.graph.n)
-        if type(given) is np.ndarray and self._is_ready(given, wanted):  # a subclass, Numba may refuse
-            value = given
-        elif given is not None and not isinstance(given, FEW):
-            value = self._alike(start.name, given)
-        if value is None:
-            return start.nothing, self._vertex_array(start.name, given)
-        return (value, NOTHING), np.empty(start.shape, start.type)
+        if given is not None:
+            self.check({start.name: given})
+            value = self._alike(start.name, given) if start.wanted and not isinstance(given, FEW) else None
+        array = self._vertex_array(start.name, given) if value is None else np.empty(start.shape, start.type)
+        self._put(start.array, array)
+        if start.wanted:
+            filling = start.nothing if value is None else (value, NOTHING)
+            self._arguments[start.place + 1 : start.place + 3] = filling
+        return array
 
     def _check_seed(self, name: str, v: int, x: Any) -> None:
         """Refuse what is no vertex, or no value of a field's type."""
@@ -242,9 +246,10 @@ class Prepared(Binding):
         plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
         for field in plan.fields:
             init = self.program.vertex_fields[given_name(field.name)].init
-            value = self._alike(field.name, init) if field.name in plan.filled else None
-            kind, place = self.traced.vertex_types[field.name], self._places[field.array]
-            found.append(Start(field, place, kind, value, shapes[field.name]))
+            kind, is_filled = self.traced.vertex_types[field.name], field.name in plan.filled
+            value = self._alike(field.name, init) if is_filled else None
+            wanted = layout(kind, self.graph.n) if is_filled else None
+            found.append(Start(field, self._places[field.array], kind, value, shapes[field.name], wanted))
         return found
 
     def _is_kept(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
@@ -302,17 +307,17 @@ class Prepared(Binding):
         words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
         place = self._places["receivers"]
         self._arguments[place : place + 3] = self._sorted
-        words[launch.ACTIVE], words[launch.SORTED] = schedule.depth, known is not None
+        words[ACTIVE], words[launch.SORTED] = schedule.depth, known is not None
         words[launch.BACKWARD] = schedule.is_reversed
 
     def _activate(self, frontier: Frontier) -> None:
         """Have the loop begin with these vertices."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
-            words[launch.ACTIVE] = self.graph.n
+            words[ACTIVE] = self.graph.n
             return
         only = frontier.only
-        words[launch.ACTIVE] = count = 1 if only is not None else len(frontier)
+        words[ACTIVE] = count = 1 if only is not None else len(frontier)
         if only is not None:
             words[launch.SOURCE] = only
         else:
@@ -361,21 +366,21 @@ class Prepared(Binding):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until Python should hear Ctrl-C."""
-        control, words = self.control, self._words
-        words[launch.LAST], words[launch.BEGAN] = until, self.iteration
+        control, words, watch = self.control, self._words, None
+        words[LAST], words[BEGAN] = until, self.iteration
         if trace:
             self._put("log", np.zeros((self.log_rows, 3), np.int64))
         if is_watched():
             follow(lambda: (int(control[queues.PROGRESS]), 0), "iterations")
-        watch = None if progress is None else lambda: progress(int(control[queues.PROGRESS]))
-        work = words[launch.WORK] + words[launch.EDGE_SUM]  # edges looked at, and those that lead on
-        short = watch is None and max(work, self._size) <= self._short
-        words[launch.ENOUGH] = self._short if short else NO_LIMIT
-        threads.launch(self.plan.loaded.run_loop, control, self._arguments, self.threads, watch, short)
+        short = max(words[WORK] + words[EDGE_SUM], self._size) <= self._short  # edges looked at, and those that lead on
+        if progress is not None:
+            watch, short = (lambda: progress(int(control[queues.PROGRESS]))), False
+        words[ENOUGH] = self._short if short else NO_LIMIT
+        threads.launch(self._loop, control, self._arguments, self.threads, watch, short)
         if self._schedule is not None:
             self._schedule.made[self._levels] = self._sorted
-        self.iteration, self.edges = words[launch.ITERATION], words[launch.TOTAL]
-        self.ended = words[launch.ACTIVE] + words[launch.PUT_OFF] == 0 or words[launch.DONE] != 0
+        self.iteration, self.edges = words[ITERATION], words[TOTAL]
+        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] != 0
 
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._passed("log")[:rows].copy()
@@ -406,7 +411,7 @@ class Prepared(Binding):
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
         n = self.graph.n
-        if self._words[launch.ACTIVE] == 0:
+        if self._words[ACTIVE] == 0:
             return Frontier.none(n)
         if not self.plan.keeps_active:
             return Frontier.all(n)

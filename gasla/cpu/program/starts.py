@@ -20,8 +20,12 @@ Levels = tuple[np.ndarray, np.ndarray, np.ndarray]  # receivers by level; where 
 class Start:
     """How a vertex field starts: where the run itself fills it, everywhere alike but for some vertices."""
 
-    def __init__(self, field: Field, place: int, kind: Any, value: np.ndarray | None, room: Room) -> None:
-        self.name, *self.arguments = field
+    def __init__(
+        self, field: Field, place: int, kind: Any, value: np.ndarray | None, room: Room, wanted: Room | None
+    ) -> None:
+        self.name, self.array = field.name, field.array
+        self.arguments = field[1:]
+        self.wanted = wanted  # shape and type of an array that may fill it; None where the run fills nothing
         self.place = place  # of the array among the arguments; what fills it comes next: values, and at which vertices
         self.shape, self.type = room
         self.value = value  # an array of one; None where the program has it start otherwise

@@ -46,7 +46,7 @@ class Prepared:
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        frontier: Frontier,
+        frontier: Frontier | None,
         schedule: Schedule | None = None,
         delta: float | None = None,
     ) -> "Run":
@@ -194,12 +194,12 @@ class Run(Binding):
 
     # --- running --------------------------------------------------------------------------------------------------
 
-    def activate(self, frontier: Frontier, delta: float | None) -> None:
-        """Set the loop at its start."""
+    def activate(self, frontier: Frontier | None, delta: float | None) -> None:
+        """Set the loop at its start: these vertices, or a schedule's levels."""
         arguments, xp = self._arguments, self.xp
         if not self.plan.only_pulls:
             arguments.way = self._way
-        if self.plan.scheduled:
+        if frontier is None:
             arguments.active_count = self._levels
         elif frontier.is_all:
             arguments.active_count = frontier.n
