@@ -57,7 +57,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-PUBLIC = [gasla, gasla.datasets, gasla.io, gasla.progress, gasla.stages, gasla.verify, semirings]
+PUBLIC = [gasla, gasla.datasets, gasla.io, gasla.primitives, gasla.progress, gasla.stages, gasla.verify, semirings]
 
 
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)

@@ -58,6 +58,6 @@ def products() -> ModuleType:  # noqa: D103
 
 
 def primitives() -> ModuleType:  # noqa: D103
-    from gasla.cpu.primitive import primitives
+    from gasla.cpu import primitive
 
-    return primitives
+    return primitive

@@ -60,6 +60,6 @@ def products() -> ModuleType:  # noqa: D103
 
 
 def primitives() -> ModuleType:  # noqa: D103
-    from gasla.gpu.primitive import primitives
+    from gasla.gpu import primitive
 
-    return primitives
+    return primitive

@@ -522,6 +522,11 @@ class Graph:
             lists = self.sorted_out
         return bool(lists.facts.repeat)
 
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether the graph is simple and undirected: every edge in both directions, once, and no self loops."""
+        return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
+
     @property
     def nbytes(self) -> int:
         """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
