@@ -1,0 +1,68 @@
+"""Primitives that everybody has: both engines offer all of them, and what is written with them is as fast as ours."""
+
+import inspect
+import time
+from collections.abc import Callable
+from statistics import median
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla import primitives, stages
+from gasla.bench import graphs, peers, programs
+from gasla.cpu import primitive as on_cpu
+from gasla.engines import Primitives
+from gasla.gpu import primitive as on_gpu
+
+
+@pytest.mark.parametrize("face", [on_cpu, on_gpu], ids=lambda face: face.__name__)
+def test_an_engine_offers_them_with_the_same_parameters(face: ModuleType) -> None:
+    wanted = {name: f for name, f in vars(Primitives).items() if inspect.isfunction(f) and not name.startswith("_")}
+    assert set(face.__all__) == set(wanted)
+    for name, function in wanted.items():
+        assert list(inspect.signature(getattr(face, name)).parameters) == [*inspect.signature(function).parameters][1:]
+
+
+def test_public_names() -> None:
+    """Everything an engine offers has a public function of its name; stages have theirs from here."""
+    assert {name for name in vars(Primitives) if not name.startswith("_")} | {"Oriented"} == set(primitives.__all__)
+    for name in set(primitives.__all__) & set(stages.__all__):
+        assert getattr(stages, name) is getattr(primitives, name)
+
+
+@pytest.mark.parametrize("algorithm", ["components", "triangles"])
+@pytest.mark.parametrize("name", ["rmat8", "grid8"])
+def test_a_users_own_find_the_same(name: str, algorithm: str) -> None:
+    graph = graphs.load(name)
+    own, library = programs.Own(graph), peers.make("gasla-cpu", graph)
+    np.testing.assert_array_equal(getattr(own, algorithm)(), getattr(library, algorithm)())
+
+
+def by_turns(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """The median of each over rounds in which one follows the other."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, taken in zip(calls, seconds):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return [median(taken) for taken in seconds]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["components", "triangles"])
+@pytest.mark.parametrize(("name", "rounds"), [("rmat10", 501), ("grid10", 501), ("rmat16", 7), ("grid20", 5)])
+def test_a_users_own_are_as_fast_as_the_librarys(name: str, rounds: int, algorithm: str) -> None:
+    graph = graphs.load(name)
+    calls = [getattr(of, algorithm) for of in (programs.Own(graph), peers.make("gasla-cpu", graph))]
+    for call in calls:
+        call()
+    found = []
+    for _ in range(5):  # others on the machine may disturb one or the other
+        own, library = by_turns(calls, rounds)
+        found.append(own / library)
+        if found[-1] <= 1.15:
+            return
+    pytest.fail(f"times as long as the library's: {found}; expected at most 1.15")
