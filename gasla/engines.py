@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from gasla.arrays import Device
 from gasla.graph.graph import Graph
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
-
-if TYPE_CHECKING:
-    from gasla.cpu import primitive as on_cpu
-    from gasla.gpu import primitive as on_gpu
 
 
 class Primitives(Protocol):
@@ -105,8 +101,3 @@ def engine_of_language(target: str) -> Engine:
     if target not in devices:
         raise ValueError(f"target is {target!r}; expected 'numba' or 'cuda'")
     return engine(devices[target])
-
-
-if TYPE_CHECKING:
-    _primitives: Primitives = on_cpu
-    _primitives = on_gpu

@@ -418,7 +418,7 @@ def _check_array(parents: Any) -> None:
 def _check_forest(parents: Any) -> None:
     """Kernels follow a forest blindly, and write into it."""
     _check_array(parents)
-    if device_of(parents) == "gpu":  # where to look takes kernels of its own, to be compiled
+    if not isinstance(parents, np.ndarray):  # on a GPU to look takes kernels of its own, to be compiled
         return
     if not parents.flags.writeable:
         raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")
@@ -434,8 +434,6 @@ def _check_forest_of(graph: Graph, parents: Array) -> None:
         raise ValueError(f"the forest is on the {device} and the graph on the {graph.device}; expected one device")
     if len(parents) != graph.n:
         raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
-    if device == "gpu" and parents.dtype != graph.id_dtype:
-        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
 
 
 def _check_ends(ends: Array, n: int) -> None:

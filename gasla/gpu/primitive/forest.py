@@ -43,6 +43,8 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
     """Unite the trees at both ends of every edge, in place."""
     import cupy
 
+    if parents.dtype != graph.id_dtype:
+        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
     if not graph.n:
         return
     lists = graph.out
