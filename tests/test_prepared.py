@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -222,9 +223,11 @@ def test_bad_arguments() -> None:
     with pytest.raises(TypeError, match=r"program is 3; expected a gasla\.VertexProgram"):
         gasla.prepare(3, graph)  # type: ignore[arg-type]
     search = gasla.prepare(programs.Hops, graph)
-    for bad in ({"active": [3]}, {"hops": {7: 0}}, {"delta": 0}, {"max_iterations": -1}):
-        with pytest.raises(ValueError, match="outside a graph of 3 vertices|delta is 0|max_iterations is -1"):
-            search(**bad)
+    outside = "outside a graph of 3 vertices"
+    bad = {outside: {"active": [3]}, f"is given for vertex 7, {outside}": {"hops": {7: 0}}, "delta is 0": {"delta": 0}}
+    for words, options in bad.items():
+        with pytest.raises(ValueError, match=words):
+            search(**options)
     np.testing.assert_array_equal(search(active=[0], hops={0: 0}).hops, [0, 1, 2])
     assert repr(search) == "Prepared(Hops, Graph(n=3, m=2, values=float64))"
 
@@ -269,11 +272,9 @@ def test_nobody_keeps_what_a_run_gave() -> None:
 def test_a_graph_goes_with_the_last_of_its_prepared_runs() -> None:
     graph = chain(10)
     search, freed = gasla.prepare(Levels, graph), weakref.ref(graph)
-    for wrong in ({"level": {11: 0}}, {"level": {3: 0}}):
-        try:
-            search(active=[3], **wrong)
-        except ValueError as error:
-            assert "outside" in str(error)
+    with suppress(ValueError):
+        search(active=[3], level={11: 0})
+    search(active=[3], level={3: 0})
     del graph
     assert freed() is not None
     del search
@@ -297,7 +298,8 @@ def test_one_within_another() -> None:
     first, second = (gasla.prepare(programs.Hops, graph) for _ in range(2))
 
     def others(_: Any) -> None:
-        found.extend([second(active=[1], hops={1: 0}).hops, gasla.run(programs.Hops, graph, active=[2], hops={2: 0}).hops])
+        found.append(second(active=[1], hops={1: 0}).hops)
+        found.append(gasla.run(programs.Hops, graph, active=[2], hops={2: 0}).hops)
 
     for _ in range(2):
         np.testing.assert_array_equal(first(active=[0], hops={0: 0}, callback=others).hops, np.arange(5))

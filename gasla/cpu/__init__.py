@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from gasla.cpu.program.prepared import Prepared
+    from gasla.engines import Primitives
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
 
@@ -48,7 +49,7 @@ def products() -> ModuleType:  # noqa: D103
     return products
 
 
-def primitives() -> ModuleType:  # noqa: D103
-    from gasla.cpu.primitive import primitives
+def primitives() -> "Primitives":  # noqa: D103
+    from gasla.cpu import primitive
 
-    return primitives
+    return primitive

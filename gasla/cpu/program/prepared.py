@@ -62,7 +62,7 @@ class Prepared(Binding):
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
-        self._loop = None if staged else self.plan.loaded.run_loop
+        self._loop: Any = None if staged else self.plan.loaded.run_loop
         self._is_plain = not (self.plan.doubled or self.plan.edge_states or self.traced.renames)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
         self._settle()
