@@ -178,7 +178,8 @@ def test_schedules() -> None:
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3])
     schedule = gasla.Schedule(np.array([-1, 0, 0, 1]))
     count = gasla.prepare(programs.Chain, graph, scheduled=True)
-    for order in (schedule, schedule.reversed(), np.array([3, 2, 1, 0]), schedule, gasla.Schedule(schedule.levels, 0, 2)):
+    orders = (schedule, schedule.reversed(), np.array([3, 2, 1, 0]), schedule, gasla.Schedule(schedule.levels, 0, 2))
+    for order in orders:
         expected = gasla.run(programs.Chain, Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3]), schedule=order)
         found = count(schedule=order)
         assert found.iterations == expected.iterations

@@ -422,5 +422,3 @@ class Prepared(Binding):
             return Frontier(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._passed("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
-
-

@@ -23,7 +23,8 @@ class Arguments(Plan):
         """The array arguments, by name, in order."""
         t = self.traced
         names = ["control", "counts", "log"]
-        names += ["receivers", "starts", "levels"] if self.scheduled and not self.staged else ["receivers"] if self.staged else []
+        if self.scheduled:
+            names += ["receivers"] if self.staged else ["receivers", "starts", "levels"]
         names += ["queues"] if self.keeps_active and not self.scheduled else []
         if self.keeps_active:
             names.append("bits")

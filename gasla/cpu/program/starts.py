@@ -43,13 +43,10 @@ class Start:
             values, places = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
             self._seeds = values, places
         least, most = self._bounds
-        i = 0
-        for v, x in given.items():
+        for i, (v, x) in enumerate(given.items()):
             if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
                 check(self.name, index(v), x)
-            places[i] = v
-            i += 1
-            values[i] = x
+            places[i], values[i + 1] = v, x
         return self._seeds
 
 
