@@ -43,7 +43,7 @@ from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.runtime import threads
-from gasla.operations import prepared
+from gasla.operations import prepare
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
@@ -107,7 +107,7 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
     with ExitStack() as stack:
         spent = stack.enter_context(threads.timed())
         _count(watch, stack, Prepared, parts)
-        _count(watch, stack, prepared, {"left_by": "result"})
+        _count(watch, stack, prepare, {"left_by": "result"})
         stack.enter_context(mock.patch.object(threads, "launch", watch.with_kernel(threads.launch, spent)))
         yield
 
@@ -121,7 +121,7 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     parts = {"__init__": "binding", "activate": "start", **dict.fromkeys(("advance", "launch", "finish"), "launch")}
     with ExitStack() as stack:
         _count(watch, stack, gpu.Run, parts | {"_wait": "waiting", "state": "result"})
-        _count(watch, stack, prepared, {"left_by": "result"})
+        _count(watch, stack, prepare, {"left_by": "result"})
         _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield
 

@@ -166,7 +166,7 @@ def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> 
     """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
     from gasla.gpu.program.engine import Prepared
     from gasla.graph.arguments import NO_LIMIT
-    from gasla.operations.prepared import in_pieces
+    from gasla.operations.prepare import in_pieces
     from gasla.program.frontier import Frontier
 
     run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))

@@ -21,7 +21,7 @@ from gasla.algorithms.sssp import sssp
 from gasla.arrays import array_module, finish, module_of
 from gasla.graph.arguments import check_weights, source_vertex, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.prepared import Prepared, prepare
+from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram

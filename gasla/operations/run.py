@@ -5,7 +5,7 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.graph.graph import as_graph
-from gasla.operations.prepared import Direction, check_device, run_once, runs_of, way_of
+from gasla.operations.prepare import Direction, check_device, run_once, runs_of, way_of
 from gasla.operations.result import Result
 from gasla.program.program import VertexProgram, as_program
 
