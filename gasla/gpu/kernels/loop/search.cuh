@@ -8,7 +8,7 @@
 // Heads stand next to each other, where rows are far apart, and most are active.
 #pragma once
 #include "frontier.cuh"
-#include "push.cuh"
+#include "send.cuh"
 #include "runtime.cuh"
 
 namespace gasla {

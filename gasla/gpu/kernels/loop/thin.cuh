@@ -7,7 +7,7 @@
 // have very many edges.
 #pragma once
 #include "frontier.cuh"
-#include "push.cuh"
+#include "send.cuh"
 #include "runtime.cuh"
 #include "state.cuh"
 

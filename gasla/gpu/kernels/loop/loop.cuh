@@ -6,7 +6,7 @@
 #include "far.cuh"
 #include "frontier.cuh"
 #include "gather.cuh"
-#include "push.cuh"
+#include "send.cuh"
 #include "rows.cuh"
 #include "runtime.cuh"
 #include "schedule.cuh"
