@@ -79,14 +79,12 @@ struct Program {{
 }};
 {kernels}"""
 
-BLOCK = "__launch_bounds__(THREADS, 1)"
-CLUSTER = "IN_A_CLUSTER __launch_bounds__(THREADS / gasla::CLUSTER, 1)"
 LOOP = """
-extern "C" __global__ void {bounds}
-run_loop(const __grid_constant__ Program::Arguments a) {{
-    __shared__ gasla::AllShared<Program> shared;
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_loop(const __grid_constant__ Program::Arguments a) {
+    __shared__ gasla::Shared<Program> shared;
     gasla::run_program<Program>(a, shared);
-}}
+}
 """
 
 # A name of its own: a kernel that is called just `mask` made NVRTC 12.9 crash.
@@ -123,7 +121,7 @@ class Module(GpuPlan):
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
             threads=STAGE_THREADS if self.staged else THREADS,
-            header="stages" if self.staged else "alone",
+            header="stages" if self.staged else "alone" if self.alone else "loop",
             kernels=self._kernels(),
             prelude=cuda.PRELUDE,
             functions="\n".join(self._printed()),
@@ -133,7 +131,7 @@ class Module(GpuPlan):
     def _kernels(self) -> str:
         if self.staged:
             return "".join(STAGE.format(name=name) for name in self.stages)
-        return LOOP.format(bounds=CLUSTER if self.clustered else BLOCK)
+        return LOOP
 
     @property
     def stages(self) -> list[str]:
@@ -161,7 +159,6 @@ class Module(GpuPlan):
 
     def _constants(self) -> str:
         has = self.functions.__contains__
-        gathered = {f for role in ("src", "dst") for f in self._fields(role, "gather", "edge_mask")}
         flags = {
             "GATHERS": self.gathers,
             "TAKES_FIRST": self.takes_first,
@@ -194,7 +191,6 @@ class Module(GpuPlan):
             "THIN": self.thin,
             "SMALL": self.shape.small,
             "ONLY_PULLS": self.only_pulls,
-            "ALONE": self.alone,
             "ROWS": self.rows,
             "LISTS_ROWS": self.lists_rows,
             "TIMED": bool(self.timed),
@@ -204,8 +200,6 @@ class Module(GpuPlan):
             "HAS_HEADS": self.has_heads,
             "IS_FLAT": self.flat,
             "HAS_NEAR": bool(self.near_fields),
-            "CLUSTERED": self.clustered,
-            "GATHERS_FILLED": bool(gathered & self.traced.vertex_types.keys() - set(self.near_fields)),
             "PAIRED": self._paired,
             "SOURCE_IS_EMPTY": not self._fields("src", "gather", "edge_mask"),
         }
@@ -214,7 +208,6 @@ class Module(GpuPlan):
         # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
         at_once = 1 if self.shape.local else 2 if self.absorbs or wide else 4
         lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
-        lines.append(f"static constexpr gasla::u32 NEAR_BYTES = {sum(map(self.near_bytes, self.near_fields)) // 2};")
         return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {self.shape.row_lanes or 0};"])
 
     def _types(self) -> str:
@@ -227,7 +220,6 @@ class Module(GpuPlan):
         uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
         uniform += [("gasla::u32", "near_at")] if self.near_fields else []
         uniform += [("gasla::u32", f"{side}_near_{n}") for n in self.near_fields for side in ("old", "new")]
-        uniform += [("gasla::u32", "arrival")] if self.clustered else []
         uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
         context = "\n".join([_struct("Uniform", uniform), CONTEXT])
         gathered = cuda.ctype(t.gathered_type) if self.gathers else "char"
@@ -267,10 +259,7 @@ class Module(GpuPlan):
 
     def _store(self, name: str, side: str, value: str) -> str:
         """Store a field of the vertex `v`."""
-        place = self._place(name, side)
-        if name in self.near_fields and self.clustered:
-            return f"gasla::send_to_all(&{place}, {value}, c.u.arrival);"
-        return f"{place} = {value};"
+        return f"{self._place(name, side)} = {value};"
 
     def _place(self, name: str, side: str, at: str = "v") -> str:
         """Where a field of the vertex in variable `at` is, to read or to write it."""

@@ -143,18 +143,6 @@ class GpuPlan(Plan):
         ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
         return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
 
-    @property
-    def clustered(self) -> bool:
-        """Whether the blocks of a cluster share that work (rounds.cuh): where all that they see of each other is near.
-
-        They gather before it is known what the aggregates came to, and send words.
-        """
-        fields, aggregates = self.near_fields, self.traced.aggregate_types
-        kinds = [*(self.traced.vertex_types[n] for n in fields), *aggregates.values()]
-        early = [self.functions[n].reads("self") for n in ("mask", "edge_mask", "gather") if n in self.functions]
-        all_near = bool(fields) and len(fields) == len(self.doubled) and not self.keeps_active
-        return all_near and not set().union(*early) & set(aggregates) and all(kind.itemsize in (4, 8) for kind in kinds)
-
     def near_bytes(self, name: str) -> int:
         """What a field takes there for a vertex."""
         return 2 * int(self.traced.vertex_types[name].itemsize)

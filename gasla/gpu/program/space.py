@@ -23,7 +23,6 @@ UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
 NEAR = 2048  # vertices for which that block has room in shared memory
-CLUSTER = 8  # blocks that share its threads where they can: as in kernels/cluster.cuh
 
 
 class Control(ctypes.Structure):
@@ -96,12 +95,10 @@ class Space:
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
-        self._in_cluster = plan.clustered and compile.has_clusters()
-        threads = generate.THREADS // (CLUSTER if self._in_cluster else 1)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)
-        self.kernel = compile.Kernel(plan.source, "run_loop", threads, 1, shared)
-        self.blocks = CLUSTER if self._in_cluster else self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
+        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
+        self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
         self._packed = (compile.struct(self.arguments),)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
@@ -176,7 +173,7 @@ class Space:
     def launch(self) -> None:
         """Start the kernel with the arguments as they are."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
-        self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
+        self.kernel.launch(self.blocks, self._packed, together=True)
         self._memory.launched = self._number
 
     def show_on_device(self) -> dict[str, Any]:

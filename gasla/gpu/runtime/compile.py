@@ -145,19 +145,6 @@ def _multiprocessors(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
-def has_clusters() -> bool:
-    """Whether blocks on the current device may write to each other's shared memory, and NVRTC knows how."""
-    return _has_clusters(device())
-
-
-@functools.cache
-def _has_clusters(device: int) -> bool:
-    import cupy
-    from cupy.cuda import nvrtc
-
-    return int(cupy.cuda.Device(device).compute_capability) >= 90 and nvrtc.getVersion() >= (12, 1)
-
-
 def launches_cooperatively() -> bool:
     """Whether the current device can hold a whole grid at once; a virtual or an old one may not promise it."""
     return _launches_cooperatively(device())

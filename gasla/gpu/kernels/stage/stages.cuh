@@ -3,8 +3,8 @@
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
-#include "send.cuh"
 #include "runtime.cuh"
+#include "send.cuh"
 
 namespace gasla {
 
