@@ -20,12 +20,12 @@ import pytest
 
 from gasla import Graph, cache, io, output
 from gasla.bench import graphs
-from gasla.bench.report import Report
-from gasla.cli import files
+from gasla.bench.reports.report import Report
+from gasla.cli import data
 from gasla.cpu.runtime import modules
 from tests.faults import GRID, all_are_whole, call, disks, entries, kept, process
 
-NAMED = files.Named("grid", Graph(GRID))
+NAMED = data.Named("grid", Graph(GRID))
 
 
 # --- output ----------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def graph(path: Path) -> None:
 
 
 def table(path: Path) -> None:
-    files.write_table(path, {"a": np.arange(NAMED.graph.n) / 7}, NAMED)
+    data.write_table(path, {"a": np.arange(NAMED.graph.n) / 7}, NAMED)
 
 
 def report(path: Path) -> None:
@@ -52,7 +52,7 @@ def picture(path: Path) -> None:
 
 OUTPUTS = [
     *((graph, f"a{suffix}") for suffix in (".mtx", ".txt", ".gr", ".graph", ".npz", ".mtx.gz", ".txt.bz2", ".gr.xz")),
-    *((table, f"a{ending}") for ending in files.TABLES),
+    *((table, f"a{ending}") for ending in data.TABLES),
     (report, "a.json"),
 ]
 

@@ -69,11 +69,7 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
 
         total, counts = triangles(graph, per_vertex)
         return total if counts is None else TrianglesResult(total, counts)
-    from gasla.cpu.primitive.intersect import (  # Numba takes its time to import
-        intersect_oriented,
-        intersect_sorted,
-        orient,
-    )
+    from gasla.cpu.primitive.intersect import intersect_oriented, intersect_sorted, orient
 
     if graph.max_out_degree <= SHORT:
         total, counts = intersect_sorted(graph, per_vertex)
