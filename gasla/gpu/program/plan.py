@@ -11,6 +11,7 @@ import numpy as np
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
 from gasla.program.plan import Plan
+from gasla.program.statements import read
 from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
@@ -171,9 +172,10 @@ class GpuPlan(Plan):
         """What is gathered of hubs and may wait in shared memory, the widest first."""
         if not self.relabelled:
             return []
-        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
-        kinds = self.traced.vertex_types
-        return sorted((f for f in read if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f))
+        gathered, kinds = read(self, "src", ("gather", "edge_mask")), self.traced.vertex_types
+        return sorted(
+            (f for f in gathered if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f)
+        )
 
     @property
     def hub_bytes(self) -> int:
