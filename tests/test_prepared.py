@@ -29,6 +29,7 @@ from gasla.cpu.program import workspace
 from gasla.cpu.program.prepared import Prepared as Runs
 from gasla.cpu.runtime import threads
 from gasla.graph.graph import Graph
+from gasla.operations.result import under_way
 
 SOON = (programs.Hops, programs.Nearest)
 SOME_AND_ALL = [pytest.param(*case, marks=[] if case[0] in SOON else pytest.mark.slow) for case in CASES]
@@ -280,6 +281,73 @@ def test_a_graph_goes_with_the_last_of_its_prepared_runs() -> None:
     assert freed() is not None
     del search
     assert freed() is None
+
+
+class Left:
+    """A run that a GPU is at."""
+
+    iteration, edges, ended, log_rows = 4, 70, True, 1024
+
+    def __init__(self, known: dict[str, Any], error: type[BaseException] | None = None) -> None:
+        self.done, self._known, self._error = list[str](), known, error
+
+    def known(self) -> dict[str, Any]:
+        return self._known
+
+    def finish(self) -> None:
+        self.done.append("finish")
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        self.done.append("close")
+
+    def state(self) -> dict[str, Any]:
+        return {"level": np.arange(3)}
+
+    def aggregates(self) -> dict[str, Any]:
+        return {"total": 5}
+
+    def frontier(self) -> gasla.Frontier:
+        return gasla.Frontier.none(3)
+
+
+def test_a_run_under_way_is_asked_once() -> None:
+    """For anything but its fields; and then lets go of its workspace."""
+    for ask in (lambda r: r.iterations, lambda r: r.active, lambda r: r.total, lambda r: r.aggregates, repr):
+        run: Any = Left({})
+        result = under_way(run)
+        np.testing.assert_array_equal(result.level, np.arange(3))
+        assert result.trace is None and run.done == []
+        with pytest.raises(AttributeError, match="the result has no '_repr_html_'"):
+            getattr(result, "_repr_html_")  # noqa: B009
+        assert run.done == []
+        ask(result)
+        assert run.done == ["finish", "close"]
+        assert (result.iterations, result.edges, result.converged, result.total) == (4, 70, True, 5)
+        assert not result.active and result.aggregates == {"total": 5}
+        with pytest.raises(AttributeError, match="the result has no 'speed'; its fields: level"):
+            getattr(result, "speed")  # noqa: B009
+        assert run.done == ["finish", "close"]
+
+
+def test_what_is_known_of_a_run_under_way_is_not_waited_for() -> None:
+    total = np.array(7)
+    run: Any = Left({"iterations": 20, "converged": False, "aggregates": {"total": total}})
+    result = under_way(run)
+    assert (result.iterations, result.converged, result.total) == (20, False, total) and result.total is total
+    assert run.done == []
+    assert result.edges == 70 and run.done == ["finish", "close"]
+    assert (result.iterations, result.converged, result.total) == (20, False, total) and result.total is total
+
+
+def test_ctrl_c_while_a_run_under_way_is_waited_for() -> None:
+    run: Any = Left({}, KeyboardInterrupt)
+    result = under_way(run)
+    with pytest.raises(KeyboardInterrupt):
+        print(result.iterations)
+    assert run.done == ["finish", "close"]
+    np.testing.assert_array_equal(result.level, np.arange(3))
 
 
 # --- several at once -------------------------------------------------------------------------------------------------
