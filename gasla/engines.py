@@ -16,6 +16,7 @@ import numpy as np
 
 from gasla.arrays import Device
 from gasla.graph.graph import Graph
+from gasla.program.binding import Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -47,11 +48,8 @@ class Running(Protocol):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
 
-    def aggregates(self) -> Mapping[str, Any]:
-        """What the aggregates came to in the last iteration."""
-
-    def frontier(self) -> Frontier:
-        """The active vertices as they are now."""
+    def found(self) -> Found:
+        """What the run has left by now."""
 
     def close(self) -> None:
         """Give back what the next run can use."""

@@ -305,11 +305,8 @@ class Left:
     def state(self) -> dict[str, Any]:
         return {"level": np.arange(3)}
 
-    def aggregates(self) -> dict[str, Any]:
-        return {"total": 5}
-
-    def frontier(self) -> gasla.Frontier:
-        return gasla.Frontier.none(3)
+    def found(self) -> Any:
+        return self.state(), self.iteration, self.ended, self.edges, gasla.Frontier.none(3), {"total": 5}
 
 
 def test_a_run_under_way_is_asked_once() -> None:

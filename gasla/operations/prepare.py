@@ -67,7 +67,7 @@ def prepare(
     [[0, 1, 2, 3], [100, 100, 0, 1]]
     """
     options = way_of(direction), deterministic, scheduled
-    return Prepared(as_program(program), as_graph(graph), options, notice, check_device(device))
+    return Prepared(as_program(program), as_graph(graph), options, notice, device and check_device(device))
 
 
 class Prepared:
@@ -241,13 +241,14 @@ def _as_table(rows: list[np.ndarray]) -> np.ndarray:
 
 def way_of(direction: str) -> int:
     """A direction as engines have it."""
-    if direction not in WAYS:
+    way = WAYS.get(direction)
+    if way is None:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
-    return WAYS[direction]
+    return way
 
 
-def check_device(device: Device | None) -> Device | None:
+def check_device(device: Device) -> Device:
     """The same, if it is one."""
-    if device is not None and device not in get_args(Device):
+    if device not in get_args(Device):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     return device

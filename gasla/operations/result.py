@@ -64,8 +64,7 @@ class Result:
 
 def left_by(running: Running, trace: np.ndarray | None = None) -> Result:
     """What a run has left behind by now."""
-    state, aggregates, active = running.state(), running.aggregates(), running.frontier()
-    return Result(state, running.iteration, running.ended, running.edges, active, aggregates, trace)
+    return Result(*running.found(), trace)
 
 
 def under_way(running: Running) -> Result:

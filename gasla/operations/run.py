@@ -102,7 +102,9 @@ def run(
     program, graph = as_program(program), as_graph(graph)
     if notice and program.edge_fields:
         graph.notice_values()
-    graph = graph if check_device(device) is None else graph.to(device)
+    if device is not None:
+        graph = graph.to(check_device(device))
     runs = runs_of(program, graph, (way_of(direction), deterministic, schedule is not None))
-    options = active, max_iterations, delta, trace, callback, progress, schedule, wait
-    return run_once(runs, program, graph, values, *options)
+    return run_once(
+        runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait
+    )

@@ -13,12 +13,15 @@ from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.fields import bounds_of, check_start
+from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 from semirings import VectorType
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
 Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
+# What a run leaves: fields, iterations, whether it ended by itself, edges, who is active, aggregates.
+Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 
 

@@ -19,7 +19,7 @@ from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
-from gasla.program.binding import AUTO, FEW, PULL, Binding, NeighbourLists, layout, rooms
+from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -63,7 +63,8 @@ class Prepared(Binding):
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
         self._loop: Any = None if staged else self.plan.loaded.run_loop
-        self._is_plain = not (self.plan.doubled or self.plan.edge_states or self.traced.renames)
+        special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.aggregates
+        self._is_plain = not any(special)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
         self._settle()
         if not staged:
@@ -120,7 +121,12 @@ class Prepared(Binding):
             if self.number != threads.number_now():
                 workspaces(graph).clear()
                 self._settle()
-            self._take_workspace()
+            try:
+                self._taken = self._pool.pop()
+            except IndexError:  # another run has it
+                self._taken = {}
+            if self._taken is not self._workspace:
+                self._use(self._taken)
             self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
             self.iteration, self.edges, self.ended = 0, 0, False
             self._words[:] = self._first
@@ -164,15 +170,11 @@ class Prepared(Binding):
 
     # --- arrays ----------------------------------------------------------------------------------------------------
 
-    def _take_workspace(self) -> None:
-        try:
-            self._taken = self._pool.pop()
-        except IndexError:  # another run has it
-            self._taken = {}
-        if self._taken is not self._workspace:
-            self._workspace = self._taken
-            for name, array in fitting(self._taken, self._shapes).items():
-                self._common[self._places[name]] = array
+    def _use(self, workspace: Workspace) -> None:
+        """Pass the kernel the arrays of this one."""
+        self._workspace = workspace
+        for name, array in fitting(workspace, self._shapes).items():
+            self._common[self._places[name]] = array
 
     def _put(self, name: str, value: Any) -> None:
         """Pass this to the kernel."""
@@ -386,10 +388,14 @@ class Prepared(Binding):
         found: np.ndarray = self._passed("log")[:rows].copy()
         return found
 
+    def found(self) -> Found:
+        """What the run has left by now."""
+        if self._is_plain and self._words[ACTIVE] == 0:
+            return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
+        return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
+
     def state(self) -> Mapping[str, np.ndarray]:
         """The fields as they are now."""
-        if self._is_plain:
-            return self._fields
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
@@ -399,8 +405,6 @@ class Prepared(Binding):
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
-        if not self._parts:
-            return {}
         row, step = (self.iteration - 1) & 1, 8
         last = None if self.plan.sums_in_order else self.threads * step
         found = {

@@ -1,6 +1,5 @@
 """Binds a program to a graph on the CPU for a loop that somebody writes by hand: every stage is a call of its own."""
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +20,7 @@ class Staged(Prepared):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         super().__init__(program, graph, staged=True)
-        self._pool = deque([{}])
-        self._take_workspace()
+        self._use({})
         self.iteration = 0
         self._start(fields)
 

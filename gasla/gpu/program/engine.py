@@ -15,7 +15,7 @@ from gasla.gpu.program.rows import PACKED
 from gasla.gpu.program.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
-from gasla.program.binding import AUTO, PUSH, Binding, NeighbourLists
+from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighbourLists
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -319,6 +319,10 @@ class Run(Binding):
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())
+
+    def found(self) -> Found:
+        """What the run has left by now."""
+        return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
