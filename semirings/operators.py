@@ -165,9 +165,9 @@ class Monoid:
         if terminal is None:
             return None
         if terminal is not ANY:
-            return functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal)))
+            return as_expr(functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal))))
         present = (differs(*part) for part in _beside(value, self.identity(value.type)))
-        return functools.reduce(_joined(value), present)
+        return as_expr(functools.reduce(_joined(value), present))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
