@@ -5,10 +5,9 @@ An engine is a package whose face implements `Engine`. Nothing above asks which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,6 +16,20 @@ from gasla.arrays import Device
 from gasla.graph.graph import Graph
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
+from gasla.program.terms import Format, Lists, Multiply, Terms
+
+
+class Products(Protocol):
+    """Products over semirings; `gasla.operations.multiply` settles what may be given."""
+
+    def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
+        """What computes a product of a matrix, see `Ready`."""
+
+    def in_format(self, A: Any, wanted: Format) -> Any:
+        """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
+
+    def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
+        """What `make` returns, which may be kept for the next product of the matrix."""
 
 
 class Primitives(Protocol):
@@ -82,8 +95,8 @@ class Engine(Protocol):
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
         """Bytes that a run takes beside the graph and its fields, at most."""
 
-    def products(self) -> ModuleType:
-        """What computes products over semirings: `ready`, and what is particular to matrices of the device."""
+    def products(self) -> Products:
+        """What computes products over semirings."""
 
     def primitives(self) -> Primitives:
         """The stages that need no program."""

@@ -205,7 +205,7 @@ def test_when_nan_is_noticed_late() -> None:
     f4, i4 = np.dtype(np.float32), np.dtype(np.int32)
 
     def quick(semiring: Semiring, kind: Any = f4, merging: Any = None) -> Any:
-        return rows.quick_four(gasla.operations.multiply.trace(semiring, False, kind, kind, merging))
+        return rows.quick_four(gasla.program.terms.trace(semiring, False, kind, kind, merging))
 
     assert all(quick(s) for s in MINDING if s is not semirings.plus_min)
     assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(added) is None
@@ -240,7 +240,7 @@ def test_what_vectors_have_no_operation_for(semiring: Semiring, dtype: Any) -> N
     rng = np.random.default_rng(7)
     A, x = some_rows(rng), rng.integers(-99, 99, 2000).astype(dtype)
     A = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
-    traced = gasla.operations.multiply.trace(semiring, False, np.dtype(dtype), np.dtype(dtype), None)
+    traced = gasla.program.terms.trace(semiring, False, np.dtype(dtype), np.dtype(dtype), None)
     assert rows.four_of(traced) is None
     assert_array_equal(gasla.mxv(A, x, semiring), expected(A, x, semiring))
 

@@ -4,13 +4,12 @@ What it stands on, graphs use too: so all else of it is imported when first call
 """
 
 from collections.abc import Iterable, Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from gasla.engines import Primitives
+    from gasla.engines import Primitives, Products
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
     from gasla.program.schedule import Schedule
@@ -54,7 +53,7 @@ def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> 
     return workspace_bytes(program, graph, deterministic)
 
 
-def products() -> ModuleType:  # noqa: D103
+def products() -> "Products":  # noqa: D103
     from gasla.gpu.product import products
 
     return products

@@ -19,7 +19,7 @@ import numpy as np
 
 import semirings
 from gasla.cpu.product import vector_math
-from gasla.operations.multiply import Terms, parts
+from gasla.program.terms import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import constant, in_order, make_tuple, node, rebuilt
 from semirings.printers import numba as printer

@@ -17,7 +17,7 @@ import numpy as np
 
 from gasla.cpu.product import quads
 from gasla.names import title
-from gasla.operations.multiply import Terms, parts
+from gasla.program.terms import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import as_expr, in_order
 from semirings.printers import numba as printer
