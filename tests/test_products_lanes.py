@@ -13,7 +13,8 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 import semirings
-from gasla.cpu.product import lanes, vector_math
+from gasla.cpu.product import lanes
+from gasla.cpu.runtime import vector_math
 from semirings import Held, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla.cpu.product import quads, rows
+from gasla.cpu.product import quad_printer, rows
 from gasla.cpu.runtime import modules
 from semirings import Monoid, Semiring, Symbol, cast, maximum, minimum, where
 from semirings.expr import describe
@@ -56,7 +56,7 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 
 
 DRIVER = """
-from gasla.cpu.product import quads
+from gasla.cpu.runtime import quads
 from gasla.cpu.runtime.blocks import entry_point, jit
 
 {prelude}
@@ -77,14 +77,14 @@ def in_quads(operations: Callable[[Any, Any], list[Any]], a: Array, b: Array) ->
     """What operations come to, four values at a time."""
     symbols = [Symbol("a", a.dtype), Symbol("b", b.dtype)]
     traced = [semirings.as_expr(e) for e in operations(*symbols)]
-    assert all(map(quads.are_for, traced))
-    exprs = tuple(map(quads.as_choices, traced))
+    assert all(map(quad_printer.are_for, traced))
+    exprs = tuple(map(quad_printer.as_choices, traced))
     store = ""
     for k in range(len(exprs)):
         for place, at in enumerate(("{}", "quads.by_one({})", "quads.by_two({})", "quads.by_one(quads.by_two({}))")):
             store += f"        out{k}[e + np.uint64({place})] = quads.first({at.format(f'found[{k}]')})\n"
     names = [f"out{k}" for k in range(len(exprs))]
-    text = printer.function("operations", symbols, exprs, quads.write)
+    text = printer.function("operations", symbols, exprs, quad_printer.write)
     source = DRIVER.format(prelude=printer.PRELUDE, operations=text, outs=", ".join(names), store=store)
     found = [np.empty(len(a), e.dtype) for e in exprs]
     modules.load(source, f"quads_of_{a.dtype}").run(a, b, *found)
