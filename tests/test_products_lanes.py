@@ -264,8 +264,8 @@ def test_which_products_it_is_for() -> None:
     assert height(semirings.logaddexp_plus) == height(softplus) == lanes.LOW
     assert height(semirings.logaddexp_plus, True) == height(softplus, True) == lanes.HIGH
     decay, squash = (Semiring(semirings.plus, lambda a, x, f=f: f(a) * x) for f in (np.exp, np.tanh))
-    assert height(decay) == lanes.LOW and height(decay, is_long=True) == 0
-    assert height(squash) == lanes.LOW and height(squash, is_long=True) == lanes.HIGH
+    for semiring in (decay, squash):
+        assert height(semiring) == lanes.LOW and height(semiring, is_long=True) == lanes.HIGH
     assert height(semirings.plus_times) == height(semirings.min_plus) == 0
     assert height(Semiring(semirings.plus, lambda a, x: np.sqrt(a * x))) == 0
     assert height(Semiring(semirings.lor, lambda a, x: np.exp(a) > x)) == 0  # may leave a row early
