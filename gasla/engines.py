@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from threading import Lock
-from types import ModuleType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -20,6 +19,20 @@ from gasla.program.binding import Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
+from gasla.program.terms import Format, Lists, Multiply, Terms
+
+
+class Products(Protocol):
+    """Products over semirings; `gasla.operations.multiply` settles what may be given."""
+
+    def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
+        """What computes a product of a matrix, see `Ready`."""
+
+    def in_format(self, A: Any, wanted: Format) -> Any:
+        """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
+
+    def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
+        """What `make` returns, which may be kept for the next product of the matrix."""
 
 
 class Running(Protocol):
@@ -129,8 +142,8 @@ class Engine(Protocol):
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
         """Bytes that a run takes beside the graph and its fields, at most."""
 
-    def products(self) -> ModuleType:
-        """What computes products over semirings: `ready`, and what is particular to matrices of the device."""
+    def products(self) -> Products:
+        """What computes products over semirings."""
 
     def primitives(self) -> Primitives:
         """The stages that need no program."""

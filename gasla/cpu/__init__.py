@@ -4,21 +4,19 @@ What it stands on, graphs use too: so all else of it is imported when first call
 """
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from gasla.cpu.program.prepared import Prepared
-    from gasla.engines import Primitives
+    from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
 
 
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
-) -> "Prepared":
+) -> "Runs":
     """See `gasla.engines.Engine`, as for all that follows."""
     from gasla.cpu.program.prepared import Prepared
 
@@ -43,7 +41,7 @@ def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> 
     return workspace_bytes(program, graph, deterministic)
 
 
-def products() -> ModuleType:  # noqa: D103
+def products() -> "Products":  # noqa: D103
     from gasla.cpu.product import products
 
     return products
