@@ -125,7 +125,7 @@ def provenance() -> str:
     )
 
 
-def check_device(device: str) -> None:
+def check_device(device: Device) -> None:
     """Say now, and not once a graph is read, that there is no GPU."""
     try:
         module_of(device)
