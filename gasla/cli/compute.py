@@ -6,7 +6,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from gasla.arrays import module_of, moved
+from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
 from gasla.progress import bar
