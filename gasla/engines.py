@@ -84,6 +84,7 @@ class Runs(Protocol):
         frontier: Frontier | None,
         schedule: Schedule | None,
         delta: float | None,
+        out: Mapping[str, Any] | None,
     ) -> Running:
         """A run at its start, from these vertices or along a schedule; the program may have other parameters."""
 

@@ -283,6 +283,22 @@ def test_ctrl_c_while_a_run_is_asked_for_its_end() -> None:
     assert_all_is_well(graph)
 
 
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+def test_fields_that_live_in_arrays_of_the_callers(program: Any, start: Any, alone: bool, limit: int) -> None:
+    if program.everyone:
+        return
+    graph = Graph(gasla.datasets.rmat(6)).to("gpu")
+    options: dict[str, Any] = {"active": [3] if alone else None, "max_iterations": limit}
+    expected = gasla.run(program, graph, **options, **start(3)).state
+    begun = gasla.run(program, graph, **options | {"max_iterations": 0}, **start(3)).state
+    for values in ({}, start(3)):
+        out = {name: (begun[name] if not values else expected[name]).copy() for name in program.vertex_fields}
+        found = gasla.run(program, graph, **options, out=out, wait=False, **values).state
+        for name in program.vertex_fields:
+            assert found[name] is out[name]
+            np.testing.assert_array_equal(out[name].get(), expected[name].get())
+
+
 def test_runs_left_running_follow_each_other() -> None:
     """Many more than are waited for: what one makes the next one finds, and workspaces are not shared."""
     graph = ring(2000)

@@ -257,6 +257,49 @@ def test_what_is_given_is_not_what_comes_back() -> None:
 
 
 @pytest.mark.usefixtures("no_collector")
+@pytest.mark.usefixtures("crew")
+@pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
+def test_fields_that_live_in_arrays_of_the_callers(program: Any, start: Any, alone: bool, limit: int) -> None:
+    """From what these hold, or from what is given; the same as in fresh ones, and nothing is copied."""
+    if program.everyone:
+        return
+    graph = Graph(datasets.rmat(6))
+    search, options = gasla.prepare(program, graph), {"active": [3] if alone else None, "max_iterations": limit}
+    expected = search(**options, **start(3)).state
+    begun = search(**options | {"max_iterations": 0}, **start(3)).state
+    for values in ({}, start(3)):
+        out = {name: (begun[name] if not values else expected[name]).copy() for name in program.vertex_fields}
+        found = search(**options, out=out, **values).state
+        for name in program.vertex_fields:
+            assert found[name] is out[name]
+            np.testing.assert_array_equal(out[name], expected[name])
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "says"),
+    [
+        (lambda n: {"hop": np.zeros(n, np.int32)}, TypeError, "has no vertex field 'hop'.*expected some of: hops"),
+        (lambda n: {"hops": np.zeros(n, np.int64)}, TypeError, "expected a numpy array.*int32"),
+        (lambda n: {"hops": np.zeros(2 * n, np.int32)[::2]}, TypeError, "C-contiguous"),
+        (lambda n: {"hops": np.frombuffer(bytes(4 * n), np.int32)}, TypeError, "to be written to"),
+        (lambda n: {"hops": [0] * n}, TypeError, "is to be left in list"),
+    ],
+)
+def test_arrays_that_no_field_can_live_in(out: Any, error: type[Exception], says: str) -> None:
+    graph = Graph(datasets.grid(4))
+    with pytest.raises(error, match=says):
+        gasla.run(programs.Hops, graph, active=[0], hops={0: 0}, out=out(graph.n))
+
+
+def test_arrays_that_share_memory() -> None:
+    graph = Graph(datasets.grid(4))
+    both = np.zeros(2 * graph.n - 1, np.int64)
+    with pytest.raises(ValueError, match="shares memory"):
+        gasla.run(programs.Paths, graph, active=[0], out={"paths": both[: graph.n]}, level=both[-graph.n :])
+    with pytest.raises(ValueError, match="two copies"):
+        gasla.run(Fading, graph, max_iterations=1, out={"x": np.ones(graph.n)})
+
+
 def test_nobody_keeps_what_a_run_gave() -> None:
     graph = chain(10)
     search = gasla.prepare(Levels, graph)

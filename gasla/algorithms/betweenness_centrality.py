@@ -296,9 +296,8 @@ def _accumulate(
     paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).state["paths"]
     if one == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
-    if scores is not None:
-        fields = {"score": scores, **fields}
-    return depend(schedule=schedule.reversed(), paths=paths, wait=False, **fields).state["score"]
+    out = {"paths": paths} if scores is None else {"paths": paths, "score": scores}
+    return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state["score"]
 
 
 def _prepared(graph: Graph, weight: np.dtype | None, wide: bool) -> tuple[Prepared, Prepared]:

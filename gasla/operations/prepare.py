@@ -1,6 +1,6 @@
 """Prepared runs: a vertex program and a graph brought together once, and run many times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -73,7 +73,7 @@ def prepare(
 class Prepared:
     """A program and a graph, ready to be run; made by `gasla.prepare`.
 
-    A run leaves fresh arrays. One call at a time: another thread prepares its own.
+    A run leaves fresh arrays, but those given as `out`. One call at a time: another thread prepares its own.
     """
 
     def __init__(
@@ -106,13 +106,14 @@ class Prepared:
         progress: Callable[[int], Any] | None = None,
         schedule: Any = None,
         wait: bool = True,
+        out: Mapping[str, Any] | None = None,
         **values: Any,
     ) -> Result:
         """Run it.
 
         Parameters
         ----------
-        active, max_iterations, delta, trace, callback, progress, schedule, wait
+        active, max_iterations, delta, trace, callback, progress, schedule, wait, out
             As for `gasla.run`.
         **values
             Start values of fields, as for `gasla.run`, and parameters that are to be others in this run.
@@ -145,7 +146,7 @@ class Prepared:
                 self._runs = engine(self._graph.device).prepare(self._program, self._graph, *self._options)
             return run_once(
                 self._runs, self._program, self._graph, values,
-                active, max_iterations, delta, trace, callback, progress, schedule, wait,
+                active, max_iterations, delta, trace, callback, progress, schedule, wait, out,
             )  # fmt: skip
         finally:
             self._is_running = False
@@ -176,6 +177,7 @@ def run_once(
     progress: Callable[[int], Any] | None,
     schedule: Any,
     wait: bool,
+    out: Mapping[str, Any] | None,
 ) -> Result:
     """Run what has been prepared."""
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
@@ -191,7 +193,7 @@ def run_once(
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
         program = type(program)(**program.values | changed) if changed else program
     with runs.turn:
-        running, is_left = runs.begin(program, graph, values, frontier, schedule, delta), False
+        running, is_left = runs.begin(program, graph, values, frontier, schedule, delta, out), False
         try:
             if not (trace or callback):
                 is_left = not wait and not progress and running.leave(limit)

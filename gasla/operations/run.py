@@ -1,6 +1,6 @@
 """`run`: a vertex program, a graph, and what came of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gasla.arrays import Device
@@ -28,6 +28,7 @@ def run(
     schedule: Any = None,
     wait: bool = True,
     notice: bool = True,
+    out: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result:
     """Run a vertex program on a graph until it ends.
@@ -68,6 +69,9 @@ def run(
     notice : bool
         Whether to look first if the graph's values have been written into since, where the program reads them: a pass
         over them. False says that they haven't.
+    out : dict of str to array, optional
+        Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
+        what it holds, or with what is given for the field. Not where everyone takes part in each iteration.
     **values
         Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
         of vertex to value for those few that differ. And parameters, in place of the program's own.
@@ -106,5 +110,5 @@ def run(
         graph = graph.to(check_device(device))
     runs = runs_of(program, graph, (way_of(direction), deterministic, schedule is not None))
     return run_once(
-        runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait
+        runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
     )

@@ -60,6 +60,36 @@ class Binding:
                     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
                         check_start(type(self.program), given_name(name), value, kind)
 
+    def check_out(self, out: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arrays that fields are to live in, by inner names; refused, if they can't as they are.
+
+        `fields` are start values, by inner names too.
+        """
+        found = self.by_inner_name(out)
+        for name, array in found.items():
+            if name not in self.traced.vertex_types:
+                known = ", ".join(sorted(map(given_name, self.traced.vertex_types))) or "none"
+                raise TypeError(
+                    f"{type(self.program).__name__} has no vertex field {given_name(name)!r} to leave in `out`; "
+                    f"expected some of: {known}"
+                )
+            if self.plan.everyone:
+                raise ValueError(
+                    f"{self._where(name)} can't be left in `out`: where everyone takes part in each iteration, fields "
+                    "have two copies; copy what the result holds"
+                )
+            shape, kind = wanted = layout(self.traced.vertex_types[name], self.graph.n)
+            if not self._is_ready(array, wanted):
+                found_kind = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
+                raise TypeError(
+                    f"{self._where(name)} is to be left in {found_kind}; expected a {self.xp.__name__} array, "
+                    f"C-contiguous and to be written to, of shape {shape} and type {kind}"
+                )
+            others = [*(a for n, a in found.items() if n != name), *(a for n, a in fields.items() if a is not array)]
+            if any(isinstance(a, self.xp.ndarray) and self.xp.may_share_memory(a, array) for a in others):
+                raise ValueError(f"{self._where(name)} is to be left in an array that shares memory with another given")
+        return found
+
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""
         return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}

@@ -114,6 +114,7 @@ class Prepared(Binding):
         frontier: Frontier | None,
         schedule: Schedule | None = None,
         delta: float | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> "Prepared":
         """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
         self.program, self.graph = program, graph
@@ -130,7 +131,7 @@ class Prepared(Binding):
             self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
             self.iteration, self.edges, self.ended = 0, 0, False
             self._words[:] = self._first
-            self._start(fields)
+            self._start(fields, out)
             self._schedule = schedule
             if schedule is not None:
                 self._follow(schedule)
@@ -184,15 +185,19 @@ class Prepared(Binding):
         """What the kernel is passed."""
         return self._arguments[self._places[name]]
 
-    def _start(self, fields: Mapping[str, Any]) -> None:
+    def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
         """Take or make what is a run's own."""
         if self.traced.renames:
             fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
             self.check(fields)
         self._arguments, self._fields = self._common.copy(), {}
+        lent = self.check_out(out, fields) if out else {}
         for start in self._starts:
-            self._fields[start.name] = self._make_field(start, fields.get(start.name))
+            array, given = lent.get(start.name), fields.get(start.name)
+            self._fields[start.name] = (
+                self._make_field(start, given) if array is None else self._fill(start, given, array)
+            )
         if self._has_more:
             sides = self._sides() if self._others else None
             for name in self._others:
@@ -215,6 +220,20 @@ class Prepared(Binding):
             return self._make_otherwise(start, given)
         arguments, place, array = self._arguments, start.place, np.empty(start.shape, start.type)
         arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
+        return array
+
+    def _fill(self, start: Start, given: Any, array: np.ndarray) -> np.ndarray:
+        """An array that a field is to live in, with what it starts with: what it holds, if nothing is given."""
+        filling = start.nothing
+        if type(given) is dict and start.value is not None:
+            filling = start.seeded(given, self.graph.n, self._check_seed)
+        elif given is not None and given is not array:
+            self.check({start.name: given})
+            array[...] = self._start_array(start.name, given)
+        arguments, place = self._arguments, start.place
+        arguments[place] = array.view(np.ndarray)  # of a subclass Numba might refuse
+        if start.wanted:
+            arguments[place + 1], arguments[place + 2] = filling
         return array
 
     def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:

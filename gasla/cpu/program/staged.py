@@ -22,7 +22,7 @@ class Staged(Prepared):
         super().__init__(program, graph, staged=True)
         self._use({})
         self.iteration = 0
-        self._start(fields)
+        self._start(fields, None)
 
     @property
     def arrays(self) -> dict[str, Any]:

@@ -49,9 +49,10 @@ class Prepared:
         frontier: Frontier | None,
         schedule: Schedule | None = None,
         delta: float | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> "Run":
         """A run at its start. Several may be under way."""
-        run = Run(self._kept(program, graph), program, graph, fields, self._way, schedule)
+        run = Run(self._kept(program, graph), program, graph, fields, self._way, schedule, out)
         run.activate(frontier, delta)
         return run
 
@@ -74,12 +75,14 @@ class Run(Binding):
         fields: Mapping[str, Any],
         way: int,
         schedule: Schedule | None,
+        out: Mapping[str, Any] | None,
     ) -> None:
         self._kept, self.plan, self._way = kept, kept.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
         self.check(fields)
+        self._lent = self.check_out(out, fields) if out else {}
         self._fresh = True
         if not self._fits(fields, schedule):
             finish("gpu")  # runs that are under way
@@ -130,6 +133,9 @@ class Run(Binding):
         arguments, kept, alloc, array = self._arguments, self._kept, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             given = fields.get(name)
+            if name in self._lent:
+                self._set_lent(name, start, given)
+                continue
             if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
                 self._set(start.source, given)
             if is_ready or self._fill_alike(name, start, given):
@@ -142,6 +148,16 @@ class Run(Binding):
                     self._set(start.source, self._arrays[start.field].copy())
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
+
+    def _set_lent(self, name: str, start: Start, given: Any) -> None:
+        """Have a field live in an array of the caller's, with what that holds if nothing is given."""
+        array = self._lent[name]
+        if given is not None and given is not array:
+            array[...] = self._start_array(name, given)
+        self._set(start.field, array)
+        setattr(self._arguments, start.fills, False)
+        if name in self.plan.timed:
+            self._set(start.source, array.copy())
 
     def _fill_alike(self, name: str, start: Start, given: Any) -> bool:
         """Have the kernel fill a field that starts alike everywhere but for one vertex; else False."""
