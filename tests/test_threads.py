@@ -29,7 +29,7 @@ from gasla.algorithms.bfs import LEVELS
 from gasla.cpu.primitive import intersect, link
 from gasla.cpu.program.spare import kind_of_run, spare
 from gasla.cpu.runtime import cores, threads, workers
-from gasla.cpu.runtime.atomics import fetch_add, load, pause
+from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
 from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, timed
 
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.atomics import compare_and_swap, prefetch
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
+from gasla.cpu.runtime.intrinsics import compare_and_swap, prefetch
 from gasla.cpu.runtime.threads import barrier, launched
 from gasla.graph.graph import Graph
 

@@ -16,7 +16,7 @@ from numba.core.datamodel import PrimitiveModel
 from numba.extending import intrinsic, register_model
 
 import semirings
-from gasla.cpu.runtime.atomics import element_pointer
+from gasla.cpu.runtime.intrinsics import element_pointer
 from semirings import Expr
 from semirings.expr import in_order, rebuilt
 from semirings.printers import numba as printer

@@ -21,7 +21,7 @@ from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic
 
-from gasla.cpu.runtime.atomics import select
+from gasla.cpu.runtime.intrinsics import select
 
 LANES = 64  # at most four vectors of 16 values are computed side by side
 

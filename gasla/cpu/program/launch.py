@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.atomics import words_at
 from gasla.cpu.runtime.blocks import entry_point
+from gasla.cpu.runtime.intrinsics import launching, words_at
 from gasla.cpu.runtime.threads import (
     CONTROL_SIZE,
     CROWD,
@@ -20,7 +20,6 @@ from gasla.cpu.runtime.threads import (
     PASSED,
     TOGETHER,
     are_awake,
-    launching,
     run,
     time_apart,
     wanted_threads,

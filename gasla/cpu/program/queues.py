@@ -28,7 +28,8 @@ from gasla.cpu.program.launch import (
     WORK,
     launched,
 )
-from gasla.cpu.runtime.atomics import (
+from gasla.cpu.runtime.blocks import entry_point, jit
+from gasla.cpu.runtime.intrinsics import (
     apart,
     compare_and_swap,
     count_trailing_zeros,
@@ -42,8 +43,7 @@ from gasla.cpu.runtime.atomics import (
     store,
     words_at,
 )
-from gasla.cpu.runtime.blocks import INNER, entry_point, jit
-from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.modules import INNER, compiled
 from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import CROWD_SIZE
 
