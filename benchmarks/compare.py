@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gasla.bench import ceilings, cells, graphs, peers, table
+from gasla.bench import cells, graphs, peers
 from gasla.bench.cells import Cell
-from gasla.bench.report import Report
+from gasla.bench.limits import ceilings
+from gasla.bench.reports import table
+from gasla.bench.reports.report import Report
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
 GROUPS = (*peers.ALGORITHMS, "mxv", "programs")

@@ -34,8 +34,8 @@ from gasla.algorithms import bfs, pagerank, sssp
 from gasla.arrays import device_of
 from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.provenance import provenance
-from gasla.bench.report import Report
+from gasla.bench.reports.provenance import provenance
+from gasla.bench.reports.report import Report
 from gasla.cpu.program import generate
 from gasla.gpu.program.space import field_bytes
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measured import ALGORITHMS, CPU, Files, markdown
-from gasla.bench import plot
 from gasla.bench.cells import Cell
+from gasla.bench.reports import plot
 
 
 def families(files: Files) -> dict[str, list[str]]:

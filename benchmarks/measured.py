@@ -9,7 +9,7 @@ from typing import Any
 
 from gasla.bench import peers
 from gasla.bench.cells import Cell
-from gasla.bench.report import Report
+from gasla.bench.reports.report import Report
 
 RESULTS = Path(__file__).resolve().parent / "results"
 ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])

@@ -41,8 +41,8 @@ import gasla
 from benchmarks.gpu import made
 from benchmarks.suite import ALGORITHMS, call_of, load
 from gasla.arrays import finish
-from gasla.bench.provenance import provenance
-from gasla.bench.report import Report
+from gasla.bench.reports.provenance import provenance
+from gasla.bench.reports.report import Report
 from gasla.cpu.program import again, engine
 from gasla.cpu.runtime import blocks, threads
 from gasla.graph import symmetry

@@ -25,9 +25,9 @@ from pathlib import Path
 from benchmarks import growth, overhead
 from benchmarks.gpu import tables as gpu_tables
 from benchmarks.measured import ALGORITHMS, CPU, Files, markdown
-from gasla.bench import plot
 from gasla.bench.cells import Cell
-from gasla.bench.table import milliseconds, number, size
+from gasla.bench.reports import plot
+from gasla.bench.reports.table import milliseconds, number, size
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"

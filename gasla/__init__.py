@@ -34,11 +34,12 @@ _HOMES = {
     # modules
     "datasets": "graph.datasets",
     "io": "graph.io",
+    "primitives": "operations.primitives",
     "progress": "progress",
     "stages": "operations.stages",
     "verify": "verify",
 }
-_MODULES = ("datasets", "io", "progress", "stages", "verify")
+_MODULES = ("datasets", "io", "primitives", "progress", "stages", "verify")
 
 __all__ = [*_HOMES]
 

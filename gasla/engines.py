@@ -19,6 +19,43 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 
 
+class Primitives(Protocol):
+    """The stages that need no program; `gasla.primitives` says what they do, and looks at what it is given.
+
+    Forests are arrays of one parent a vertex. Graphs are Graphs, arrays are the device's.
+    """
+
+    def hook(self, graph: Graph) -> Any:
+        """A first forest: every vertex under its first out-neighbour if that is smaller."""
+
+    def link(self, graph: Graph, parents: Any, first: int, last: int | None, known: int | None) -> None:
+        """Unite the trees at both ends of edges, in place."""
+
+    def compress(self, parents: Any) -> None:
+        """Point every vertex at its root, in place."""
+
+    def number(self, parents: Any) -> int:
+        """Replace parents by the number of the tree, in place; how many there are."""
+
+    def likely_largest(self, parents: Any) -> int:
+        """The root that most of a sample of vertices have."""
+
+    def label_components(self, graph: Graph) -> tuple[Any, Any]:
+        """How many components there are, and the number of each vertex's own."""
+
+    def simplify(self, graph: Graph) -> Graph:
+        """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
+
+    def orient(self, graph: Graph) -> Any:
+        """What `count_common_neighbours` goes by: a simple graph's sorted Adjacency, or lists by degree."""
+
+    def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
+        """Sum up, over all edges, the common neighbours that follow both ends; if wanted at each vertex, too."""
+
+    def intersect(self, graph: Graph, sources: Any, targets: Any) -> Any:
+        """Count the common out-neighbours of pairs of vertices."""
+
+
 class Engine(Protocol):
     """What runs on one kind of device."""
 
@@ -48,7 +85,7 @@ class Engine(Protocol):
     def products(self) -> ModuleType:
         """What computes products over semirings: `ready`, and what is particular to matrices of the device."""
 
-    def primitives(self) -> ModuleType:
+    def primitives(self) -> Primitives:
         """The stages that need no program."""
 
 

@@ -51,9 +51,9 @@ def bar(description: str) -> Iterator[None]:
     Examples
     --------
     >>> import gasla
-    >>> from gasla.datasets import openflights
+    >>> flights = gasla.datasets.openflights().matrix
     >>> with gasla.progress.bar("betweenness"):
-    ...     scores = gasla.betweenness_centrality(openflights().matrix, k=4)
+    ...     scores = gasla.betweenness_centrality(flights, k=4)
     """
     from tqdm import tqdm
 

@@ -11,22 +11,9 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.bench import (
-    answers,
-    ceilings,
-    cells,
-    floors,
-    graphs,
-    interleave,
-    peers,
-    plot,
-    products,
-    programs,
-    properties,
-    provenance,
-    report,
-    table,
-)
+from gasla.bench import answers, cells, graphs, interleave, mxv, peers, programs, properties
+from gasla.bench.limits import ceilings, floors
+from gasla.bench.reports import plot, provenance, report, table
 from gasla.cli import main
 
 CEILINGS = ceilings.Ceilings(
@@ -240,18 +227,18 @@ def test_a_wrong_answer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them is compiled."""
-    semirings = {name: products.SEMIRINGS[name] for name in ("plus_times", "min_plus")}
-    monkeypatch.setattr(products, "SEMIRINGS", semirings)
+    semirings = {name: mxv.SEMIRINGS[name] for name in ("plus_times", "min_plus")}
+    monkeypatch.setattr(mxv, "SEMIRINGS", semirings)
     monkeypatch.setattr(programs, "ALGORITHMS", ("bfs",))
 
 
 def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     few_semirings_and_programs(monkeypatch)
     graph = graphs.load("grid6")
-    calls = products.contestants(graph)
-    assert products.wrong(graph, calls) == {}
+    calls = mxv.contestants(graph)
+    assert mxv.wrong(graph, calls) == {}
     calls["min_plus"] = calls["plus_times"]
-    assert products.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
+    assert mxv.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
 
 
 def test_figures_of_a_cell() -> None:
@@ -359,7 +346,7 @@ def test_the_command(
     assert "random 4-byte reads" in printed
     read = report.Report.read(file)
     assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
-    assert len(read.cells) == 7 + len(products.SEMIRINGS) + len(programs.ALGORITHMS)
+    assert len(read.cells) == 7 + len(mxv.SEMIRINGS) + len(programs.ALGORITHMS)
     assert all(cell.gteps() > 0 for cell in read.cells)
     assert all(cell.share > 0 for cell in read.cells)
     assert all(cell.best for cell in read.cells if cell.algorithm != "levels")

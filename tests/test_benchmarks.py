@@ -10,9 +10,10 @@ import pytest
 from test_bench import few_semirings_and_programs
 
 from benchmarks import compare, footprint, measured, overhead, shapes, tables
-from gasla.bench import ceilings, graphs, interleave
+from gasla.bench import graphs, interleave
 from gasla.bench.cells import Cell, Entry
-from gasla.bench.report import Report
+from gasla.bench.limits import ceilings
+from gasla.bench.reports.report import Report
 
 
 @pytest.fixture(autouse=True)

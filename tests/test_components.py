@@ -1,5 +1,7 @@
 """Connected components, and the stages that they are made of, against SciPy and a plain union-find."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,8 @@ from scipy.sparse.csgraph import connected_components as scipy_components
 import gasla
 from gasla import verify
 from gasla.algorithms.connected_components import ComponentsResult
-from gasla.cpu.primitive.link import compress, hook, likely_largest, link, number
 from gasla.graph.graph import Graph
+from gasla.operations.primitives import compress, hook, label_components, likely_largest, link, number
 
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
@@ -203,6 +205,37 @@ def test_likely_largest_finds_a_tree_of_most_vertices() -> None:
     assert likely_largest(parents) == 7
 
 
-def test_a_forest_of_the_wrong_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="3 entries; expected one for each of 4"):
-        link(Graph.from_edges([0], [3]), np.arange(3))
+@given(edge_lists(), st.booleans())
+def test_the_stages_one_by_one_label_as_in_one_launch(edges: tuple[int, np.ndarray, np.ndarray], both: bool) -> None:
+    n, src, dst = edges
+    if both:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    graph = Graph.from_edges(src, dst, n=n)
+    parents = hook(graph)
+    link(graph, parents, first=1, last=2)
+    compress(parents)
+    link(graph, parents, known=likely_largest(parents))
+    count, labels = label_components(graph)
+    assert number(parents) == count
+    np.testing.assert_array_equal(parents, labels)
+
+
+PAIR = Graph.from_edges([0], [3])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: link(PAIR, np.arange(3)), ValueError, "3 entries; expected one for each of 4"),
+        (lambda: link(PAIR, np.arange(4), first=-1), ValueError, "first and last are -1 and None; expected positions"),
+        (lambda: link(PAIR, np.arange(4), last=-2), ValueError, "first and last are 0 and -2; expected positions"),
+        (lambda: link(PAIR, np.arange(4), first=0.5), TypeError, "float"),
+        (lambda: link(PAIR, np.arange(4), known=4), ValueError, "known is 4; expected a vertex of the graph, 0 to 3"),
+        (lambda: likely_largest(np.zeros(0, int)), ValueError, "the forest is empty; expected at least one vertex"),
+        (lambda: likely_largest([0]), TypeError, "the forest is list; expected an array of int32 or int64"),
+        (lambda: hook([[1]]), TypeError, "sparse"),
+    ],
+)
+def test_what_is_passed_is_looked_at(call: Callable[[], None], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        call()

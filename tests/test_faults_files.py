@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ import pytest
 
 from gasla import Graph, cache, io, output
 from gasla.bench import graphs
-from gasla.bench.report import Report
-from gasla.cli import files
+from gasla.bench.reports.report import Report
+from gasla.cli import data
 from gasla.cpu.runtime import modules
 from tests.faults import GRID, all_are_whole, call, disks, entries, kept, process
 
-NAMED = files.Named("grid", Graph(GRID))
+NAMED = data.Named("grid", Graph(GRID))
 
 
 # --- output ----------------------------------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ def graph(path: Path) -> None:
 
 
 def table(path: Path) -> None:
-    files.write_table(path, {"a": np.arange(NAMED.graph.n) / 7}, NAMED)
+    data.write_table(path, {"a": np.arange(NAMED.graph.n) / 7}, NAMED)
 
 
 def report(path: Path) -> None:
@@ -52,7 +53,7 @@ def picture(path: Path) -> None:
 
 OUTPUTS = [
     *((graph, f"a{suffix}") for suffix in (".mtx", ".txt", ".gr", ".graph", ".npz", ".mtx.gz", ".txt.bz2", ".gr.xz")),
-    *((table, f"a{ending}") for ending in files.TABLES),
+    *((table, f"a{ending}") for ending in data.TABLES),
     (report, "a.json"),
 ]
 
@@ -227,9 +228,51 @@ def test_others_may_read_what_is_kept(folder: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in entries(folder)} == {0o644}
 
 
-def test_a_change_of_the_engine_is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Have a module's text seem another, as in a process that begins after an edit."""
+    texts, text = dict[str, str](), modules._text
+
+    def edit(name: str) -> None:
+        texts[name] = text(name) + "# changed"
+        modules._made_of.cache_clear()
+
+    monkeypatch.setattr(modules, "_text", lambda name: texts.get(name) or text(name))
+    yield edit
+    modules._made_of.cache_clear()
+
+
+KERNELS, THREADS, FOREST = "gasla.cpu.program.queues", "gasla.cpu.runtime.threads", "gasla.cpu.primitive.forest"
+
+
+@pytest.mark.parametrize(
+    ("module", "file", "shows"),
+    [
+        (KERNELS, KERNELS, True),
+        (KERNELS, "gasla.cpu.runtime.blocks", True),
+        (KERNELS, "gasla.cpu.runtime.cores", True),  # by way of threads.py
+        (KERNELS, "gasla.cpu.program.pieces", False),  # the text generators, which show in the text
+        (KERNELS, "gasla.cpu.program.stage_functions", False),
+        (KERNELS, FOREST, False),
+        (FOREST, "gasla.cpu.runtime.intrinsics", True),
+        (FOREST, KERNELS, False),
+        (THREADS, FOREST, False),
+    ],
+)
+def test_code_is_made_anew_where_what_it_is_made_of_has_changed(
+    edited: Callable[[str], None], module: str, file: str, shows: bool
+) -> None:
+    import_module(module)
+    before = modules._made_of(module)
+    edited(file)
+    assert (modules._made_of(module) != before) == shows
+
+
+def test_a_change_of_what_generated_code_imports_is_seen(folder: Path, edited: Callable[[str], None]) -> None:
     call(7)
-    monkeypatch.setattr(modules, "_engine", lambda: "changed")
+    edited("gasla.cpu.program.generate")
+    assert call(7) == (2, 0)
+    edited("gasla.cpu.runtime.modules")
     assert call(7) == (0, 2)
 
 

@@ -11,8 +11,10 @@ import pytest
 import gasla
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import bars, figures, starting
-from gasla.bench import ceilings, cells, floors, graphs, report
+from gasla.bench import cells, graphs
 from gasla.bench.cells import Cell, Entry
+from gasla.bench.limits import ceilings, floors
+from gasla.bench.reports import report
 
 
 def test_ranks() -> None:

@@ -1,4 +1,4 @@
-"""Connected components on the GPU, in one launch and stage by stage, against SciPy and the CPU's stages.
+"""Connected components on the GPU, in one launch and stage by stage, against SciPy and the CPU's primitives.
 
 Compiling needs no GPU and runs everywhere.
 """
@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from in_turns import in_turns
 
 import gasla
-from gasla import Graph, stages
-from gasla.cpu.primitive import link as on_cpu
-from gasla.gpu.primitive import link as on_gpu
+from gasla import Graph, primitives
+from gasla.gpu.primitive import forest as on_gpu
 from gasla.gpu.runtime.compile import compile_source
-from gasla.operations.primitives import likely_largest
 from tests.test_components import edge_lists, expected
 
 
@@ -30,7 +28,7 @@ def cupy() -> ModuleType:
     ("sizes", "architecture"), in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("sm_80",), ("sm_90",)])
 )
 def test_compiles(cupy: ModuleType, architecture: str, sizes: tuple[int, int]) -> None:
-    for file in ("forest", "components"):
+    for file in ("forest", "label"):
         assert compile_source(on_gpu.source(*sizes, file), architecture)
 
 
@@ -173,13 +171,13 @@ def test_every_known_tree_gives_the_same_components(
     n, src, dst = edges
     graph = on_device(edges_of(src, dst, towards, n), offsets)
     count, labels = expected(n, src, dst)
-    start = stages.hook(graph)
-    stages.compress(start)
+    start = primitives.hook(graph)
+    primitives.compress(start)
     for known in [None, *np.unique(start.get()).tolist()]:
         parents = start.copy()
-        stages.link(graph, parents, known=known)
+        primitives.link(graph, parents, known=known)
         assert (parents.get() <= np.arange(n)).all()
-        assert stages.number(parents) == count
+        assert primitives.number(parents) == count
         np.testing.assert_array_equal(parents.get(), labels)
 
 
@@ -189,14 +187,14 @@ def test_stages_do_what_those_on_the_cpu_do(edges: tuple[int, np.ndarray, np.nda
     n, src, dst = edges
     graph = Graph.from_edges(src, dst, n=n)
     there = on_device(graph)
-    here, parents = on_cpu.hook(graph), stages.hook(there)
+    here, parents = primitives.hook(graph), primitives.hook(there)
     np.testing.assert_array_equal(parents.get(), here)
-    on_cpu.link(graph, here, first=first, last=last)
-    stages.link(there, parents, first=first, last=last)
-    on_cpu.compress(here)
-    stages.compress(parents)
+    primitives.link(graph, here, first=first, last=last)
+    primitives.link(there, parents, first=first, last=last)
+    primitives.compress(here)
+    primitives.compress(parents)
     np.testing.assert_array_equal(parents.get(), here)
-    assert stages.number(parents) == on_cpu.number(here)
+    assert primitives.number(parents) == primitives.number(here)
     np.testing.assert_array_equal(parents.get(), here)
 
 
@@ -207,7 +205,7 @@ def test_number_flattens_first(kind: type) -> None:
 
     parents = cupy.arange(-1, 20_000, dtype=kind).clip(0)
     parents[10_000] = 10_000
-    assert stages.number(parents) == 2
+    assert primitives.number(parents) == 2
     np.testing.assert_array_equal(parents.get(), np.arange(20_001) >= 10_000)
 
 
@@ -217,7 +215,7 @@ def test_likely_largest_finds_a_tree_of_most_vertices() -> None:
 
     parents = cupy.arange(10_000)
     parents[3000:] = 7
-    assert likely_largest(parents) == 7
+    assert primitives.likely_largest(parents) == 7
 
 
 @pytest.mark.gpu
@@ -226,6 +224,8 @@ def test_forests_that_do_not_fit_are_refused() -> None:
 
     graph = on_device(Graph.from_edges([0], [3]))
     with pytest.raises(ValueError, match="3 entries; expected one for each of 4"):
-        stages.link(graph, cupy.arange(3, dtype=np.int32))
+        primitives.link(graph, cupy.arange(3, dtype=np.int32))
     with pytest.raises(TypeError, match="type int64; expected that of the graph's ids, int32"):
-        stages.link(graph, cupy.arange(4))
+        primitives.link(graph, cupy.arange(4))
+    with pytest.raises(ValueError, match="the forest is on the cpu and the graph on the gpu; expected one device"):
+        primitives.link(graph, np.arange(4, dtype=np.int32))

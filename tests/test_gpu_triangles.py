@@ -11,10 +11,11 @@ from in_turns import in_turns
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import Graph, stages, verify
-from gasla.gpu.primitive import intersect as module
+from gasla import Graph, primitives, verify
+from gasla.gpu.primitive import neighbours as module
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph import generators
+from gasla.graph.adjacency import Adjacency
 from gasla.program.frontier import EdgeFrontier
 from tests.test_triangles import edge_lists, scipy_triangles, undirected
 
@@ -64,7 +65,7 @@ def test_kernels_compile(vertex: int, offset: int, per_vertex: bool, architectur
 def test_simple_lists(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
     lists = Graph.from_edges(src, dst, n=n).out
-    indptr, indices = module.simple(lists.indptr, lists.indices)
+    indptr, indices = module.simple_lists(lists.indptr, lists.indices)
     wanted = dense(n, src, dst)
     np.testing.assert_array_equal(np.diff(indptr), wanted.sum(axis=1))
     np.testing.assert_array_equal(indices, wanted.nonzero()[1])
@@ -137,7 +138,7 @@ def test_lists_longer_than_half_a_table() -> None:
     indices = np.tile(np.arange(n, dtype=np.int32), n)
     indices = indices[np.repeat(np.arange(n), n) != indices]
     graph = Graph.from_csr(np.arange(n + 1, dtype=np.int32) * (n - 1), indices).to("gpu")
-    graph.__dict__.update(is_symmetric=True, has_parallel_edges=False)  # saves the proof
+    graph.__dict__.update(is_simple=True)  # saves the proof
     check(graph, np.full(n, (n - 1) * (n - 2) // 2))
 
 
@@ -188,13 +189,34 @@ def test_int64_ids(offset: type, seed: int) -> None:
     matrix = undirected(3000, 100_000, seed, True)
     indptr, indices = cupy.asarray(matrix.indptr.astype(offset)), cupy.asarray(matrix.indices.astype(np.int64))
     counts = scipy_triangles(matrix)
-    total, found = module.intersect_sorted(indptr, indices, True)
-    np.testing.assert_array_equal(found.get(), counts)
-    oriented = module.orient(indptr, indices, cupy.diff(indptr))
-    total, found = module.intersect_oriented(oriented, True)
-    np.testing.assert_array_equal(found.get(), counts)
-    assert module.intersect_oriented(oriented) == (total, None)
-    assert module.intersect_sorted(indptr, indices) == (total, None)
+    for lists in (Adjacency(indptr, indices), module.by_degree(indptr, indices, cupy.diff(indptr))):
+        total, found = module.count_common_neighbours(lists, per_vertex=True)
+        assert total == counts.sum() // 3
+        np.testing.assert_array_equal(found.get(), counts)
+        assert module.count_common_neighbours(lists, per_vertex=False) == (total, None)
+
+
+@pytest.mark.gpu
+def test_orient_is_what_it_is_on_the_cpu(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph(undirected(100, 800, 4, True))
+    monkeypatch.setattr("gasla.cpu.primitive.neighbours.SHORT", WAYS[way])
+    here, there = primitives.orient(graph), primitives.orient(graph.to("gpu"))
+    assert here.order == there.order
+    assert (there.graph.device, there.forward.device) == ("gpu", "gpu")
+    np.testing.assert_array_equal(there.forward.out.indptr.get(), here.forward.out.indptr)
+    np.testing.assert_array_equal(there.forward.out.indices.get(), here.forward.out.indices)
+
+
+@pytest.mark.gpu
+@given(edge_lists())
+def test_simplify_is_what_it_is_on_the_cpu(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+    n, src, dst = edges
+    here = Graph.from_edges(src, dst, n=n)
+    there = here.to("gpu")
+    simple = primitives.simplify(there)
+    assert (simple is there) == there.is_simple == here.is_simple
+    np.testing.assert_array_equal(simple.out.indptr.get(), primitives.simplify(here).out.indptr)
+    np.testing.assert_array_equal(simple.sorted_out.indices.get(), primitives.simplify(here).sorted_out.indices)
 
 
 @pytest.mark.gpu
@@ -224,9 +246,9 @@ def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.nda
     graph = Graph.from_edges(src, dst, n=n)
     ends = st.lists(st.integers(0, n - 1), min_size=5, max_size=5)
     pairs = EdgeFrontier(n, np.arange(5), np.array(data.draw(ends)), np.array(data.draw(ends)))
-    counts = stages.intersect(graph.to("gpu"), pairs)
+    counts = primitives.intersect(graph.to("gpu"), pairs)
     assert counts.dtype == np.int64
-    np.testing.assert_array_equal(counts.get(), stages.intersect(graph, pairs))
+    np.testing.assert_array_equal(counts.get(), primitives.intersect(graph, pairs))
 
 
 @pytest.mark.gpu
@@ -238,17 +260,19 @@ def test_intersect_searches_long_lists() -> None:
     graph = Graph.from_csr(np.cumsum([0, *map(len, lists)]), np.concatenate(lists))
     a, b = (ends.ravel() for ends in np.meshgrid(np.arange(102), np.arange(102)))
     pairs = EdgeFrontier(20_000, np.arange(len(a)), a, b)
-    np.testing.assert_array_equal(stages.intersect(graph.to("gpu"), pairs).get(), stages.intersect(graph, pairs))
+    np.testing.assert_array_equal(
+        primitives.intersect(graph.to("gpu"), pairs).get(), primitives.intersect(graph, pairs)
+    )
 
 
 @pytest.mark.gpu
 def test_intersect_without_edges() -> None:
     nothing = np.zeros(0, np.int32)
-    assert len(stages.intersect(on_gpu(csr_array((3, 3))), EdgeFrontier(3, nothing, nothing, nothing))) == 0
+    assert len(primitives.intersect(on_gpu(csr_array((3, 3))), EdgeFrontier(3, nothing, nothing, nothing))) == 0
 
 
 @pytest.mark.gpu
 def test_intersect_refuses_a_vertex_outside_the_graph() -> None:
     graph = Graph.from_edges([0], [2]).to("gpu")
     with pytest.raises(ValueError, match="vertex 3 is outside a graph of 3 vertices"):
-        stages.intersect(graph, EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3])))
+        primitives.intersect(graph, EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3])))

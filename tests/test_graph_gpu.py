@@ -77,7 +77,7 @@ def both_ways(n, src, dst, values):
 
 def sort(patch):
     """Have lists made as on the GPU, but for what a kernel finds there."""
-    for module in ("graph.adjacency", "graph.graph"):
+    for module in ("graph.adjacency", "graph.structure", "graph.graph"):
         patch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
     for name in ("Facts", "is_symmetric"):
         patch.setattr(lists, name, getattr(cpu_lists, name))
@@ -108,7 +108,7 @@ def test_all_that_is_asked_of_lists_is_found_in_one_pass(monkeypatch):
         passes.append(values is not None)
         return [False] * 4
 
-    for module in ("graph.adjacency", "graph.graph"):
+    for module in ("graph.adjacency", "graph.structure", "graph.graph"):
         monkeypatch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
     monkeypatch.setattr(lists, "_find_facts", find)
     g = Graph(datasets.rmat(5))
@@ -159,9 +159,10 @@ def check_ties(g, there):
 
 def test_a_graph_keeps_its_copy_and_no_copy_its_graph(monkeypatch):
     """What `to` remembers, with copies that stay on the CPU."""
-    for module in ("graph.adjacency", "graph.graph"):
-        monkeypatch.setattr(f"gasla.{module}.moved", lambda array, device: array.copy())
-        monkeypatch.setattr(f"gasla.{module}.finish", lambda device: None)
+    for module in ("adjacency", "graph"):
+        monkeypatch.setattr(f"gasla.graph.{module}.moved", lambda array, device: array.copy())
+    for module in ("adjacency", "structure", "graph"):
+        monkeypatch.setattr(f"gasla.graph.{module}.finish", lambda device: None)
     for A in (datasets.rmat(5), datasets.rmat(5).tocsc(), directed(5), directed(5).tocoo()):
         g = Graph(A)
         assert g.has_symmetric_values or not g.is_symmetric

@@ -13,7 +13,7 @@ from numba import njit, typeof
 import gasla
 import semirings
 from gasla import datasets
-from gasla.cpu.primitive import link
+from gasla.cpu.primitive import forest
 from gasla.cpu.program.generate import plan
 from gasla.cpu.runtime import intrinsics
 from gasla.cpu.runtime.modules import OPTIONS, compiled
@@ -78,10 +78,11 @@ def test_a_push_reads_and_writes_fields_with_atomics(
     assert plain(text) == []
 
 
-@pytest.mark.parametrize("kernel", [link._link, link._link_outward, link._compress])
+@pytest.mark.parametrize("kernel", [forest._link, forest._link_outward, forest._compress])
 def test_forests_are_read_and_written_with_atomics(kernel: Any) -> None:
     lists, parents, word = GRAPH.out, np.arange(GRAPH.n, dtype=np.int16), np.uint64(1)
-    given = [parents, word] if kernel is link._compress else [lists.indptr, lists.indices, parents, word, word, 0, word]
+    edges = lists.indptr, lists.indices, parents, word, word, 0
+    given = (parents, word) if kernel is forest._compress else (*edges, word)
     fresh = njit(**OPTIONS)(kernel.py_func)  # what comes from a cache has no text
     fresh.compile(tuple(typeof(x) for x in (1, 1, new_control(), *given)))
     (text,) = fresh.inspect_llvm().values()

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setattr(gpu, "_kernel", kernel)
         patch.setattr(gpu, "struct", lambda value: value)
         patch.setattr(gpu, "_address", lambda array: array.ctypes.data)
-        patch.setattr(stages, "_engine", lambda graph: gpu.Staged)
+        patch.setattr(stages, "engine", lambda device: SimpleNamespace(staged=gpu.Staged))
         yield
 
 

@@ -24,9 +24,9 @@ from waiting import wait_until
 
 import gasla
 import semirings
-from gasla import datasets, stages
+from gasla import datasets, primitives, stages
 from gasla.algorithms.bfs import LEVELS
-from gasla.cpu.primitive import intersect, link
+from gasla.cpu.primitive import neighbours
 from gasla.cpu.program.spare import kind_of_run, spare
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
@@ -181,15 +181,15 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     gasla.connected_components(graph)
     gasla.mxv(graph, np.ones(graph.n, np.float32))
     gasla.mxv(graph, np.ones(graph.n, np.float32), semirings.logaddexp_plus)
-    forest = link.hook(graph)
-    link.link(graph, forest)
-    link.number(forest)
-    link.compress(link.hook(graph))
-    intersect.intersect_sorted(graph)
-    intersect.intersect_oriented(intersect.orient(graph))
+    forest = primitives.hook(graph)
+    primitives.link(graph, forest)
+    primitives.number(forest)
+    primitives.compress(primitives.hook(graph))
+    for lists in (graph.sorted_out, neighbours.by_degree(graph)):
+        neighbours.count_common_neighbours(lists, per_vertex=False)
     stages.gather(stages.start(programs.Hops, graph), [1])
     generated = {"run_loop", "start", "multiply", "gather_list"}
-    named = {"_hook", "_link", "_compress", "_number", "_components", "_merge", "_orient", "_probe"}
+    named = {"_hook", "_link", "_compress", "_number", "_label", "_merge", "_orient", "_probe"}
     assert generated | named | {"_imbalance"} <= seen
     assert not others
 

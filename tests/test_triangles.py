@@ -1,5 +1,7 @@
 """Triangle counts, and the stages that they are made of, against NetworkX, igraph and SciPy."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,9 +10,9 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 from gasla import verify
-from gasla.algorithms import triangle_count as algorithm
-from gasla.cpu.primitive.intersect import intersect, intersect_oriented, intersect_sorted, orient
+from gasla.cpu.primitive import neighbours as module
 from gasla.graph.graph import Graph
+from gasla.operations.primitives import Oriented, count_common_neighbours, intersect, orient, simplify
 from gasla.program.frontier import EdgeFrontier
 
 
@@ -29,7 +31,7 @@ def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 @pytest.fixture(params=["sorted", "oriented"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of counting, whatever the degrees."""
-    monkeypatch.setattr(algorithm, "SHORT", 10**9 if request.param == "sorted" else -1)
+    monkeypatch.setattr(module, "SHORT", 10**9 if request.param == "sorted" else -1)
     return request.param
 
 
@@ -75,7 +77,7 @@ def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     counts = networkx_triangles(n, src, dst)
     for short in (-1, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(algorithm, "SHORT", short)
+            patch.setattr(module, "SHORT", short)
             assert gasla.triangle_count(graph) == counts.sum() // 3
             result = gasla.triangle_count(graph, per_vertex=True)
         assert result.total == counts.sum() // 3
@@ -91,11 +93,14 @@ def test_larger_graphs_on_two_threads(seed: int, n: int, degree: int, skewed: bo
     graph = Graph(matrix)
     with pytest.MonkeyPatch.context() as patch:
         use_threads(patch, 2)
-        for found in (intersect_sorted(graph, True), intersect_oriented(orient(graph), True)):
-            assert found[0] == counts.sum() // 3
-            np.testing.assert_array_equal(found[1], counts)
-        assert intersect_sorted(graph) == (counts.sum() // 3, None)
-        assert intersect_oriented(orient(graph)) == (counts.sum() // 3, None)
+        for short, order in ((10**9, "ids"), (-1, "degrees")):
+            patch.setattr(module, "SHORT", short)
+            oriented = orient(graph)
+            assert oriented.order == order
+            total, found = count_common_neighbours(oriented, per_vertex=True)
+            assert total == counts.sum() // 3
+            np.testing.assert_array_equal(found, counts)
+            assert count_common_neighbours(oriented) == (total, None)
 
 
 def test_a_graph_is_made_simple_once() -> None:
@@ -103,11 +108,26 @@ def test_a_graph_is_made_simple_once() -> None:
     graph = Graph.from_edges(src, dst, n=200)
     assert not graph.is_symmetric and graph.out.edge_ids is not None
     before, counts = graph.nbytes, [gasla.triangle_count(graph) for _ in range(2)]
-    simple = graph.kept("simple", lambda graph: None)
+    simple = simplify(graph)
     assert simple.is_symmetric and not simple.has_parallel_edges and simple.values is None
     assert counts[0] == counts[1] == gasla.triangle_count(simple) and not simple._known
     assert graph.nbytes == before + simple.nbytes
     assert simple.out.indices.nbytes + simple.out.indptr.nbytes <= 8 * graph.m + 4 * (graph.n + 1)
+
+
+@given(edge_lists())
+def test_simplify_keeps_every_edge_in_both_directions_once(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+    n, src, dst = edges
+    graph = Graph.from_edges(src, dst, n=n)
+    wanted = np.zeros((n, n), bool)
+    wanted[src, dst] = wanted[dst, src] = True
+    np.fill_diagonal(wanted, False)
+    simple = simplify(graph)
+    assert simple.is_simple and simplify(simple) is simple and simplify(graph) is simple
+    assert (simple is graph) == graph.is_simple
+    assert simple.m == wanted.sum()
+    np.testing.assert_array_equal(simple.out.owners(), wanted.nonzero()[0])
+    np.testing.assert_array_equal(simple.sorted_out.indices, wanted.nonzero()[1])
 
 
 def test_igraph_agrees(threads: int, way: str) -> None:
@@ -221,19 +241,56 @@ def test_intersect_sums_to_the_triangles() -> None:
     np.testing.assert_array_equal(np.bincount(src, counts, 200), 2 * scipy_triangles(matrix))
 
 
-def test_intersect_refuses_a_vertex_outside_the_graph() -> None:
-    with pytest.raises(ValueError, match="vertex 3 is outside a graph of 3 vertices"):
-        intersect(Graph.from_edges([0], [2]), EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3])))
+PAIR = Graph.from_edges([0], [2])
 
 
-def test_orient_keeps_each_edge_once_towards_the_higher_degree() -> None:
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (
+            lambda: intersect(PAIR, EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([3]))),
+            ValueError,
+            "vertex 3 is outside a graph of 3 vertices",
+        ),
+        (
+            lambda: intersect(PAIR, EdgeFrontier(3, np.zeros(1), np.array([0]), np.array([0.5]))),
+            TypeError,
+            "the ends of edges are float64; expected integers",
+        ),
+        (lambda: intersect(PAIR, ([0], [2])), TypeError, "expected an EdgeFrontier, as stages.expand gives it"),
+        (lambda: count_common_neighbours(PAIR), TypeError, r"expected an Oriented: gasla.primitives.orient\(graph\)"),
+        (lambda: orient([[1]]), TypeError, "sparse"),
+    ],
+)
+def test_what_is_passed_is_looked_at(call: Callable[[], None], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        call()
+
+
+def edges_of(oriented: Oriented) -> tuple[np.ndarray, np.ndarray]:
+    return oriented.forward.out.owners(), oriented.forward.out.indices
+
+
+def test_orient_keeps_each_edge_once_towards_the_later_vertex(way: str, threads: int) -> None:
     matrix = undirected(100, 800, 4, True)
     oriented = orient(Graph(matrix))
-    degrees = np.diff(matrix.indptr)[oriented.vertices]
-    assert (np.diff(degrees) >= 0).all()
-    src = np.repeat(np.arange(100), np.diff(oriented.indptr))
-    assert (src < oriented.indices).all()
-    seen = coo_array(
-        (np.ones(len(src)), (oriented.vertices[src], oriented.vertices[oriented.indices])), shape=(100, 100)
-    )
+    assert oriented.order == {"sorted": "ids", "oriented": "degrees"}[way]
+    src, dst = edges_of(oriented)
+    degrees = np.diff(matrix.indptr) if oriented.order == "degrees" else np.zeros(100)
+    assert ((degrees[src] < degrees[dst]) | ((degrees[src] == degrees[dst]) & (src < dst))).all()
+    seen = coo_array((np.ones(len(src)), (src, dst)), shape=(100, 100))
     np.testing.assert_array_equal((seen + seen.T).toarray(), matrix.toarray())
+
+
+def test_lists_by_degree_hold_the_same_edges(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the engine goes by, in ranks; and the rests of lists, each from after a neighbour to the list's end."""
+    graph = Graph(undirected(100, 800, 4, True))
+    lists = module.by_degree(graph)
+    src = np.repeat(np.arange(100), np.diff(lists.indptr))
+    assert (src < lists.indices).all()
+    monkeypatch.setattr(module, "SHORT", -1)
+    pairs = set(zip(*(ends.tolist() for ends in edges_of(orient(graph)))))
+    assert set(zip(lists.vertices[src].tolist(), lists.vertices[lists.indices].tolist())) == pairs
+    begins, counts = (lists.rests >> np.uint64(24)).astype(int), (lists.rests & np.uint64((1 << 24) - 1)).astype(int)
+    np.testing.assert_array_equal(lists.indices[begins - 1], np.repeat(np.arange(100), np.diff(lists.rest_starts)))
+    np.testing.assert_array_equal(begins + counts, lists.indptr[src[begins - 1] + 1])

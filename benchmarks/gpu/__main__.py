@@ -22,10 +22,12 @@ from benchmarks.gpu import figures, starting
 from benchmarks.gpu.bars import GRAPHS
 from benchmarks.gpu.figures import Figure
 from benchmarks.gpu.made import load, module_at
-from gasla.bench import ceilings, cells, peers, table
+from gasla.bench import cells, peers
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.provenance import provenance
-from gasla.bench.report import Report
+from gasla.bench.limits import ceilings
+from gasla.bench.reports import table
+from gasla.bench.reports.provenance import provenance
+from gasla.bench.reports.report import Report
 
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
 CELLS = {  # the groups of cells that make the figures

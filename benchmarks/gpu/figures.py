@@ -14,12 +14,13 @@ import gasla
 from benchmarks import compare
 from benchmarks.gpu.bars import PARENTS, bar
 from gasla.arrays import array_module
-from gasla.bench import cells, floors
+from gasla.bench import cells
 from gasla.bench.cells import Cell, Entry
-from gasla.bench.floors import Floor
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.limits import floors
+from gasla.bench.limits.floors import Floor
 from gasla.bench.peers.gasla_peer import Gasla
-from gasla.bench.table import milliseconds
+from gasla.bench.reports.table import milliseconds
 
 PATIENCE = 0.15  # seconds of calls of what isn't a cell
 ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives an iteration

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.gpu.bars import GRAPHS
 from benchmarks.measured import Files, markdown
-from gasla.bench.table import number
+from gasla.bench.reports.table import number
 
 UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}
 GROUPS = ("gpu", "gpu-mxv", "gpu-own", "gpu-call", "gpu-first", "gpu-iterations")

@@ -9,7 +9,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.bench.products import SEMIRINGS
+from gasla.bench.mxv import SEMIRINGS
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 

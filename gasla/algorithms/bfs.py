@@ -14,10 +14,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.graph.arguments import most_iterations, source_vertex
+from gasla.graph.arguments import NO_LIMIT, most_iterations, source_vertex
 from gasla.graph.graph import as_graph
 from gasla.operations.run import left_running
-from gasla.program.binding import NO_LIMIT
 from gasla.program.fields import ID, vertex
 from gasla.program.program import VertexProgram
 

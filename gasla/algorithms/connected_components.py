@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.graph import as_graph
+from gasla.operations.primitives import label_components
 
 
 class ComponentsResult(NamedTuple):
@@ -51,11 +51,4 @@ def connected_components(graph: Any) -> ComponentsResult:
     >>> gasla.connected_components(graph)
     ComponentsResult(count=3, labels=array([0, 1, 0, 1, 1, 2], dtype=int32))
     """
-    graph = as_graph(graph)
-    if graph.device == "gpu":
-        from gasla.gpu.primitive.link import connected_components as in_one_launch
-
-        return ComponentsResult(*in_one_launch(graph))
-    from gasla.cpu.primitive.link import connected_components as in_one_run  # Numba takes its time to import
-
-    return ComponentsResult(*in_one_run(graph))
+    return ComponentsResult(*label_components(graph))

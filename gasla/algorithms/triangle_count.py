@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.graph import Graph, as_graph
-
-SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
+from gasla.operations.primitives import count_common_neighbours, orient
 
 
 class TrianglesResult(NamedTuple):
@@ -57,40 +55,5 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     >>> gasla.triangle_count(graph, per_vertex=True)
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
-    graph = as_graph(graph)
-    if graph.device == "gpu":
-        from gasla.gpu.primitive.intersect import begin
-
-        begin(graph, per_vertex)
-    if not graph.is_symmetric or graph.has_parallel_edges:
-        graph = graph.kept("simple", _simple)
-    if graph.device == "gpu":
-        from gasla.gpu.primitive.intersect import triangles
-
-        total, counts = triangles(graph, per_vertex)
-        return total if counts is None else TrianglesResult(total, counts)
-    from gasla.cpu.primitive.intersect import (  # Numba takes its time to import
-        intersect_oriented,
-        intersect_sorted,
-        orient,
-    )
-
-    if graph.max_out_degree <= SHORT:
-        total, counts = intersect_sorted(graph, per_vertex)
-    else:
-        total, counts = intersect_oriented(orient(graph), per_vertex)
+    total, counts = count_common_neighbours(orient(graph), per_vertex=per_vertex)
     return total if counts is None else TrianglesResult(total, counts)
-
-
-def _simple(graph: Graph) -> Graph:
-    """The graph with every edge in both directions, once. Self loops may stay: no triangle is found along them."""
-    lists = graph.out
-    if graph.device == "gpu":
-        from gasla.gpu.primitive.intersect import simple
-
-        return Graph.from_csr(*simple(lists.indptr, lists.indices))
-    from scipy.sparse import csr_array
-
-    pattern = csr_array((np.ones(graph.m, bool), lists.indices, lists.indptr), shape=(graph.n, graph.n))
-    both = pattern + pattern.T  # the sum of booleans is their or
-    return Graph.from_csr(both.indptr, both.indices)

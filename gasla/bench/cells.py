@@ -12,12 +12,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from gasla.arrays import Device
-from gasla.bench import floors, peers, products, programs, properties
+from gasla.bench import mxv, peers, programs, properties
 from gasla.bench.answers import disagreements
-from gasla.bench.ceilings import Ceilings
-from gasla.bench.floors import Floor
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.interleave import PAUSE, interleaved
+from gasla.bench.limits import floors
+from gasla.bench.limits.ceilings import Ceilings
+from gasla.bench.limits.floors import Floor
 from gasla.bench.peers.gasla_peer import Gasla
 
 TEPS = (
@@ -241,12 +242,12 @@ def in_turns(
 
 def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
     """`mxv`: plus_times beside the library's product, other semirings beside plus_times."""
-    calls = products.contestants(graph)
-    notes = products.wrong(graph, calls)
+    calls = mxv.contestants(graph)
+    notes = mxv.wrong(graph, calls)
     right = {name: call for name, call in calls.items() if name not in notes}
     seconds = in_turns(graph.device, right, settings, keep=frozenset(right))
-    for name in products.SEMIRINGS:
-        rival = products.library(graph) if name == "plus_times" else "plus_times"
+    for name in mxv.SEMIRINGS:
+        rival = mxv.library(graph) if name == "plus_times" else "plus_times"
         entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}
         count = "row sums" if name == "plus_first" else "product"
         floor = floors.floor(graph, count, [], settings.ceilings)

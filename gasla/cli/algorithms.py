@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import gasla
 from gasla import verify
 from gasla.cli import text
-from gasla.cli.files import Named
+from gasla.cli.data import Named
 from gasla.progress import track
 
 Array = NDArray[Any]

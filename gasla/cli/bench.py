@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gasla.arrays import Device
-from gasla.cli import compute, files
+from gasla.cli import compute, data
 from gasla.progress import bar
 
 DESCRIPTION = """\
@@ -63,13 +63,15 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--budget {options.budget}: expected a positive number of seconds")
     if not options.graphs:
         raise ValueError("--graphs names no graph; expected some, such as rmat18,ny")
-    json = files.check_target(options.json) if options.json else None
-    picture = files.check_picture(options.plot, "--plot") if options.plot else None
+    json = data.check_target(options.json) if options.json else None
+    picture = data.check_picture(options.plot, "--plot") if options.plot else None
     compute.check_device(options.device)
     if options.threads is not None:
         compute.set_threads(options.threads)
-    from gasla.bench import ceilings, cells, graphs, peers, plot, programs, table
-    from gasla.bench.report import Report
+    from gasla.bench import cells, graphs, peers, programs
+    from gasla.bench.limits import ceilings
+    from gasla.bench.reports import plot, table
+    from gasla.bench.reports.report import Report
 
     for name in options.graphs:
         graphs.check(name)

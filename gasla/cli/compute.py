@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from gasla.arrays import moved, require_gpu
-from gasla.cli import files, text
+from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
 from gasla.progress import bar
 
@@ -43,14 +43,14 @@ def add_options(parser: ArgumentParser) -> None:
 def run(algorithm: Algorithm, options: Namespace) -> int:
     """Run one algorithm as the options say."""
     columns = 2 if getattr(options, "parents", False) else 1
-    target = None if options.output is None else files.check_table(options.output, columns)
+    target = None if options.output is None else data.check_table(options.output, columns)
     check_device(options.device)
     if options.threads is not None:
         set_threads(options.threads)
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
-        named = files.load(options.graph, options.format)
+        named = data.load(options.graph, options.format)
         times["read"] = perf_counter() - start
     arguments = algorithm.arguments(named, options)
     graph = named.graph.to(options.device)
@@ -69,7 +69,7 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
         lines.append("check: the answer has all properties of a right one")
     if target is not None:
         with bar(f"writing {target}"):
-            files.write_table(target, algorithm.columns(answer), named)
+            data.write_table(target, algorithm.columns(answer), named)
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0
@@ -83,7 +83,7 @@ def on_host(answer: Any) -> Any:
 
 
 def statistics(
-    algorithm: Algorithm, named: files.Named, answer: Any, arguments: dict[str, Any], times: dict[str, float]
+    algorithm: Algorithm, named: data.Named, answer: Any, arguments: dict[str, Any], times: dict[str, float]
 ) -> Iterator[str]:
     """Sizes, iterations, edges, times, TEPS, and what the figures were taken with."""
     graph = named.graph
@@ -117,7 +117,7 @@ def provenance() -> str:
     import numba
     import numpy as np
 
-    from gasla.bench.provenance import processor
+    from gasla.bench.reports.provenance import processor
 
     return (
         f"gasla {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "

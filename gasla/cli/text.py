@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gasla.cli.files import Named
+from gasla.cli.data import Named
 
 
 def count(word: str) -> int:

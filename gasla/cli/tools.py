@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cli import files, text
+from gasla.cli import data, text
 from gasla.progress import bar
 
 FAMILIES = {
@@ -50,7 +50,7 @@ def add_commands(commands: Any) -> None:
 def run_info(options: Namespace) -> int:
     """`gasla info`."""
     with bar(f"reading {options.graph}"):
-        named = files.load(options.graph, options.format)
+        named = data.load(options.graph, options.format)
     with bar("looking"):
         lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
     print("\n".join(lines))
@@ -91,7 +91,7 @@ def run_generate(options: Namespace) -> int:
     """`gasla generate`."""
     from gasla import datasets, io
 
-    io.format_of(files.check_target(options.output))
+    io.format_of(data.check_target(options.output))
     with bar(f"making {options.family} {options.scale}"):
         matrix = getattr(datasets, options.family)(options.scale)
         fingerprint = datasets.fingerprint(matrix)
@@ -105,9 +105,9 @@ def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
 
-    io.format_of(files.check_target(options.output))
+    io.format_of(data.check_target(options.output))
     with bar(f"reading {options.graph}"):
-        graph = files.load(options.graph, options.format).graph
+        graph = data.load(options.graph, options.format).graph
     with bar(f"writing {options.output}"):
         io.write(options.output, graph)
     print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
@@ -119,7 +119,7 @@ def run_demo(options: Namespace) -> int:
     from gasla.demo import airports as demo
 
     if not options.no_map:
-        files.check_picture(options.output, "the map", "or ask for the report alone with --no-map")
+        data.check_picture(options.output, "the map", "or ask for the report alone with --no-map")
     found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
     print("\n".join(demo.report(found, options.top)))
     if not options.no_map:

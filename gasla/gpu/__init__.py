@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from gasla.engines import Primitives
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
     from gasla.program.schedule import Schedule
@@ -59,7 +60,7 @@ def products() -> ModuleType:  # noqa: D103
     return products
 
 
-def primitives() -> ModuleType:  # noqa: D103
-    from gasla.gpu.primitive import primitives
+def primitives() -> "Primitives":  # noqa: D103
+    from gasla.gpu import primitive
 
-    return primitives
+    return primitive

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import Graph
-from gasla.program.binding import NO_LIMIT
+
+NO_LIMIT = 2**62  # of iterations
 
 
 def source_vertex(graph: Graph, source: Any) -> int:

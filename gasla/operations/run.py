@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from gasla.engines import engine
-from gasla.graph.arguments import most_iterations
+from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import Graph, as_graph
-from gasla.program.binding import AUTO, NO_LIMIT, PULL, PUSH
+from gasla.program.binding import AUTO, PULL, PUSH
 from gasla.program.frontier import Frontier, as_frontier
 from gasla.program.program import VertexProgram, as_program
 from gasla.program.schedule import Schedule, as_schedule

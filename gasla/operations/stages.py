@@ -1,15 +1,13 @@
 """The stages of a vertex program as functions, for people who write the loop themselves.
 
 `start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
-`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress` and
-`number` (components) and `intersect` (common neighbours) work on a graph alone.
+`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress`,
+`number` and `intersect` are those of `gasla.primitives`.
 
 All run where the graph is. On a GPU the fields of a State, the arrays in frontiers and what `gather` returns are
 CuPy's; sets of vertices may be given as arrays of either kind.
 """
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,7 @@ import numpy as np
 from gasla.arrays import array_module, module_of, moved
 from gasla.engines import engine
 from gasla.graph.graph import Adjacency, Graph, as_graph
-from gasla.operations import primitives
-from gasla.operations.primitives import hook, intersect
+from gasla.operations.primitives import compress, hook, intersect, link, number
 from gasla.program.binding import NeighbourLists, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.program.program import VertexProgram, as_program
@@ -305,37 +302,6 @@ def post_apply(state: State, receivers: Any) -> None:
     """
     _require(state, "post_apply")
     state._bound.post_apply(_frontier(state.graph, receivers).ids, state.iteration)
-
-
-def _on_forest(stage: Callable[..., Any]) -> Callable[..., Any]:
-    """A stage over a forest, its last positional argument, that looks at it first: kernels follow it blindly."""
-
-    @wraps(stage)
-    def checked(*arguments: Any, **options: Any) -> Any:
-        _check_forest(options["parents"] if "parents" in options else arguments[-1])
-        return stage(*arguments, **options)
-
-    return checked
-
-
-def _check_forest(parents: Any) -> None:
-    xp: Any = array_module(parents)
-    if not isinstance(parents, xp.ndarray) or parents.ndim != 1 or parents.dtype not in (np.int32, np.int64):
-        kind = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
-        raise TypeError(f"the forest is {kind}; expected an array of int32 or int64, the parent of each vertex")
-    if xp is not np:  # where to look takes kernels of its own, to be compiled
-        return
-    if not parents.flags.writeable:
-        raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")
-    wrong = (parents < 0) | (parents > np.arange(len(parents)))
-    if wrong.any():
-        v = int(wrong.argmax())
-        raise ValueError(f"the parent of vertex {v} is {parents[v]}; expected 0 to {v}, no larger than its child")
-
-
-link = _on_forest(primitives.link)
-compress = _on_forest(primitives.compress)
-number = _on_forest(primitives.number)
 
 
 def _require(state: State, function: str) -> None:

@@ -18,7 +18,6 @@ from gasla.program.tracing import Record
 from semirings import VectorType
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
-NO_LIMIT = 2**62
 Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 

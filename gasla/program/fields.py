@@ -4,7 +4,7 @@ import functools
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -61,6 +61,30 @@ class Aggregate:
     monoid: Monoid
     type: Any
     function: Callable[..., Any]
+
+
+class Declared:
+    """What the class of a program declares, or its bases do: all that tracing looks at beside the functions."""
+
+    reduce: ClassVar[Any] = None
+    direction: ClassVar[Literal["in", "out", "all"]] = "in"
+    sources: ClassVar[Literal["all", "active"]] = "all"
+    everyone: ClassVar[bool] = False
+
+    vertex_fields: ClassVar[dict[str, VertexField]] = {}
+    edge_fields: ClassVar[dict[str, EdgeField]] = {}
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    aggregates: ClassVar[dict[str, Aggregate]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        members: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            members.update(vars(base))
+        cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
+        cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
+        cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
+        cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
 
 
 def vertex(dtype: Any, init: Any = 0) -> Any:

@@ -83,10 +83,12 @@ class Frontier:
     def ids(self) -> np.ndarray:
         """The vertices as a list of ids."""
         if self.is_all:
-            return module_of(self._device).arange(self.n)
-        if "only" in self.__dict__:
-            return np.array([self.only])
-        return array_module(self.mask).flatnonzero(self.mask)
+            ids: np.ndarray = module_of(self._device).arange(self.n)
+        elif "only" in self.__dict__:
+            ids = np.array([self.only])
+        else:
+            ids = array_module(self.mask).flatnonzero(self.mask)
+        return ids
 
     @cached_property
     def only(self) -> int | None:
@@ -97,9 +99,10 @@ class Frontier:
     def mask(self) -> np.ndarray:
         """The vertices as an array of n booleans."""
         if self.is_all:
-            return module_of(self._device).ones(self.n, bool)
-        mask = array_module(self.ids).zeros(self.n, bool)
-        mask[self.ids] = True
+            mask: np.ndarray = module_of(self._device).ones(self.n, bool)
+        else:
+            mask = array_module(self.ids).zeros(self.n, bool)
+            mask[self.ids] = True
         return mask
 
     def __len__(self) -> int:
@@ -151,10 +154,11 @@ def as_frontier(n: int, active: Any) -> Frontier:
 
 def _checked_ids(n: int, ids: Any) -> np.ndarray:
     xp = array_module(ids)
-    array = xp.asarray(ids)
+    array: np.ndarray = xp.asarray(ids)
     array = array if array.ndim else array.reshape(1)
     if array.size == 0:
-        return xp.zeros(0, np.int64)
+        nothing: np.ndarray = xp.zeros(0, np.int64)
+        return nothing
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
     for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):

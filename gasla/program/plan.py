@@ -1,6 +1,7 @@
 """What any engine must do for a program: how vertices may reduce, what must be kept apart, what is read."""
 
 import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import semirings
 from gasla.names import inner
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
-from semirings import Expr, Symbol, TupleType
+from semirings import Expr, Symbol, TupleType, VectorType
 
 
 @dataclass(eq=False)
@@ -51,6 +52,10 @@ class Plan:
             self.pushes and self.takes_first and not self.keeps_receivers and "activate" not in t.functions
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
+        if self.scheduled and not self.staged:
+            self.functions = {name: f for name, f in t.functions.items() if name != "activate"}
+        elif "apply" in t.functions and "activate" not in t.functions:
+            self.functions = {**t.functions, "activate": _change(t)}
 
     @functools.cached_property
     def final(self) -> Expr | None:
@@ -157,6 +162,27 @@ def _components(kind: Any) -> list[tuple[str, Any]]:
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]
+
+
+def _change(traced: Traced) -> Function:
+    """What stands for `activate` where there is none: whether any field that apply returns is another than before."""
+    fields = sorted(traced.functions["apply"].result)
+    sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
+    symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
+    changes = [change for pair in zip(symbols[::2], symbols[1::2]) for change in _changes(*pair)]
+    result = semirings.as_expr(functools.reduce(operator.or_, changes) if changes else False)
+    return Function("activate", result, tuple(symbols), sources)
+
+
+def _changes(before: Symbol, after: Symbol) -> list[Any]:
+    """Whether each number of a field is another than before; NaN, too, is like itself."""
+    kind: Any = before.type
+    parts: list[tuple[Any, Any]] = [(before, after)]
+    if isinstance(kind, VectorType):
+        kind, parts = kind.scalar, [(before[i], after[i]) for i in range(kind.length)]
+    if kind.kind != "f":
+        return [a != b for a, b in parts]
+    return [(a != b) & ((a == a) | (b == b)) for a, b in parts]
 
 
 def _activates_on_change(traced: Traced, name: str) -> bool:

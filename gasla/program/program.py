@@ -7,13 +7,13 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 import functools
 from importlib import import_module
 from types import ModuleType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gasla.graph.graph import as_graph
 from gasla.names import LONGEST, inner
-from gasla.program.fields import Aggregate, EdgeField, Parameter, VertexField
+from gasla.program.fields import Aggregate, Declared, EdgeField, Parameter, VertexField
 from gasla.program.tracing import Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
@@ -28,7 +28,7 @@ _RESERVED = {
 }
 
 
-class VertexProgram:
+class VertexProgram(Declared):
     """A graph algorithm as gather, apply and scatter; subclass it, declare fields, and write the functions you need.
 
     One iteration, over the vertices that are active (those that changed last):
@@ -84,30 +84,13 @@ class VertexProgram:
     array([0., 2., 5.], dtype=float32)
     """
 
-    reduce: ClassVar[Any] = None
-    direction: ClassVar[Literal["in", "out", "all"]] = "in"
-    sources: ClassVar[Literal["all", "active"]] = "all"
-    everyone: ClassVar[bool] = False
-
-    vertex_fields: ClassVar[dict[str, VertexField]] = {}
-    edge_fields: ClassVar[dict[str, EdgeField]] = {}
-    parameters: ClassVar[dict[str, Parameter]] = {}
-    aggregates: ClassVar[dict[str, Aggregate]] = {}
     _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        members: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            members.update(vars(base))
-        kinds = (VertexField, EdgeField, Parameter, Aggregate)
-        cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
-        cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
-        cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
-        cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
-        for name in (k for k, v in members.items() if isinstance(v, kinds)):
-            if name in _RESERVED or name.startswith("_") or name in vars(VertexProgram):
+        for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates):
+            if name in _RESERVED or name.startswith("_") or name in dir(VertexProgram):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")

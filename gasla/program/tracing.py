@@ -9,19 +9,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import semirings
 from gasla.names import given, inner
-from gasla.program.fields import ID, Aggregate, check_start
+from gasla.program.fields import ID, Aggregate, Declared, check_start
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 
 MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice
-
-if TYPE_CHECKING:
-    from gasla.program.program import VertexProgram
 
 
 class Record:
@@ -71,7 +68,7 @@ class Traced:
     What a person named goes by its inner name here (see `names`), as in all of the engines.
     """
 
-    program: type[VertexProgram]
+    program: type[Declared]
     id_type: np.dtype
     vertex_types: Mapping[str, Any]
     edge_types: Mapping[str, Any]
@@ -168,7 +165,7 @@ class Traced:
 class Tracer:
     """Calls a program's functions with symbols, and checks what they return."""
 
-    def __init__(self, program: type[VertexProgram], id_type: np.dtype) -> None:
+    def __init__(self, program: type[Declared], id_type: np.dtype) -> None:
         self.program, self.id_type = program, id_type
         self.vertex_types = {inner(n): self._held(n, f.type) for n, f in program.vertex_fields.items()}
         self.edge_types = {inner(n): self._held(n, f.type) for n, f in program.edge_fields.items()}
@@ -260,7 +257,7 @@ class Tracer:
             )
         return (self._symbol("", "gathered", _type(self.functions["gather"].result)),)
 
-    def _self(self) -> VertexProgram:
+    def _self(self) -> Declared:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types
@@ -346,8 +343,9 @@ def _symbols(results: Any) -> tuple[Symbol, ...]:
 
 def _convert(where: str, value: Any, expected: Any) -> Expr:
     """`value` as the type of the field that it goes to, where no kind of number is lost."""
+    converted: Expr = value
     if value.type == expected:
-        return value
+        return converted
     base = [t.scalar if isinstance(t, VectorType) else t for t in (value.type, expected)]
     lengths = [t.length if isinstance(t, VectorType) else 0 for t in (value.type, expected)]
     scalars = all(isinstance(t, np.dtype) for t in base) and lengths[0] in (0, lengths[1])
@@ -355,7 +353,8 @@ def _convert(where: str, value: Any, expected: Any) -> Expr:
         raise TypeError(
             f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"
         )
-    return semirings.cast(value, expected)
+    converted = semirings.cast(value, expected)
+    return converted
 
 
 def cuda_functions(traced: Traced) -> str:

@@ -1,1 +1,17 @@
-"""Stages that need no program, on the CPU: forests and intersections."""
+"""Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and over neighbour lists."""
+
+from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
+from gasla.cpu.primitive.neighbours import count_common_neighbours, intersect, orient, simplify
+
+__all__ = [
+    "compress",
+    "count_common_neighbours",
+    "hook",
+    "intersect",
+    "label_components",
+    "likely_largest",
+    "link",
+    "number",
+    "orient",
+    "simplify",
+]

@@ -29,7 +29,7 @@ from gasla.cpu.program.launch import (
     Page,
 )
 from gasla.cpu.runtime.threads import SHORT, busy, hold, run_parallel
-from gasla.program.binding import NO_LIMIT
+from gasla.graph.arguments import NO_LIMIT
 from gasla.program.schedule import Schedule
 
 if TYPE_CHECKING:

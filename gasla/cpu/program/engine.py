@@ -14,9 +14,10 @@ from gasla.cpu.program.signature import Field
 from gasla.cpu.program.spare import Workspace, kind_of_run, spare
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
+from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
-from gasla.program.binding import AUTO, FEW, NO_LIMIT, PULL, Binding, NeighbourLists, Room, layout, rooms
+from gasla.program.binding import AUTO, FEW, PULL, Binding, NeighbourLists, Room, layout, rooms
 from gasla.program.fields import bounds_of
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram

@@ -9,6 +9,19 @@ import numpy as np
 
 from gasla.cpu.program.few import FEW
 from gasla.cpu.program.signature import Arguments
+from gasla.program.statements import (
+    Call,
+    Copy,
+    Load,
+    LoadEdge,
+    Reduce,
+    Statement,
+    Store,
+    StoreEdge,
+    applied,
+    edge_loads,
+    loads,
+)
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 
@@ -66,82 +79,64 @@ class Pieces(Arguments):
         """The array to read a vertex field from; of two copies the "old" or the "new" one."""
         return f"{when}_{name}" if name in self.doubled else f"v_{name}"
 
-    def loads(self, role: str, at: str, *functions: str, skip: Iterable[str] = (), when: str = "old") -> list[str]:
-        """Statements that load what the named functions read of `role`; the locals are named as the symbols are."""
-        fields = {f for n in functions if n in self.functions for f in self.functions[n].reads(role)}
-        return [f"{role}_{f} = {self.load(f, at, when)}" for f in sorted(fields - set(skip))]
+    def rendered(self, statements: Iterable[Statement], at: str = "v", side: str = "s") -> list[str]:
+        """Statements in Numba's language, for the vertex in variable `at` and the edge at position `e` of a side."""
+        return [line for statement in statements for line in self._render(statement, at, side)]
+
+    def _render(self, statement: Statement, at: str, side: str) -> list[str]:
+        match statement:
+            case Load(role, field, copy):
+                return [f"{role}_{field} = {self.load(field, at, copy)}"]
+            case LoadEdge(field):
+                return [f"edge_{field} = {self.load_edge(field, side)}"]
+            case Copy(role, field, of):
+                return [f"{role}_{field} = {of}_{field}"]
+            case Call(function, role):
+                results = ", ".join(f"{role}_{field}" for field in self.functions[function].result)
+                return [f"{results} = {self.call(function)}"]
+            case Store(field):
+                row, kind = self.row(field, "new"), self.traced.vertex_types[field]
+                return store_text(row, kind, at, f"after_{field}", field in self.racing)
+            case StoreEdge(field):
+                kind, place = self.traced.edge_types[field], f"np.uintp({side}e[e])"
+                return store_text(f"e_{field}", kind, place, f"result_{field}")
+            case Reduce(name) if self.sums_in_order:
+                return [f"term_{name}[{at}] = {self.call(name)}"]
+            case Reduce(name):
+                return [f"sum_{name} = combine_{name}(sum_{name}, {self.call(name)})"]
+
+    def load_edge(self, name: str, side: str) -> str:
+        """The value of a field of the edge at position `e` of one adjacency."""
+        if name == "id":
+            return f"np.int64({side}e[e])"
+        if name in self.edge_values:
+            return f"{side}v_{name}[e]"
+        return load_text(f"e_{name}", self.traced.edge_types[name], f"np.uintp({side}e[e])")
+
+    def loads(self, role: str, at: str, *functions: str) -> list[str]:
+        """The text that loads what some functions read of a vertex."""
+        return self.rendered(loads(self, role, *functions), at)
 
     def edge_loads(self, side: str, *functions: str) -> list[str]:
-        """Statements that load what the named functions read of the edge at position `e` of one adjacency."""
-        lines = []
-        for name in sorted(self._edge_roles(*functions)):
-            if name == "id":
-                lines.append(f"edge_id = np.int64({side}e[e])")
-            elif name in self.edge_values:
-                lines.append(f"edge_{name} = {side}v_{name}[e]")
-            else:
-                lines.append(
-                    f"edge_{name} = {load_text(f'e_{name}', self.traced.edge_types[name], f'np.uintp({side}e[e])')}"
-                )
-        return lines
+        """The text that loads what some functions read of an edge."""
+        return self.rendered(edge_loads(self, *functions), side=side)
 
     def call(self, name: str) -> str:
         f = self.functions[name]
         return f"{f.printed}({', '.join(s.name for s in f.symbols)})"
 
-    def _vertex_function_fields(self, name: str) -> list[str]:
-        return list(self.functions[name].result) if name in self.functions else []
-
-    def stores(self, name: str, at: str, value: str) -> list[str]:
-        return store_text(self.row(name, "new"), self.traced.vertex_types[name], at, value, name in self.racing)
-
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
-        written = self._vertex_function_fields("apply")
-        notes = self.staged or not self.scheduled
-        activates = "activate" in self.functions and notes
-        observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
-        watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
-        changed = set(written) if notes and not activates else set()
-        lines = self.loads("vertex", at, "apply")
-        lines += self._results("apply")
-        had = self.functions["apply"].reads("vertex") if "apply" in self.functions else set()
-        for f in sorted(watched | changed):
-            lines.append(f"before_{f} = " + (f"vertex_{f}" if f in had else self.load(f, at)))
-        for f in sorted(watched | changed):
-            lines.append(f"after_{f} = " + (f"result_{f}" if f in written else f"before_{f}"))
-        for f in written:
-            lines += self.stores(f, at, f"result_{f}")
-        for name in self.traced.aggregates:
-            value = self.call(name)
-            later = f"term_{name}[{at}] = {value}"
-            lines.append(later if self.sums_in_order else f"sum_{name} = combine_{name}(sum_{name}, {value})")
+        lines = self.rendered(applied(self), at)
         if self.sums_in_order:
             lines.append(f"claim(summed, {at}, threads > 1)")
         if receiver and self.keeps_receivers and not self.two_phases:
             lines += self.received(at)
         return lines
 
-    def _results(self, name: str) -> list[str]:
-        """Call a function that returns fields; its results land in `result_<field>`."""
-        fields = self._vertex_function_fields(name)
-        if not fields:
-            return []
-        return [f"{', '.join(f'result_{f}' for f in fields)} = {self.call(name)}"]
-
     def is_active(self) -> str:
         """The condition under which the vertex just finished is active next."""
-        if "activate" in self.functions:
-            return self.call("activate")
-        tests = []
-        for f in self._vertex_function_fields("apply"):
-            kind = self.traced.vertex_types[f]
-            parts = [f"[{i}]" for i in range(kind.length)] if isinstance(kind, VectorType) else [""]
-            base = kind.scalar if isinstance(kind, VectorType) else kind
-            for p in parts:
-                a, b = f"after_{f}{p}", f"before_{f}{p}"
-                tests.append(f"({a} != {b} and ({a} == {a} or {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
-        return " or ".join(tests) or "False"
+        return self.call("activate") if "activate" in self.functions else "False"
 
     @staticmethod
     def received(at: str) -> list[str]:

@@ -7,6 +7,17 @@ import numpy as np
 from gasla.cpu.program.few import FEW, combined, within
 from gasla.cpu.program.pieces import INDENT, Pieces, Stage, literal_text, load_text, store_text
 from gasla.cpu.program.signature import Field
+from gasla.program.statements import (
+    Call,
+    Load,
+    Reduce,
+    Store,
+    applied_once_more,
+    loads,
+    observed,
+    scattered,
+    written_by,
+)
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -97,8 +108,8 @@ class Stages(Pieces):
         needs_wake = not self.everyone and not woken and not test_active
         body: list[str] = []
         loads = self.loads("src", "u", "edge_mask") + self.edge_loads("g", "edge_mask")
-        more = self.loads("src", "u", "gather", skip=self._read("edge_mask", "src"))
-        more += [x for x in self.edge_loads("g", "gather") if x not in loads]
+        more = self.loads("src", "u", "gather") + self.edge_loads("g", "gather")
+        more = [line for line in more if line not in loads]
         inner = list(more)
         if self.gathers:
             inner.append(f"gathered = {self.reduced('gathered', self.call('gather'))}")
@@ -227,7 +238,8 @@ class Stages(Pieces):
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
         if self.doubled and "mask" in self.functions:
-            copies = [s for n in sorted(self.doubled) for s in self.stores(n, "v", self.load(n, "v"))]
+            kept = [s for n in sorted(self.doubled) for s in (Load("after", n), Store(n))]
+            copies = self.rendered(kept)
             per_vertex += ["else:", *(INDENT + s for s in copies)]
         body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
@@ -342,18 +354,14 @@ class Stages(Pieces):
         if not self.traced.settles:
             return claimed
         # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
-        apply = self._vertex_function_fields("apply")
-        renamed = {f"vertex_{f}": f"result_{f}" for f in apply}
+        apply = written_by(self, "apply")
+        renamed = {f"vertex_{f}": f"after_{f}" for f in apply}
         test = self.functions["mask"]
         mask = f"{test.printed}({', '.join(renamed.get(s.name, s.name) for s in test.symbols)})"
-        plain = [
-            f"gathered = {self.call('gather')}",
-            *self.loads("vertex", "v", "apply"),
-            *self._results("apply"),
-        ]
-        stores = [line for f in apply for line in self.stores(f, "v", f"result_{f}")]
+        stores = self.rendered(map(Store, apply))
         return [
-            *plain,
+            f"gathered = {self.call('gather')}",
+            *self.rendered([*loads(self, "vertex", "apply"), Call("apply", "after")]),
             f"if not {mask}:",
             *(INDENT + x for x in [*stores, *self.activated("v")]),
             "else:",
@@ -390,15 +398,11 @@ class Stages(Pieces):
         return self.stage("release", "Forget who was claimed.", loop)
 
     def scatter(self) -> Stage:
-        fields = list(self.functions["scatter"].result)
-        ends = [self.loads(role, at, "scatter", when="new") for role, at in (("src", "u"), ("dst", "v"))]
-        body = ["v = np.uint64(si[e])", *ends[1], *self.edge_loads("s", "scatter")]
-        body.append(f"{', '.join(f'result_{f}' for f in fields)} = {self.call('scatter')}")
-        for f in fields:
-            body += store_text(f"e_{f}", self.traced.edge_types[f], "np.uint64(se[e])", f"result_{f}")
+        body = ["v = np.uint64(si[e])", *self.rendered(scattered(self))]
         if self.scatters_from_tails:
             body = ["if leaving[e]:", *(INDENT + line for line in body)]
-        per_vertex = [*ends[0], *self.neighbours("s", "u", body)]
+        tail = self.rendered(loads(self, "src", "scatter", copy="new"), "u")
+        per_vertex = [*tail, *self.neighbours("s", "u", body)]
         if self.staged:
             per_vertex = ["u = v", *per_vertex]
             return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
@@ -409,20 +413,17 @@ class Stages(Pieces):
         return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
 
     def post_apply(self) -> Stage:
-        body = [*self.loads("vertex", "v", "post_apply", when="new"), *self._results("post_apply")]
-        for f in self._vertex_function_fields("post_apply"):
-            body += self.stores(f, "v", f"result_{f}")
-        loop = self.over_receivers(4, body)
+        loop = self.over_receivers(4, self.rendered(applied_once_more(self)))
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
 
     def aggregate(self) -> Stage:
         names = list(self.traced.aggregates)
-        loads = [line for role in ("before", "after") for line in self.loads(role, "v", *names)]
+        seen = self.rendered(observed(self))
         if self.sums_in_order:
-            each = [*loads, *self.in_order(map(self.call, names))]
+            each = [*seen, *self.in_order(map(self.call, names))]
             body = self.sum_chunks(["for v in range(start, stop):", *(INDENT + line for line in each)])
         else:
-            body = self.over_all([*loads, *(f"sum_{n} = combine_{n}(sum_{n}, {self.call(n)})" for n in names)])
+            body = self.over_all([*seen, *self.rendered(map(Reduce, names))])
         return self.stage("aggregate", "The aggregates of the initial state.", body)
 
     def sum_up(self) -> Stage:

@@ -410,10 +410,8 @@ class Module(GpuPlan):
     def _finish(self) -> str:
         """Apply to a vertex what was gathered, activate and aggregate; returns what came of it, as an Outcome."""
         written = list(self.functions["apply"].result) if "apply" in self.functions else []
-        activates = "activate" in self.functions and self.activates
-        observers = [*self.traced.aggregates, *(["activate"] if activates else [])]
+        observers = [*self.traced.aggregates, *(["activate"] if "activate" in self.functions else [])]
         watched = {f for n in observers for role in ("before", "after") for f in self.functions[n].reads(role)}
-        watched |= set(written) if not activates and self.activates else set()
         applied = self._fields("vertex", "apply")
         had = applied if self.closes else sorted({*applied, *watched})
         kinds = {f: cuda.ctype(self._kind(f)) for f in {*had, *watched}}
@@ -431,9 +429,7 @@ class Module(GpuPlan):
         lines += stores
         for n in self.traced.aggregates:
             lines.append(f"c.sums.sum_{n} = combine_{n}(c.sums.sum_{n}, {self._call(n)});")
-        active = "false"
-        if self.activates:
-            active = self._call("activate") if activates else self._changed(written)
+        active = self._call("activate") if "activate" in self.functions else "false"
         outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
         lines.append(f"return open ? {outcome} : gasla::ACTIVE;" if self.closes else f"return {outcome};")
         arguments = "Context& c, vertex_t v, const Gathered& gathered"
@@ -459,18 +455,6 @@ class Module(GpuPlan):
             known = f"after_{field}" if field in written else self._load(field, "v")
             arguments.append(known if role == "vertex" else f"c.a.self_{field}")
         return f"{mask.printed}({', '.join(arguments)})"
-
-    def _changed(self, written: list[str]) -> str:
-        """Whether any field that apply wrote is another than before."""
-        tests = []
-        for f in written:
-            kind = self.traced.vertex_types[f]
-            parts = [f".item[{i}]" for i in range(kind.length)] if isinstance(kind, VectorType) else [""]
-            base = kind.scalar if isinstance(kind, VectorType) else kind
-            for p in parts:
-                a, b = f"after_{f}{p}", f"before_{f}{p}"
-                tests.append(f"({a} != {b} && ({a} == {a} || {b} == {b}))" if base.kind == "f" else f"{a} != {b}")
-        return " || ".join(tests) or "false"
 
     def _priority(self) -> list[str]:
         """A vertex's priority with the value that its field has come to, and with the field as it is."""

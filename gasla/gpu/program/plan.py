@@ -98,11 +98,6 @@ class GpuPlan(Plan):
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
 
     @property
-    def activates(self) -> bool:
-        """Whether to apply says who is active next."""
-        return self.staged or not self.scheduled
-
-    @property
     def walks_out(self) -> bool:
         """Whether a kernel reads the lists that activity spreads along."""
         return self.sends or (self.staged and "edge_mask" in self.functions)

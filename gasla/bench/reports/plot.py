@@ -8,8 +8,8 @@ from textwrap import wrap
 from typing import Any
 
 from gasla.bench.cells import GASLA, OWN, TEPS, Cell
-from gasla.bench.products import SEMIRINGS
-from gasla.bench.report import Report
+from gasla.bench.mxv import SEMIRINGS
+from gasla.bench.reports.report import Report
 
 PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
 OURS = "#0b6e99"

@@ -1,7 +1,7 @@
-"""Stages that intersect neighbour lists on the GPU: what `gasla.cpu.primitive.intersect` does on the CPU.
+"""Stages over neighbour lists, on the GPU: common neighbours of chosen pairs, and over all edges of a simple graph.
 
-Triangles are found once each, at the edge of their first two corners in an order of the vertices, as a common entry of
-both forward lists (the neighbours that come later). Two ways, chosen by the largest degree:
+Over all edges each set of three vertices is met once, at the edge of its first two in an order of the vertices, as a
+common entry of both forward lists (the neighbours that come later). Two ways, chosen by the largest degree:
 
 - up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists: these are merged as
   they lie, and nothing but the graph is read;
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from gasla.arrays import array_module
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph import lists_gpu as gpu_lists
-
-if TYPE_CHECKING:
-    from gasla.graph.graph import Graph
-    from gasla.program.frontier import EdgeFrontier
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
 
@@ -38,8 +36,8 @@ BLOCK_THREADS = 512
 MOST_BLOCKS = 1 << 14  # that merge: all add to one word at their end
 
 
-class Oriented(NamedTuple):
-    """Neighbour lists of a simple undirected graph, and of each the part that comes later in an order.
+class ByDegree(NamedTuple):
+    """Neighbour lists of a simple graph, and of each the part that comes later in the order of degrees, then ids.
 
     Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``.
     """
@@ -50,49 +48,41 @@ class Oriented(NamedTuple):
     lengths: Array
 
 
-def begin(graph: Graph, per_vertex: bool) -> None:
-    """Begin to compile what counts the triangles of a graph, while its lists are looked at, and made simple."""
-    sizes = graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize
-    gpu.ahead(source(*sizes, per_vertex), "count_merging")
-
-
-def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
-    """Count the out-neighbours that both ends of each edge have in common; as on the CPU."""
+def intersect(graph: Graph, sources: Array, targets: Array) -> Array:
+    """Count the out-neighbours that sources[i] and targets[i] have in common, for each i."""
     import cupy
 
-    lists = graph.sorted_out
+    lists, count = graph.sorted_out, len(sources)
     indptr, indices = lists.indptr, lists.indices
-    sources, targets = (cupy.ascontiguousarray(cupy.asarray(ends), indices.dtype) for ends in (edges.src, edges.dst))
-    for ends in (sources, targets):
-        _check_ids(ends, graph.n)
-    counts = cupy.empty(len(edges), np.int64)
+    sources, targets = (cupy.ascontiguousarray(ids, indices.dtype) for ids in (sources, targets))
+    counts = cupy.empty(count, np.int64)
     kernel = _kernel("intersect_pairs", 256, indptr, indices)
     tickets = cupy.zeros(1, np.uint64)
-    blocks = min(kernel.blocks, -(-len(edges) // kernel.threads))
+    blocks = min(kernel.blocks, -(-count // kernel.threads))
     if blocks:
-        kernel.plain(blocks, np.uint64(len(edges)), indptr, indices, sources, targets, tickets, counts)
+        kernel.plain(blocks, np.uint64(count), indptr, indices, sources, targets, tickets, counts)
     return counts
 
 
-def triangles(graph: Graph, per_vertex: bool = False) -> tuple[Array, Array | None]:
-    """Count the triangles of a symmetric graph without parallel edges.
+def simplify(graph: Graph) -> Graph:
+    """The graph with every edge in both directions, once, and without self loops; itself where it is so.
 
-    Returns
-    -------
-    total : int64 array of no dimension, which nobody waits for
-    counts : array of int64, or None
-        With `per_vertex`, the triangles that each vertex is in.
+    What is done with simple graphs begins to be compiled, while the lists are looked at.
     """
-    import cupy
-
-    if graph.m == 0:
-        return cupy.zeros((), np.int64), cupy.zeros(graph.n, np.int64) if per_vertex else None
-    if graph.max_out_degree <= FLAT:
-        return intersect_sorted(graph.sorted_out.indptr, graph.sorted_out.indices, per_vertex)
-    return intersect_oriented(orient(graph.out.indptr, graph.out.indices, graph.out_degrees), per_vertex)
+    _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, gpu.device())
+    return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 
-def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
+@functools.cache
+def _begin(vertex_size: int, offset_size: int, device: int) -> None:
+    gpu.ahead(source(vertex_size, offset_size, False), "count_merging")
+
+
+def _simplified(graph: Graph) -> Graph:
+    return Graph.from_csr(*simple_lists(graph.out.indptr, graph.out.indices))
+
+
+def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
     """The lists with every edge in both directions, once, and without self loops; they ascend."""
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
@@ -104,8 +94,30 @@ def simple(indptr: Array, indices: Array) -> tuple[Array, Array]:
     return offsets, keys.view(np.uint32)[::2].astype(indices.dtype)
 
 
-def intersect_sorted(indptr: Array, indices: Array, per_vertex: bool = False) -> tuple[Array, Array | None]:
-    """Count the triangles of a symmetric graph without parallel edges, by merging its sorted lists."""
+def orient(graph: Graph) -> Adjacency | ByDegree:
+    """What `count_common_neighbours` goes by: a simple graph's sorted lists, where they are short, else ByDegree."""
+    if graph.m == 0 or graph.max_out_degree <= FLAT:
+        return graph.sorted_out
+    return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
+
+
+def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
+    """Sum up, over all edges, the common neighbours that follow both ends; with `per_vertex` each at its corners.
+
+    The total is an array of no dimension, which nobody waits for.
+    """
+    if isinstance(lists, ByDegree):
+        return by_tables(lists, per_vertex)
+    if len(lists.indices) == 0:
+        import cupy
+
+        n = len(lists.indptr) - 1
+        return cupy.zeros((), np.int64), cupy.zeros(n, np.int64) if per_vertex else None
+    return by_merging(lists.indptr, lists.indices, per_vertex)
+
+
+def by_merging(indptr: Array, indices: Array, per_vertex: bool) -> tuple[Array, Array | None]:
+    """Count by merging the sorted lists of a simple graph."""
     import cupy
 
     n, total = len(indptr) - 1, cupy.empty((), np.int64)
@@ -122,7 +134,7 @@ def _lanes(mean_degree: float) -> int:
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
-def orient(indptr: Array, indices: Array, degrees: Array) -> Oriented:
+def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
     """Forward lists are the neighbours of higher degree, or of the same degree and a higher id."""
     import cupy
 
@@ -135,19 +147,19 @@ def orient(indptr: Array, indices: Array, degrees: Array) -> Oriented:
     pieces = _list_pieces(indptr, indices, None, _room(m, BUSY), control[1:2])
     kernel = _kernel("keep_higher_of_pieces", 256, indptr, indices)
     kernel.plain(kernel.blocks, indptr, degrees, indices, forward, lengths, *pieces, control[1:2], control[2:])
-    return Oriented(indptr, indices, forward, lengths)
+    return ByDegree(indptr, indices, forward, lengths)
 
 
-def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[Array, Array | None]:
-    """Count triangles over forward lists."""
+def by_tables(lists: ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
+    """Count by looking forward lists up in each other."""
     import cupy
 
-    indptr, indices, n = oriented.indptr, oriented.indices, len(oriented.lengths)
+    indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
     counts, control = cupy.zeros(n, np.int64) if per_vertex else None, cupy.zeros(4, np.uint64)
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
-    graph = _struct(np.uint64(n), *oriented)
+    graph = _struct(np.uint64(n), *lists)
     room = _room(len(indices), BUSY) + len(indices) // (2 * LONG)
-    pieces = _list_pieces(indptr, indices, oriented.lengths, room, count)
+    pieces = _list_pieces(indptr, indices, lists.lengths, room, count)
     kernel = _kernel("count_by_blocks", BLOCK_THREADS, indptr, indices, per_vertex)
     kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
     kernel = _kernel("count_by_warps", 256, indptr, indices, per_vertex)
@@ -170,14 +182,6 @@ def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int
 def _room(m: int, busy: int) -> int:
     """The largest number of pieces that vertices with more neighbours than `busy` can come to."""
     return m // PIECE + m // busy + 1
-
-
-def _check_ids(ids: Array, n: int) -> None:
-    if len(ids) == 0:
-        return
-    for bad in (int(ids.min()), int(ids.max())):
-        if not 0 <= bad < n:
-            raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
 
 
 def _address(array: Array | None) -> Any:

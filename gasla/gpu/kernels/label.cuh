@@ -3,8 +3,8 @@
 #include "link.cuh"
 
 // Labels are left in `parents`. `work` has an entry a vertex.
-KERNEL connected_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward,
-                            vertex_t* parents, vertex_t* work, Slice* slices, Control* control, u64* result) {
+KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward, vertex_t* parents,
+                        vertex_t* work, Slice* slices, Control* control, u64* result) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbours, n};
     const Order order{true};

@@ -23,73 +23,28 @@ _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root.
-
-    Needs no reading of other vertices, so it is the cheapest way to join many.
-
-    Examples
-    --------
-    >>> hook(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2]))
-    array([0, 0, 2, 2], dtype=int32)
-    """
+    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n), loose=True)
     return parents
 
 
-def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
-    """Unite the trees at both ends of every edge, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-    parents : array
-        The forest.
-    first, last : int
-        Only edges at these positions of every vertex's list: ``first=0, last=1`` is the first edge of each.
-    known : int, optional
-        A root whose tree is large. Edges inside it are passed over; in a symmetric graph, all edges from it, since they
-        are met at their other end.
-
-    Examples
-    --------
-    >>> graph = Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2])
-    >>> parents = np.arange(4)
-    >>> link(graph, parents)
-    >>> compress(parents)
-    >>> parents
-    array([0, 0, 0, 0])
-    """
-    if parents.shape != (graph.n,):
-        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
+def link(graph: Graph, parents: Array, first: int, last: int | None, known: int | None) -> None:
+    """Unite the trees at both ends of every edge, in place."""
     lists = graph.out
     kernel = _link if known is None or graph.is_symmetric else _link_outward
-    limits = np.uint64(first), np.uint64(graph.m if last is None else last), -1 if known is None else known
-    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *limits, _block(graph.n), loose=True)
+    positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
+    root = -1 if known is None else known
+    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *positions, root, _block(graph.n), loose=True)
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at the root of its tree, in place.
-
-    Examples
-    --------
-    >>> parents = np.array([0, 0, 1, 2])
-    >>> compress(parents)
-    >>> parents
-    array([0, 0, 0, 0])
-    """
+    """Point every vertex at the root of its tree, in place."""
     run(_compress, len(parents), parents, _block(len(parents)), loose=True)
 
 
 def number(parents: Array) -> int:
-    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are.
-
-    Examples
-    --------
-    >>> parents = np.array([0, 0, 2, 2, 4, 3])
-    >>> number(parents), parents
-    (3, array([0, 0, 1, 1, 2, 1]))
-    """
+    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
     counts = np.zeros(threads_for(len(parents)), np.int64)
     run(_number, len(parents), parents, counts)
     return sum(counts.tolist())
@@ -100,28 +55,12 @@ def likely_largest(parents: Array) -> int:
     return int(_majority(parents))
 
 
-def connected_components(graph: Graph) -> tuple[int, Array]:
-    """Afforest, all of it in one run: the number of components, and each vertex's.
-
-    Examples
-    --------
-    >>> connected_components(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2], n=5))
-    (2, array([0, 0, 0, 0, 1], dtype=int32))
-    """
+def label_components(graph: Graph) -> tuple[int, Array]:
+    """Afforest, all of it in one run: the number of components, and each vertex's."""
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
     counts, lists = np.zeros(threads_for(work), np.int64), graph.out
-    block = block_size(graph.n, len(counts))
-    run(
-        _components,
-        work,
-        lists.indptr,
-        lists.indices,
-        parents,
-        graph.is_symmetric,
-        np.empty(1, np.int64),
-        counts,
-        block,
-    )
+    block, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
+    run(_label, work, lists.indptr, lists.indices, parents, graph.is_symmetric, largest, counts, block)
     return sum(counts.tolist()), parents
 
 
@@ -258,7 +197,7 @@ def _number(thread, threads, control, parents, counts):
 
 
 @entry_point
-def _components(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
+def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     if launched(thread, threads, control):
         return

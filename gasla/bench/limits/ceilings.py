@@ -77,10 +77,10 @@ class Cpu:
     BYTES, READS, ADDS, WAITS = 1 << 28, 1 << 24, 1 << 22, 1 << 12
 
     def __init__(self) -> None:
-        from gasla.bench import cpu_ceilings
+        from gasla.bench.limits import ceilings_cpu
         from gasla.cpu.runtime.threads import num_threads
 
-        self.kernels, self.threads = cpu_ceilings, num_threads()
+        self.kernels, self.threads = ceilings_cpu, num_threads()
         for work in (self.copy, self.gather, self.atomics):  # compiled, or found in the cache
             work(1 << 12)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.ceilings import Ceilings
 from gasla.bench.graphs import BenchmarkGraph, Reach
+from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
 SECTOR = 32  # bytes: the least that is read at a random place

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gasla.bench import peers
-from gasla.bench.ceilings import Ceilings
 from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.provenance import provenance
+from gasla.bench.limits.ceilings import Ceilings
+from gasla.bench.reports.provenance import provenance
 from gasla.output import replacing
 
 

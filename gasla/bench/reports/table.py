@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gasla.bench.ceilings import Ceilings
 from gasla.bench.cells import TEPS, Cell
-from gasla.bench.report import Report
+from gasla.bench.limits.ceilings import Ceilings
+from gasla.bench.reports.report import Report
 
 HEADER = f"{'graph':<12}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceiling':<22}{'best peer':<21}{'ratio':>6}"
 

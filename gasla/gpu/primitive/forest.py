@@ -1,4 +1,4 @@
-"""The stages of `gasla.cpu.primitive.link` on the GPU, and connected components in one launch."""
+"""Stages over a forest of vertices, on the GPU: a kernel each, and all of them in one launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLICE = 2048  # as in link.cuh: longer lists are cut up
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of the kernels in `file`, forest or components, for ids and offsets of so many bytes."""
+    """CUDA source of the kernels in `file`, forest or label, for ids and offsets of so many bytes."""
     return (
         f"typedef {C_TYPES[vertex_size]} vertex_t;\n"
         f"typedef {C_TYPES[offset_size]} offset_t;\n"
@@ -39,11 +39,12 @@ def hook(graph: Graph) -> Array:
     return parents
 
 
-def link(graph: Graph, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
-    """Unite the trees at both ends of every edge, in place; see ``gasla.stages.link``."""
+def link(graph: Graph, parents: Array, first: int, last: int | None, known: int | None) -> None:
+    """Unite the trees at both ends of every edge, in place."""
     import cupy
 
-    _check(graph, parents)
+    if parents.dtype != graph.id_dtype:
+        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
     if not graph.n:
         return
     lists = graph.out
@@ -83,8 +84,8 @@ def likely_largest(parents: Array) -> int:
     return int(root)
 
 
-def connected_components(graph: Graph) -> tuple[Array, Array]:
-    """How many components there are and the number of each vertex's own, in one launch that nobody waits for.
+def label_components(graph: Graph) -> tuple[Array, Array]:
+    """Afforest, in one launch that nobody waits for: the number of components, and each vertex's.
 
     The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
     by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.
@@ -95,7 +96,7 @@ def connected_components(graph: Graph) -> tuple[Array, Array]:
     labels = cupy.empty(graph.n, graph.id_dtype)
     if not graph.n:
         return cupy.zeros((), np.int64), labels
-    kernel, count = _kernel("connected_components", labels, lists.indptr), cupy.empty((), np.int64)
+    kernel, count = _kernel("label_components", labels, lists.indptr), cupy.empty((), np.int64)
     slices = 8 * _room_of_slices(graph.m)
     scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
@@ -106,13 +107,6 @@ def connected_components(graph: Graph) -> tuple[Array, Array]:
     return count, labels
 
 
-def _check(graph: Graph, parents: Array) -> None:
-    if parents.shape != (graph.n,):
-        raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
-    if parents.dtype != graph.id_dtype:
-        raise TypeError(f"the forest has type {parents.dtype}; expected that of the graph's ids, {graph.id_dtype}")
-
-
 def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kernel:
     vertex_size = parents.dtype.itemsize
     offset_size = vertex_size if offsets is None else offsets.dtype.itemsize
@@ -121,7 +115,7 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kern
 
 @cache
 def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
-    file = "components" if function == "connected_components" else "forest"
+    file = "label" if function == "label_components" else "forest"
     return Kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
 
 

@@ -1,11 +1,11 @@
-"""Stages that intersect neighbour lists: for chosen edges, and for all edges of a simple undirected graph at once.
+"""Stages over neighbour lists: common neighbours of chosen pairs, and over all edges of a simple undirected graph.
 
-Triangles are common neighbours at both ends of an edge. To meet each once, vertices are put in order and an edge u -> v
-is paired with the edges u -> w that follow it, u < v < w: is there an edge v -> w? Two ways, one result:
+Over all edges each set of three vertices is met once. Vertices are put in order, and an edge u -> v is paired with the
+edges u -> w that follow it, u < v < w: is there an edge v -> w? Two ways, one result:
 
-- `intersect_sorted` takes the order of the ids and merges the lists as they are: best where all lists are short.
-- `intersect_oriented` takes the order of degrees, which leaves no vertex many edges to larger ones. It marks the larger
-  neighbours of v in an array of bytes and looks up, for every smaller neighbour u, what follows v in u's list.
+- where all lists are short the order is that of the ids, and lists are merged as they lie;
+- else the order is that of degrees, which leaves no vertex many edges to higher ones (`ByDegree`). The higher
+  neighbours of v are marked in an array of bytes; for every lower neighbour u, what follows v in u's list is looked up.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -17,15 +17,16 @@ import numpy as np
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import STOP, barrier, launched
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
-from gasla.program.frontier import EdgeFrontier
 
 Array = np.ndarray[Any, Any]
 
+SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
 _ONE = np.uint64(1)
 _BLOCK = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
 _EDGE_BLOCK = np.uint64(1024)
-_PARTS = 8  # so many threads, at most, fill the lists of an oriented graph; each needs 8 bytes a vertex
+_PARTS = 8  # so many threads, at most, fill the lists by degree; each needs 8 bytes a vertex
 _LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
@@ -34,8 +35,8 @@ _LOOKS = 4  # how much more work an edge is here than where each is looked at on
 _LOPSIDED = 16  # lists whose lengths differ by more are intersected by search
 
 
-class Oriented(NamedTuple):
-    """The edges of a symmetric graph from the lower to the higher vertex; vertices go by rank, lowest degree first.
+class ByDegree(NamedTuple):
+    """The edges of a simple graph from the lower to the higher vertex; vertices go by rank, lowest degree first.
 
     `vertices[r]` has rank r. The higher neighbours of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
     lower neighbour u there is one of `rests[rest_starts[r]:rest_starts[r + 1]]`: what follows r in u's list.
@@ -48,96 +49,94 @@ class Oriented(NamedTuple):
     rests: Array
 
 
-def intersect(graph: Graph, edges: EdgeFrontier) -> Array:
-    """Count the out-neighbours that both ends of each edge have in common.
-
-    Parameters
-    ----------
-    graph : Graph
-    edges : EdgeFrontier
-        As from `stages.expand`. Any pairs of vertices will do: ``EdgeFrontier(graph.n, ids, src, dst)``.
-
-    Returns
-    -------
-    array of int64
-        One count an edge. A neighbour stored several times counts as often as it is in both lists.
-
-    Examples
-    --------
-    >>> from gasla import Graph, stages
-    >>> square = Graph.from_edges([0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2])
-    >>> corners = EdgeFrontier(4, np.arange(2), np.array([0, 0]), np.array([1, 3]))
-    >>> intersect(square, corners)
-    array([0, 2])
-    """
-    for ends in (edges.src, edges.dst):
-        if len(ends) and not 0 <= ends.min() <= ends.max() < graph.n:
-            bad = ends.min() if ends.min() < 0 else ends.max()
-            raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
-    lists, counts = graph.sorted_out, np.zeros(len(edges), np.int64)
-    sources, targets = (np.ascontiguousarray(ends, graph.id_dtype) for ends in (edges.src, edges.dst))
-    most = len(edges) * graph.max_out_degree
-    run(_intersect, 16 * len(edges), lists.indptr, lists.indices, sources, targets, counts, most=most, loose=True)
+def intersect(graph: Graph, sources: Array, targets: Array) -> Array:
+    """Count the out-neighbours that sources[i] and targets[i] have in common, for each i."""
+    lists, counts = graph.sorted_out, np.zeros(len(sources), np.int64)
+    ends = (np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets))
+    most = len(sources) * graph.max_out_degree
+    run(_intersect, 16 * len(sources), lists.indptr, lists.indices, *ends, counts, most=most, loose=True)
     return counts
 
 
+def simplify(graph: Graph) -> Graph:
+    """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
+    return graph if graph.is_simple else graph.kept("simple", _simplified)
+
+
+def _simplified(graph: Graph) -> Graph:
+    from scipy.sparse import csr_array
+
+    lists = graph.out
+    indptr, indices = lists.indptr, lists.indices
+    if graph.has_self_loops:
+        keep = lists.owners() != indices
+        before = np.zeros(graph.m + 1, indptr.dtype)
+        np.cumsum(keep, out=before[1:])
+        indptr, indices = before[indptr], indices[keep]
+    pattern = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graph.n, graph.n))
+    both = pattern + pattern.T  # the sum of booleans is their or
+    return Graph.from_csr(both.indptr, both.indices)
+
+
+def orient(graph: Graph) -> Adjacency | ByDegree:
+    """What `count_common_neighbours` goes by: a simple graph's sorted lists, where they are short, else ByDegree."""
+    return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
+
+
+def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
+    """Sum up, over all edges, the common neighbours that follow both ends; with `per_vertex` each at its corners."""
+    return _by_merging(lists, per_vertex) if isinstance(lists, Adjacency) else _by_marking(lists, per_vertex)
+
+
 def _most(m: int) -> int:
-    """Steps that the triangles of so many edges take at most, roughly: lists that matter are of sqrt(m) or fewer."""
+    """Steps that the pairs of so many edges take at most, roughly: lists that matter are of sqrt(m) or fewer."""
     return m * math.isqrt(m)
 
 
-def intersect_sorted(graph: Graph, per_vertex: bool = False) -> tuple[int, Array | None]:
-    """Count the triangles of a symmetric graph without parallel edges, by merging its lists.
-
-    Returns
-    -------
-    total : int
-    counts : array of int64, or None
-        With `per_vertex`, the triangles that each vertex is in.
-    """
-    lists, work = graph.sorted_out, _LOOKS * (graph.n + graph.m)
+def _by_merging(lists: Adjacency, per_vertex: bool) -> tuple[int, Array | None]:
+    n, m = len(lists.indptr) - 1, len(lists.indices)
+    work = _LOOKS * (n + m)
     crew = threads_for(work)
     totals = np.zeros(crew, np.int64)
-    counts = np.zeros((crew, graph.n), np.int64) if per_vertex else None
-    args = lists.indptr, lists.indices, totals, counts, block_size(graph.n, crew)
-    run(_merge, work, *args, most=_most(graph.m), loose=True)
+    counts = np.zeros((crew, n), np.int64) if per_vertex else None
+    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(n, crew), most=_most(m), loose=True)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
-def orient(graph: Graph) -> Oriented:
-    """Order the vertices of a symmetric graph without parallel edges by degree, and keep each edge once.
+def by_degree(graph: Graph) -> ByDegree:
+    """A simple graph's vertices in the order of degrees, each edge once.
 
     The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
     """
     n, m, lists = graph.n, graph.m, graph.out
     work = _LOOKS * (n + m)
-    result = Oriented(
+    result = ByDegree(
         vertices=np.empty(n, graph.id_dtype),
         indptr=np.empty(n + 1, np.int64),
         indices=np.empty(m // 2, graph.id_dtype),
         rest_starts=np.empty(n + 1, np.int64),
-        rests=np.empty((m + n) // 2 + 1, np.uint64),  # self loops, too, take a place
+        rests=np.empty(m // 2, np.uint64),
     )
     parts = min(threads_for(work), _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
-    by_degree = np.zeros(graph.max_out_degree + 2, np.int64)
+    of_degree = np.zeros(graph.max_out_degree + 2, np.int64)
     bounds = np.empty(parts + 1, np.int64)
-    run(_orient, work, lists.indptr, lists.indices, by_degree, ranks, places, bounds, *result)
+    run(_orient, work, lists.indptr, lists.indices, of_degree, ranks, places, bounds, *result)
     return result
 
 
-def intersect_oriented(oriented: Oriented, per_vertex: bool = False) -> tuple[int, Array | None]:
-    """Count triangles, as `intersect_sorted` does, over an oriented graph."""
-    n, work = len(oriented.vertices), _LOOKS * (len(oriented.vertices) + 2 * len(oriented.indices))
+def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
+    n, m = len(lists.vertices), 2 * len(lists.indices)
+    work = _LOOKS * (n + m)
     crew = threads_for(work)
     totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
     counts = np.zeros((crew, n), np.int64) if per_vertex else None
-    closed = np.zeros(len(oriented.indices), np.int32) if per_vertex else None
-    run(_probe, work, *oriented[1:], marks, totals, counts, closed, most=_most(2 * len(oriented.indices)))
+    closed = np.zeros(len(lists.indices), np.int32) if per_vertex else None
+    run(_probe, work, *lists[1:], marks, totals, counts, closed, most=_most(m))
     if counts is None:
         return sum(totals.tolist()), None
     result = np.empty(n, np.int64)
-    result[oriented.vertices] = counts.sum(axis=0)
+    result[lists.vertices] = counts.sum(axis=0)
     return sum(totals.tolist()), result
 
 
@@ -240,7 +239,7 @@ def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
-    """Fills an Oriented, of which `starts` is indptr and `heads` indices."""
+    """Fills a ByDegree, of which `starts` is indptr and `heads` indices."""
     if launched(thread, threads, control):
         return
     parts = places.shape[0]
@@ -346,8 +345,6 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
                 places[lower] = place
                 rests[at] = place
                 at += _ONE
-        if at < np.uint64(rest_starts[r + _ONE]):
-            rests[at] = 0  # a self loop's
 
 
 @entry_point

@@ -1,0 +1,1 @@
+"""How fast this machine can be at most, and so each cell."""

@@ -1,6 +1,0 @@
-"""The stages that need no program, all in one place."""
-
-from gasla.gpu.primitive.intersect import intersect
-from gasla.gpu.primitive.link import compress, hook, likely_largest, link, number
-
-__all__ = ["compress", "hook", "intersect", "likely_largest", "link", "number"]

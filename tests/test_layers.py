@@ -1,0 +1,163 @@
+"""Where every line of the library lives, and which way imports point: lazy ones and those for types alone count too."""
+
+import ast
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("gasla", "semirings")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+
+# Rooms from the top of the house to its ground. A file imports from its own room and from rooms below.
+ROOMS = [
+    "gasla.__main__",
+    "gasla.cli",
+    "gasla.bench",
+    "gasla.demo",
+    "gasla.verify",
+    "gasla.algorithms",
+    "gasla.operations",
+    "gasla.cpu gasla.gpu",
+    "gasla.engines",
+    "gasla.program",
+    "gasla.graph",
+    "gasla.cpu.runtime gasla.gpu.runtime",
+    "gasla gasla.arrays gasla.cache gasla.names gasla.output gasla.progress",
+    "semirings",
+]
+FLOORS = {room: -number for number, rooms in enumerate(ROOMS) for room in rooms.split()}
+NEVER = {  # beyond that: what may not know what
+    ("gasla.cpu", "gasla.gpu"),
+    ("gasla.gpu", "gasla.cpu"),
+    ("gasla.cpu.runtime", "gasla.gpu.runtime"),
+    ("gasla.algorithms", "gasla.cpu"),
+    ("gasla.algorithms", "gasla.gpu"),
+    ("gasla.algorithms", "gasla.engines"),
+    ("gasla.operations", "gasla.cpu"),
+    ("gasla.operations", "gasla.gpu"),
+}
+
+
+def room_of(module: str) -> str:
+    """The room that a file is in: the longest that its name begins with."""
+    return max((room for room in FLOORS if f"{module}.".startswith(f"{room}.")), key=len)
+
+
+@cache
+def imports(module: str) -> set[str]:
+    """The files that a file imports, wherever in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute here"
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in FILES else str(node.module) for name in whole}
+    return {name for name in found if name in FILES} - {module}
+
+
+def circles() -> list[list[str]]:
+    """Files that import each other, by way of others or not (Tarjan)."""
+    numbers: dict[str, int] = {}
+    lows: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(module: str) -> None:
+        numbers[module] = lows[module] = len(numbers)
+        stack.append(module)
+        for other in imports(module):
+            if other not in numbers:
+                visit(other)
+                lows[module] = min(lows[module], lows[other])
+            elif other in stack:
+                lows[module] = min(lows[module], numbers[other])
+        if lows[module] == numbers[module]:
+            circle = [stack.pop()]
+            while circle[-1] != module:
+                circle.append(stack.pop())
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for module in FILES:
+        if module not in numbers:
+            visit(module)
+    return found
+
+
+def test_no_circles() -> None:
+    assert circles() == []
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_point_down(module: str) -> None:
+    room = room_of(module)
+    for other in imports(module):
+        there = room_of(other)
+        is_face = other in ("gasla", "semirings")  # public names, each taken when it is used
+        assert is_face or FLOORS[there] <= FLOORS[room], f"{module} imports {other}, which is above it"
+        assert (room, there) not in NEVER, f"{module} imports {other}"
+
+
+def test_engines_are_named_in_one_file() -> None:
+    """By string, after the device; anybody else asks `gasla.engines`."""
+    for module, path in FILES.items():
+        text = path.read_text(encoding="utf-8")
+        room = room_of(module)
+        if room not in ("gasla.cpu", "gasla.gpu", "gasla.bench", "gasla.cli", "gasla.cpu.runtime", "gasla.gpu.runtime"):
+            named = {name for name in imports(module) if name.split(".")[:2] in (["gasla", "cpu"], ["gasla", "gpu"])}
+            ground = {name for name in named if ".runtime" in name}
+            assert named == (ground if room == "gasla.graph" else set()), f"{module} imports {named}"
+        if room not in ("gasla.cpu", "gasla.gpu", "gasla.graph") and module not in ("gasla.arrays", "gasla.engines"):
+            assert 'device == "' not in text and 'device != "' not in text, f"{module} asks for the device"
+
+
+def test_rooms_are_small() -> None:
+    folders: dict[Path, list[Path]] = defaultdict(list)
+    for path in [*FILES.values(), *(ROOT / "gasla").rglob("*.cuh")]:
+        folders[path.parent].append(path)
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= 480, f"{path} has {lines} lines; expected 480 at most: split it by ideas"
+    for folder, paths in folders.items():
+        most = 8 if folder == ROOT / "gasla" else 12
+        files = len(paths) - (folder != ROOT / "gasla" and folder / "__init__.py" in paths)
+        assert files <= most, f"{folder} has {files} files; expected {most} at most: make a room in it"
+
+
+def test_classes_are_small() -> None:
+    for module, path in FILES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                assert lines <= 420, f"{module}.{node.name} has {lines} lines; expected 420 at most"
+
+
+def test_names_of_files_tell_them_apart() -> None:
+    """Only the same idea in both engines has one name, and so has an algorithm's verb of the command line."""
+    names = Counter(
+        path.name
+        for module, path in FILES.items()
+        if path.name != "__init__.py" and not module.startswith("gasla.gpu.")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_engine_file_is_named_after_an_algorithm() -> None:
+    algorithms = {module.rsplit(".", 1)[1] for module in FILES if module.startswith("gasla.algorithms.")}
+    engines = {module.rsplit(".", 1)[1] for module in FILES if module.startswith(("gasla.cpu.", "gasla.gpu."))}
+    assert not algorithms & engines
+
+
+def test_what_is_private_to_numba_stands_in_one_room() -> None:
+    for module in FILES:
+        text = FILES[module].read_text(encoding="utf-8")
+        if not module.startswith("gasla.cpu.runtime"):
+            for name in ("numba.core", "numba.np", "llvmlite", "ctypes.pythonapi", "__basicsize__"):
+                assert name not in text, f"{module} uses {name}"

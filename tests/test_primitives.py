@@ -1,0 +1,56 @@
+"""Primitives that everybody has: what a user writes with them finds what the library finds, and as fast."""
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla import primitives, stages
+from gasla.bench import graphs, peers, programs
+from gasla.engines import Primitives
+
+
+def test_public_names() -> None:
+    """Everything an engine offers has a public function of its name; stages have theirs from here."""
+    assert {name for name in vars(Primitives) if not name.startswith("_")} | {"Oriented"} == set(primitives.__all__)
+    for name in set(primitives.__all__) & set(stages.__all__):
+        assert getattr(stages, name) is getattr(primitives, name)
+
+
+@pytest.mark.parametrize("algorithm", ["components", "triangles"])
+@pytest.mark.parametrize("name", ["rmat8", "grid8"])
+def test_a_users_own_find_the_same(name: str, algorithm: str) -> None:
+    graph = graphs.load(name)
+    own, library = programs.Own(graph), peers.make("gasla-cpu", graph)
+    np.testing.assert_array_equal(getattr(own, algorithm)(), getattr(library, algorithm)())
+
+
+def by_turns(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+    """The median of each over rounds in which one follows the other."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, taken in zip(calls, seconds):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return [median(taken) for taken in seconds]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["components", "triangles"])
+@pytest.mark.parametrize(("name", "rounds"), [("rmat10", 501), ("grid10", 501), ("rmat16", 7), ("grid20", 5)])
+def test_a_users_own_are_as_fast_as_the_librarys(name: str, rounds: int, algorithm: str) -> None:
+    graph = graphs.load(name)
+    calls = [getattr(of, algorithm) for of in (programs.Own(graph), peers.make("gasla-cpu", graph))]
+    for call in calls:
+        call()
+    found = []
+    for _ in range(5):  # others on the machine may disturb one or the other
+        own, library = by_turns(calls, rounds)
+        found.append(own / library)
+        if found[-1] <= 1.15:
+            return
+    pytest.fail(f"times as long as the library's: {found}; expected at most 1.15")
