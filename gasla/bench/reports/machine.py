@@ -1,7 +1,7 @@
 """Whether the machine was this process's own while it measured: a spin test, before and after.
 
-Each core does a fixed amount of arithmetic. Wall time beyond the time on a processor went to somebody else. More time on
-the processor than the fastest spin took is a slower clock, or a neighbour on the same core. Linux also tells what a
+Each core does a fixed amount of arithmetic. Wall time beyond the time on a processor went to somebody else. More time
+on it than the fastest spin took is a slower clock, or a neighbour on the same core. Linux also tells what a
 hypervisor took. What was disturbed is measured again, once; the file says so, and so does the screen.
 """
 
