@@ -28,6 +28,7 @@ BARS: dict[str, dict[str, float]] = {
 }
 BAR_PRODUCT = 1.0  # mxv with plus_times beside SciPy's A @ x
 BAR_SEMIRING = 1.15  # any other semiring beside plus_times
+BAR_LOG_SUM_EXP = 2.6  # which takes an exponential an entry and a logarithm a row
 BAR_PROGRAM = 1.10  # a user's own program beside the library's function
 
 
@@ -35,7 +36,7 @@ def bar(cell: Cell) -> float | None:
     """The most that the ratio of a cell should be."""
     family, _, member = cell.algorithm.partition(" ")
     if family == "mxv":
-        return BAR_PRODUCT if member == "plus_times" else BAR_SEMIRING
+        return {"plus_times": BAR_PRODUCT, "logaddexp_plus": BAR_LOG_SUM_EXP}.get(member, BAR_SEMIRING)
     return BAR_PROGRAM if family == "own" else BARS.get(cell.graph, {}).get(cell.algorithm)
 
 

@@ -7,13 +7,11 @@
 A call passes through these, and each counts without those inside it:
 
 arguments   the function itself: checks, conversions, arrays that a run starts with, whatever NumPy does in between
-binding     a program meets a graph: fields and workspace are made, lists and values looked up
+binding     fields and workspace of a run are made; at first, all that runs of the program on the graph have in common
 start       the frontier, and the first direction
 launch      arguments of the kernel; on the CPU threads wake, and the last one reports
 kernel      compiled code, from the first thread's start to the last one's end; on the GPU, by its own clock
 result      fields, aggregates and frontier handed out
-
-On the CPU, searches like one before them have all but arguments and launch in one step: binding.
 
 `call` is the time of an unwatched call. On the GPU that is one of a row of calls at whose end the stream is waited for
 once, as some return before their kernel has ended: then Python's part of the next passes meanwhile. `alone` is the time
@@ -43,10 +41,9 @@ from benchmarks.suite import ALGORITHMS, call_of, load
 from gasla.arrays import finish
 from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
-from gasla.cpu.program import again, engine
-from gasla.cpu.runtime import blocks, threads
-from gasla.graph import symmetry
-from gasla.operations import run
+from gasla.cpu.program.prepared import Prepared
+from gasla.cpu.runtime import threads
+from gasla.operations import prepare
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 PARTS = ("arguments", "binding", "start", "launch", "kernel", "waiting", "result")
@@ -106,17 +103,12 @@ class Watch:
 @contextmanager
 def watching_cpu(watch: Watch) -> Iterator[None]:
     """Have the engine tell what it is at."""
-    parts = {"start": "binding", "begin": "start", "advance": "launch", "call": "launch", "state": "result"}
+    parts = {"begin": "binding", "_activate": "start", "_follow": "start", "advance": "launch", "call": "launch"}
     with ExitStack() as stack:
         spent = stack.enter_context(threads.timed())
-        _count(watch, stack, engine.Bound, parts)
-        _count(watch, stack, run, {"_result": "result"})
-        running = watch.with_kernel(threads.run_parallel, spent)
-        for module in (threads, blocks, symmetry):
-            stack.enter_context(mock.patch.object(module, "run_parallel", running))
-        _count(watch, stack, again.Again, {"__call__": "binding"})
-        to_end = watch.with_kernel(again.Again.to_end, spent)
-        stack.enter_context(mock.patch.object(again.Again, "to_end", to_end))
+        _count(watch, stack, Prepared, parts)
+        _count(watch, stack, prepare, {"left_by": "result"})
+        stack.enter_context(mock.patch.object(threads, "launch", watch.with_kernel(threads.launch, spent)))
         yield
 
 
@@ -126,10 +118,10 @@ def watching_gpu(watch: Watch) -> Iterator[None]:
     from gasla.gpu.program import engine as gpu
     from gasla.gpu.runtime import compile as kernels
 
-    parts = {"__init__": "binding", "begin": "start", **dict.fromkeys(("advance", "launch", "finish"), "launch")}
+    parts = {"__init__": "binding", "activate": "start", **dict.fromkeys(("advance", "launch", "finish"), "launch")}
     with ExitStack() as stack:
-        _count(watch, stack, gpu.Bound, parts | {"_wait": "waiting", "state": "result"})
-        _count(watch, stack, run, {"_result": "result"})
+        _count(watch, stack, gpu.Run, parts | {"_wait": "waiting", "state": "result"})
+        _count(watch, stack, prepare, {"left_by": "result"})
         _count(watch, stack, kernels.Kernel, {"plain": "launch", "cooperative": "launch"})
         yield
 

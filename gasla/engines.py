@@ -5,18 +5,87 @@ An engine is a package whose face implements `Engine`. Nothing above asks which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from types import ModuleType
+from threading import Lock
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from gasla.arrays import Device
 from gasla.graph.graph import Graph
+from gasla.program.binding import Found
+from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
+from gasla.program.terms import Format, Lists, Multiply, Terms
+
+
+class Products(Protocol):
+    """Products over semirings; `gasla.operations.multiply` settles what may be given."""
+
+    def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
+        """What computes a product of a matrix, see `Ready`."""
+
+    def in_format(self, A: Any, wanted: Format) -> Any:
+        """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
+
+    def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
+        """What `make` returns, which may be kept for the next product of the matrix."""
+
+
+class Running(Protocol):
+    """A run that has begun."""
+
+    log_rows: int  # that a trace has room for
+    iteration: int
+    edges: int
+    ended: bool
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run iterations up to such a number, or the program's end, or until Python should hear Ctrl-C."""
+
+    def leave(self, until: int) -> bool:
+        """Run them while Python does other things; False if it can't be, and nothing has happened."""
+
+    def known(self) -> dict[str, Any]:
+        """What a result says of the run that has been left, as far as it is known beforehand."""
+
+    def finish(self) -> None:
+        """Wait for the end of the run that has been left."""
+
+    def log(self, rows: int) -> np.ndarray:
+        """So many rows of the trace: active vertices, edges, way."""
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields as they are now."""
+
+    def found(self) -> Found:
+        """What the run has left by now."""
+
+    def close(self) -> None:
+        """Give back what the next run can use."""
+
+
+class Runs(Protocol):
+    """What the runs of a program on a graph have in common. It refers to no graph, so that a graph may keep it."""
+
+    turn: Lock  # whoever begins a run has acquired it
+
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
+        """Begin to compile, where that doesn't take this thread's time."""
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None,
+        delta: float | None,
+    ) -> Running:
+        """A run at its start, from these vertices or along a schedule; the program may have other parameters."""
 
 
 class Primitives(Protocol):
@@ -59,19 +128,10 @@ class Primitives(Protocol):
 class Engine(Protocol):
     """What runs on one kind of device."""
 
-    def bind(
-        self,
-        program: VertexProgram,
-        graph: Graph,
-        fields: Mapping[str, Any],
-        way: int,
-        deterministic: bool = False,
-        schedule: Schedule | None = None,
-    ) -> Any:
-        """A program and a graph at the start of a run."""
-
-    def compile_ahead(self, programs: Iterable[VertexProgram], graph: Graph) -> None:
-        """Begin to compile scheduled runs of these programs, for a caller who has something else to do first."""
+    def prepare(
+        self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
+    ) -> Runs:
+        """What the runs of a program on a graph have in common."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program and a graph for a loop that somebody writes by hand."""
@@ -82,8 +142,8 @@ class Engine(Protocol):
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
         """Bytes that a run takes beside the graph and its fields, at most."""
 
-    def products(self) -> ModuleType:
-        """What computes products over semirings: `ready`, and what is particular to matrices of the device."""
+    def products(self) -> Products:
+        """What computes products over semirings."""
 
     def primitives(self) -> Primitives:
         """The stages that need no program."""

@@ -10,13 +10,13 @@ from semirings.catalogue import *  # noqa: F403  (its own __all__ says what)
 from semirings.expr import Expr, Symbol, as_expr, constant, free_symbols
 from semirings.functions import *  # noqa: F403
 from semirings.laws import LawReport, check_laws
-from semirings.operators import ANY, BinaryOp, Held, Image, Monoid, Semiring, is_absorbing
+from semirings.operators import ANY, BinaryOp, Held, Monoid, Semiring, is_absorbing
 from semirings.order import grows_with, order_of
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type
 
 __all__ = [
-    "ANY", "BinaryOp", "Expr", "Held", "Image", "LawReport", "Monoid", "Semiring", "Symbol", "TupleType", "Type",
+    "ANY", "BinaryOp", "Expr", "Held", "LawReport", "Monoid", "Semiring", "Symbol", "TupleType", "Type",
     "VectorType", "as_expr", "as_type", "check_laws", "constant", "free_symbols", "grows_with", "is_absorbing",
     "order_of", "printers", "trace",
 ]  # fmt: skip

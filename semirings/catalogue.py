@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from functools import partial, reduce
@@ -12,7 +11,7 @@ import numpy as np
 
 from semirings.expr import as_expr, constant
 from semirings.functions import is_symbolic, is_tuple, where
-from semirings.operators import ANY, BinaryOp, Held, Image, Monoid, Semiring, differs
+from semirings.operators import ANY, BinaryOp, Held, Monoid, Semiring, differs
 from semirings.types import TupleType, VectorType
 
 __all__ = [
@@ -185,40 +184,6 @@ def _from_exponent(x: Any) -> Any:
     return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # what was rounded off matters where the log is small
 
 
-# By the size of a float: the logarithm of 2 in two parts, whose first can be multiplied by 2**15 without rounding, and
-# how many terms of a series there are, until they come to less than can be seen.
-_LOG_2 = {4: (0.693359375, -0.00021219444005469057), 8: (0.6931471806019545, -4.2009150726810846e-11)}
-_TERMS = {4: (8, 5), 8: (14, 10)}
-
-
-def _series(x: Any, factors: list[float]) -> Any:
-    """The sum of factors[n] * x**n, neighbours first: a processor computes many at once, if they need not wait."""
-    terms: list[Any] = factors
-    while len(terms) > 1:
-        last = terms[-1:] if len(terms) % 2 else []
-        terms = [a + b * x for a, b in zip(terms[::2], terms[1::2])] + last
-        x = x * x
-    return terms[0]
-
-
-def _exponential(x: Any) -> Any:
-    """exp(x) as a number about 1 and a power of two: the rest of x by a series, which takes less than a call."""
-    size = _scalar_type(x).itemsize
-    high, low = _LOG_2[size]
-    k = np.rint(x * (1 / (high + low)))
-    rest = x - k * high - k * low
-    return _series(rest, [1 / math.factorial(term) for term in range(_TERMS[size][0])]), k
-
-
-def _logarithm(fraction: Any, exponent: Any) -> Any:
-    """The logarithm of fraction * 2**exponent, of which the fraction is about 1, by the series of the artanh."""
-    size = _scalar_type(fraction).itemsize
-    high, low = _LOG_2[size]
-    part = (fraction - 1) / (fraction + 1)
-    total = part * _series(part * part, [2 / (2 * term + 1) for term in range(_TERMS[size][1])])
-    return exponent * high + (exponent * low + total)
-
-
 # --- operators: semirings.binary ----------------------------------------------------------------------------------
 
 
@@ -297,4 +262,4 @@ or_and = Semiring(lor, binary.land, "or_and")
 and_or = Semiring(land, binary.lor, "and_or")
 xor_and = Semiring(lxor, binary.land, "xor_and")
 bor_band = Semiring(bor, binary.band)
-logaddexp_plus = Semiring(logaddexp, binary.plus, image=Image(_exponential, _logarithm))
+logaddexp_plus = Semiring(logaddexp, binary.plus)

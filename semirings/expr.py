@@ -1,14 +1,15 @@
 """The typed expression graph: what a user's function yields when it is called with symbols.
 
 Nodes are hash-consed: two structurally equal expressions are one object, so common subexpressions are
-computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which hand it to
-`semirings.ufuncs`; vectors and tuples are taken apart on the way, so every operation is on scalars.
+computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which hand it to what
+`semirings.ufuncs` has registered here (`means`); vectors and tuples are taken apart there, so every operation is on
+scalars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -22,6 +23,20 @@ BRANCH_ADVICE = (
     "a symbolic value has no truth value: write where(condition, a, b) for `if`, & | ~ for `and` `or` `not`, "
     "semirings.minimum and semirings.maximum for min() and max(), and (a <= x) & (x < b) for `a <= x < b`"
 )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MEANINGS: dict[Any, Callable[..., Any]] = {}
+
+
+def means(function: Any) -> Callable[[F], F]:
+    """Register what a function of NumPy does with symbolic values; `np.ufunc` stands for all ufuncs."""
+
+    def register(meaning: F) -> F:
+        _MEANINGS[function] = meaning
+        return meaning
+
+    return register
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
@@ -101,23 +116,17 @@ class Expr:
         return self.type.scalar if isinstance(self.type, VectorType) else self.type
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Expr:
-        from semirings.ufuncs import apply
-
         if method != "__call__" or options:
             what = f"np.{ufunc.__name__}.{method}" if method != "__call__" else f"the options {sorted(options)}"
             raise TypeError(f"{what} on a symbolic value: call np.{ufunc.__name__} with values alone")
-        return apply(ufunc, *operands)
+        result: Expr = _MEANINGS[np.ufunc](ufunc, *operands)
+        return result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Expr:
-        from semirings import functions
-
-        if function is np.where:
-            result: Expr = functions.where(*args, **kwargs)
-        elif function is np.clip:
-            result = functions.clip(*args, **kwargs)
-        else:
+        if function not in _MEANINGS:
             name = function.__name__
             raise TypeError(f"np.{name} on a symbolic value: use operators, NumPy's ufuncs or semirings.where")
+        result: Expr = _MEANINGS[function](*args, **kwargs)
         return result
 
     def __getitem__(self, index: Any) -> Expr:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semirings.casting import cast_array
-from semirings.expr import Expr, as_expr, cast_expr, make_tuple, make_vector, vector_items
+from semirings.expr import Expr, as_expr, cast_expr, make_tuple, make_vector, means, vector_items
 from semirings.types import TupleType, Type, VectorType, as_type
 from semirings.ufuncs import common_type, operand_as, select
 
@@ -87,6 +87,7 @@ def is_tuple(value: Any) -> bool:
     return isinstance(value, tuple) or (isinstance(value, Expr) and isinstance(value.type, TupleType))
 
 
+@means(np.where)
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
     `a` where `condition` holds, else `b`: what stands for a Python ``if``.
@@ -175,6 +176,7 @@ def _cast_arrays(value: Any, target: Type) -> Any:
     return cast_array(value, target.scalar if isinstance(target, VectorType) else target)
 
 
+@means(np.clip)
 def clip(x: Any, low: Any, high: Any) -> Any:
     """
     `x`, but at least `low` and at most `high`; NaN stays NaN.

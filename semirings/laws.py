@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings.expr import Symbol
-from semirings.operators import ANY, Image, Monoid, Semiring
+from semirings.operators import ANY, Monoid, Semiring
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
@@ -91,8 +91,8 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     Try the laws of a monoid or semiring on values of a type.
 
     Identity, associativity, commutativity, idempotence, the terminal value and the held form of a monoid, each as far
-    as the monoid claims it; for a semiring also that multiplication distributes over addition, and its image. Where
-    any value is terminal, the operator must give one of the two, and not the identity, unless it's given no other.
+    as the monoid claims it; for a semiring also that multiplication distributes over addition. Where any
+    value is terminal, the operator must give one of the two, and not the identity, unless it's given no other.
 
     Parameters
     ----------
@@ -244,36 +244,6 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
     zero, wanted = _pack(add.identity(kind)), _pack(add.identity(product_type))
     yield _Law("annihilator: 0 * x = 0", "x", lambda x: times(zero, x), lambda x: wanted, is_needed=False)
     yield _Law("annihilator: x * 0 = 0", "x", lambda x: times(x, zero), lambda x: wanted, is_needed=False)
-    if semiring.image and isinstance(kind, np.dtype) and kind.kind == "f":
-        yield from _image_laws(semiring.image, kind, plus, times)
-
-
-def _image_laws(image: Image, kind: np.dtype[Any], plus: Function, times: Function) -> Iterator[_Law]:
-    """That sums and products are those of the images."""
-
-    def least(x: Values) -> Values:
-        return (np.maximum(x[0], kind.type(image.least)),)
-
-    def seen(op: Callable[[Any, Any], Any]) -> Function:
-        def both(x: Values, y: Values) -> Values:
-            a, b = (np.ldexp(*_pair(image.into(least(v)[0]))) for v in (x, y))
-            fraction, exponent = np.frexp(op(a, b))
-            is_small = fraction < np.sqrt(0.5)
-            return _pack(
-                image.out_of(fraction * np.where(is_small, 2, 1).astype(kind), (exponent - is_small).astype(kind))
-            )
-
-        return both
-
-    for name, law, op in (("+", plus, np.add), ("*", times, np.multiply)):
-        text = f"image: out_of(into(x) {name} into(y)) = x {name} y"
-        yield _Law(text, "xy", seen(op), lambda x, y, law=law: law(least(x), least(y)))
-
-
-def _pair(scaled: tuple[Any, Any]) -> tuple[Any, Any]:
-    """A fraction, and the power of two as NumPy wants it."""
-    fraction, exponent = scaled
-    return fraction, np.asarray(exponent).astype(np.int64)
 
 
 def _nearer(result: Values, x: Values, y: Values) -> Values:

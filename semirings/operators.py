@@ -165,9 +165,9 @@ class Monoid:
         if terminal is None:
             return None
         if terminal is not ANY:
-            return functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal)))
+            return as_expr(functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal))))
         present = (differs(*part) for part in _beside(value, self.identity(value.type)))
-        return functools.reduce(_joined(value), present)
+        return as_expr(functools.reduce(_joined(value), present))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
@@ -307,29 +307,6 @@ def same_layout(a: Type, b: Type) -> bool:
     return a == b or (isinstance(a, TupleType) and isinstance(b, TupleType) and a.items == b.items)
 
 
-class Image(NamedTuple):
-    """
-    A semiring as `plus_times` on positive numbers, which an increasing function leads into and its inverse out of.
-
-    ``out_of(into(x) + into(y))`` is the semiring's sum of x and y, ``out_of(into(x) * into(y))`` its product. A number
-    is written ``fraction * 2**exponent``, lest it be too large or small for its type. The semiring's zero stands for 0,
-    and goes through neither function. `check_laws` tries an image, too.
-
-    Attributes
-    ----------
-    into : function of a value
-        Returns a fraction, positive, and an exponent, a whole number: 0 if the fraction always fits.
-    out_of : function of a fraction and an exponent
-        The fraction is from 0.7 to 1.42.
-    least : float
-        From which value on `into` increases, and the image may be used.
-    """
-
-    into: Callable[[Any], tuple[Any, Any]]
-    out_of: Callable[[Any, Any], Any]
-    least: float = -np.inf
-
-
 class Semiring:
     """
     A monoid to add with and an operator to multiply with.
@@ -342,9 +319,6 @@ class Semiring:
         entry [i, k] and y is entry [k, j].
     name : str, optional
         ``{monoid}_{multiply}`` otherwise.
-    image : Image, optional
-        Another way to the same, that takes a function a value and a row, and none an entry: `gasla.mxv` and `vxm` of a
-        Graph go it on the CPU, where the values allow.
 
     Examples
     --------
@@ -354,29 +328,15 @@ class Semiring:
     Semiring('closest')
     >>> Semiring(semirings.min, semirings.binary.plus)
     Semiring('min_plus')
-
-    Lengths of vectors, whose squares add up:
-
-    >>> hypot = Monoid(np.hypot, 0, name="hypot")
-    >>> squares = Image(lambda x: (x * x, 0), lambda f, k: semirings.sqrt(f) * semirings.exp2(k / 2), least=0)
-    >>> norm = Semiring(hypot, lambda x, y: x * y, name="norm", image=squares)
     """
 
-    def __init__(
-        self,
-        monoid: Monoid,
-        multiply: BinaryOp | Callable[..., Any],
-        name: str | None = None,
-        *,
-        image: Image | None = None,
-    ) -> None:
+    def __init__(self, monoid: Monoid, multiply: BinaryOp | Callable[..., Any], name: str | None = None) -> None:
         if not isinstance(monoid, Monoid):
             raise TypeError(f"a semiring adds with a Monoid, not {monoid!r}: semirings.Monoid(function, identity)")
         self.monoid = monoid
         self.operator = as_operator(multiply)
         self.positional = _arity(self.operator.function) == 5
         self.name = name or f"{monoid.name}_{self.operator.name}"
-        self.image = image
 
     def multiply(self, x: Any, y: Any, i: Any = None, k: Any = None, j: Any = None) -> Any:
         """The product of entry x at [i, k] and entry y at [k, j]; the indices matter only to a positional operator."""

@@ -6,7 +6,7 @@ comes late or twice changes nothing about the end.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Literal
 
 import numpy as np
@@ -83,7 +83,7 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
         elif e.op == "where" and ways[0] == FREE:
             found[e] = _one_way(ways)
         else:
-            found[e] = {"numbers": _number, "bits": _bits, "any": lambda e, ways: UNKNOWN}[order](e, ways)
+            found[e] = _RULES[order](e, ways)
     return found[expr] in (FREE, UP)
 
 
@@ -114,3 +114,10 @@ def _bits(e: Expr, ways: list[str]) -> str:
     if e.op == "invert":
         return _FLIPPED.get(ways[0], UNKNOWN)
     return ways[0] if e.op in ("cast", "positive") else UNKNOWN
+
+
+def _anything(e: Expr, ways: list[str]) -> str:
+    return UNKNOWN
+
+
+_RULES: dict[Order, Callable[[Expr, list[str]], str]] = {"numbers": _number, "bits": _bits, "any": _anything}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from semirings.expr import Expr, as_expr, cast_expr, constant, make_vector, node, vector_items
+from semirings.expr import Expr, as_expr, cast_expr, constant, make_vector, means, node, vector_items
 from semirings.types import SCALAR_NAMES, TupleType, VectorType, scalar_type
 
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
@@ -31,6 +31,7 @@ BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "
 PRIMITIVES = frozenset((*FLOAT_FUNCTIONS, *ARITHMETIC, *COMPARISONS, *BITWISE, "power", "minimum", "maximum"))
 
 
+@means(np.ufunc)
 def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
     """`ufunc` of symbolic values, numbers and arrays of one dimension (vectors)."""
     name = ufunc.__name__

@@ -18,8 +18,20 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import Binding
 
 HERE = Path(__file__).parent
+KERNELS = HERE.parent / "gasla" / "gpu" / "kernels"
 BLOCK = 64  # threads
 FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
+
+
+def includes(kernels: Path = KERNELS) -> list[str]:
+    """Options by which g++ finds the kernels, and CUDA for them on the CPU."""
+    folders = [HERE / "emulation", kernels, *(room for room in kernels.iterdir() if room.is_dir())]
+    return [f"-I{folder}" for folder in folders]
+
+
+def kernel_file(name: str, kernels: Path = KERNELS) -> Path:
+    """Where a file of the kernels is, in whichever room."""
+    return next(kernels.rglob(name))
 
 
 def heads(lists: Any) -> np.ndarray:
@@ -75,15 +87,16 @@ class EmulatedLoop(Binding):
     def kernel(self) -> Any:
         """Compiled such that all that the constants separate occurs on a small graph."""
         kernels = self.folder / "kernels"
-        shutil.copytree(HERE.parent / "gasla" / "gpu" / "kernels", kernels)
-        text = (kernels / self.file).read_text()
+        shutil.copytree(KERNELS, kernels)
+        file = kernel_file(self.file, kernels)
+        text = file.read_text()
         for name, (given, small) in self.constants.items():
             assert f"{name} = {given};" in text
             text = text.replace(f"{name} = {given};", f"{name} = {small};")
-        (kernels / self.file).write_text(text)
+        file.write_text(text)
         source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
         (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{self.entry}')
-        command = ["g++", *FLAGS, f"-I{HERE / 'emulation'}", f"-I{kernels}", str(self.folder / "loop.cpp")]
+        command = ["g++", *FLAGS, *includes(kernels), str(self.folder / "loop.cpp")]
         subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
         return ctypes.CDLL(str(self.folder / "loop.so")).run
 

@@ -80,8 +80,8 @@ def on_cpu(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         several = case.options["threads"] != "as it is"
         if several:  # as in test_programs
-            patch.setattr("gasla.cpu.program.engine.SMALL", 0)
-            patch.setattr("gasla.cpu.program.engine.THIN", 6 if "later" in case.options["threads"] else 0)
+            patch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+            patch.setattr("gasla.cpu.program.prepared.THIN", 6 if "later" in case.options["threads"] else 0)
             count_sleepers(-1000)
         try:
             run(case, case.graph)

@@ -17,7 +17,6 @@ from gasla import datasets, verify
 from gasla.algorithms.bfs import LEVELS
 from gasla.algorithms.sssp import AnyOrder
 from gasla.graph.graph import Graph
-from gasla.operations.run import begun
 
 
 @st.composite
@@ -52,7 +51,8 @@ def test_bfs(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(np.where(levels < 0, np.inf, levels), dijkstra(ones, indices=source))
     verify.bfs(Graph(A), source, levels, parents)
     np.testing.assert_array_equal(gasla.bfs(A, source), levels)
-    assert begun(LEVELS, Graph(A), source, level=0)()[1] == levels.max() + 1  # the last reaches nothing
+    found = gasla.run(LEVELS, Graph(A), active=[source], level={source: 0}, wait=False)
+    assert found.iterations == levels.max() + 1  # the last reaches nothing
     depth = data.draw(st.integers(0, 4))
     np.testing.assert_array_equal(gasla.bfs(A, source, depth_limit=depth), np.where(levels > depth, -1, levels))
 

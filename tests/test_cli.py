@@ -97,7 +97,7 @@ def test_there_is_no_gpu(command: Callable[..., Outcome], name: str, monkeypatch
     def missing() -> None:
         raise RuntimeError("CuPy found no NVIDIA GPU")
 
-    monkeypatch.setattr("gasla.cli.compute.require_gpu", missing)
+    monkeypatch.setattr("gasla.arrays.require_gpu", missing)
     complains(command(*name.split(), "--device", "gpu"), "--device gpu: CuPy found no NVIDIA GPU")
 
 

@@ -131,7 +131,7 @@ def test_int64(kind: str) -> None:
 
 def test_while_another_run_holds_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     use_threads(monkeypatch, 2)
-    monkeypatch.setattr("gasla.cpu.runtime.threads.busy", {"owner": monkeypatch})
+    monkeypatch.setattr("gasla.cpu.runtime.threads.are_taken", lambda: True)
     check(Graph.from_edges([0, 1, 4], [2, 3, 4], n=6))
 
 

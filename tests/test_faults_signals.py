@@ -79,7 +79,7 @@ def check():
     assert gasla.run(Endless, large, max_iterations=3).x.tolist() == [3] * large.n
     gasla.run(Cycle, small, active=[0], max_iterations=3)  # compiled, as Ctrl-C in a callback of LLVM is lost to Numba
     gasla.betweenness_centrality(rmat, k=2, seed=0)
-    assert not threads.busy
+    assert not threads.are_taken()
 """
 ENDS = """
 check()

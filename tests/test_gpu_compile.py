@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from emulated_loop import KERNELS
 
 from gasla.gpu.runtime import compile as gpu
 
@@ -25,6 +26,10 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(gpu, "_architecture", lambda device: "sm_80")
     gpu._begin.cache_clear()
     return names
+
+
+def test_every_file_of_kernels_is_found_by_its_name() -> None:
+    assert sorted(gpu.headers()) == sorted(file.name for file in KERNELS.rglob("*.cuh"))
 
 
 def kernel(body: str) -> str:

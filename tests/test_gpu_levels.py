@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_loop import BLOCK, FLAGS, HERE
+from emulated_loop import BLOCK, FLAGS, includes, kernel_file
 
 import gasla
 from gasla.gpu.program import levels as gpu_levels
@@ -56,7 +56,7 @@ def test_compiles(architecture: str, size: int) -> None:
 
 
 def test_few_levels_are_as_many_as_the_kernel_has_room_for() -> None:
-    assert f"MOST = {MOST};" in (HERE.parent / "gasla" / "gpu" / "kernels" / "levels.cuh").read_text()
+    assert f"MOST = {MOST};" in kernel_file("levels.cuh").read_text()
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -64,9 +64,8 @@ def test_few_levels_are_as_many_as_the_kernel_has_room_for() -> None:
 def test_equals_a_stable_sort_emulated(size: int, tmp_path: Path) -> None:
     source = gpu_levels.source(size)
     (tmp_path / "levels.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')
-    folders = [f"-I{HERE / 'emulation'}", f"-I{HERE.parent / 'gasla' / 'gpu' / 'kernels'}"]
     library = tmp_path / "levels.so"
-    subprocess.run(["g++", *FLAGS, *folders, str(tmp_path / "levels.cpp"), "-o", str(library)], check=True)
+    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "levels.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
     def shared(size: int, kind: Any) -> np.ndarray:  # by the processes that are blocks

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated_loop import FLAGS, HERE
+from emulated_loop import FLAGS, includes, kernel_file
 
 from gasla import datasets
 from gasla.algorithms import bfs, sssp
@@ -53,13 +53,13 @@ def graphs() -> list[Graph]:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("sizes", SIZES)
 def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) -> None:
-    kernels, kinds = HERE.parent / "gasla" / "gpu" / "kernels", [np.dtype(f"i{size}") for size in sizes]
-    text = (kernels / "lists.cuh").read_text()
+    kinds = [np.dtype(f"i{size}") for size in sizes]
+    text = kernel_file("lists.cuh").read_text()
     assert f"SLICE = {lists_gpu._SLICE};" in text
     (tmp_path / "lists.cuh").write_text(text.replace(f"SLICE = {lists_gpu._SLICE};", "SLICE = 96;"))
     types = {name: lists_gpu.C_TYPES[size] for name, size in zip(("offset", "vertex", "bits"), sizes)}
     (tmp_path / "lists.cpp").write_text(f'#include "loop.hpp"\n{lists_gpu.source(*sizes)}{RUN.format(**types)}')
-    folders = [f"-I{tmp_path}", f"-I{HERE / 'emulation'}", f"-I{kernels}"]
+    folders = [f"-I{tmp_path}", *includes()]
     library = tmp_path / "lists.so"
     subprocess.run(["g++", *FLAGS, *folders, str(tmp_path / "lists.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run

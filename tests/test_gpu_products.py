@@ -17,7 +17,7 @@ import semirings
 from gasla.gpu.product import products as engine
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import compile_source
-from gasla.operations.multiply import parts, trace
+from gasla.program.terms import parts, trace
 from semirings import Monoid, Semiring, where
 
 cupy = pytest.importorskip("cupy")

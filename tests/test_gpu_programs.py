@@ -13,10 +13,8 @@ from reference_engine import Reference
 from test_programs import CASES, NAMES, SUMS, bits_of_sums, graphs
 
 import gasla
-import semirings
 from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
-from gasla.arrays import moved
-from gasla.gpu.program import engine, generate
+from gasla.gpu.program import engine
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape
 from gasla.gpu.runtime.compile import compile_source
@@ -138,77 +136,6 @@ def test_small_graphs_of_several_sizes_in_turn() -> None:
         np.testing.assert_allclose(gasla.pagerank(copy).ranks.get(), gasla.pagerank(graph).ranks, rtol=1e-9)
 
 
-class Echo(VertexProgram):
-    """Its gather asks what an aggregate came to."""
-
-    value = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 5)
-    reduce = semirings.plus
-    everyone = True
-
-    def gather(self, src, dst, edge):
-        return src.value + self.most
-
-    def apply(self, vertex, gathered):
-        return {"value": gathered % 7}
-
-    @gasla.aggregate(semirings.max, np.int64)
-    def most(self, before, after):
-        return after.value
-
-
-class Trade(VertexProgram):
-    """Its gather asks, of both ends, for what the kernel fills at the start."""
-
-    value = gasla.vertex(np.float64)
-    price = gasla.vertex(np.float64)
-    reduce = semirings.plus
-    everyone = True
-
-    def gather(self, src, dst, edge):
-        return src.value * src.price - dst.price
-
-    def apply(self, vertex, gathered):
-        return {"value": vertex.value * 0.5 + gathered * 0.125}
-
-    @gasla.aggregate(semirings.plus)
-    def moved(self, before, after):
-        return abs(after.value - before.value)
-
-
-@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])  # has clusters
-@pytest.mark.parametrize(
-    ("program", "clustered", "fills"),
-    [(pagerank.Uniform, True, False), (programs.Settling, True, False), (Trade, True, True), (Echo, False, False)],
-)
-def test_blocks_of_a_cluster_share_what_is_gathered_before_sums_are_known(
-    program: Any, clustered: bool, fills: bool, architecture: str
-) -> None:
-    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    kind = np.dtype(np.int32)
-    module = Module(program.traced(kind), Shape(kind, small=True, near=True))
-    assert module.clustered == clustered
-    assert f"GATHERS_FILLED = {str(fills).lower()};" in module.source
-    assert compile_source(module.source, architecture)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (40, 900), (500, 6000), (1000, 4000), (2048, 6000)])
-def test_a_cluster_comes_to_the_bits_of_one_block(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(n)
-    ends, values = rng.integers(0, n, (2, m)) ** 2 // n, rng.random(m)
-    found = []
-    for clustered in (True, False):
-        if not clustered:
-            monkeypatch.setattr(generate.Module, "clustered", False)
-        generate.module.cache_clear()
-        graph = Graph.from_edges(*ends, values, n=n).to("gpu")
-        found.append([gasla.pagerank(graph, weighted=w).ranks.get().tolist() for w in (True, False)])
-        start = {"value": moved(np.arange(n) % 5 / 4, "gpu"), "price": moved(np.arange(n) % 7 / 8, "gpu")}
-        found[-1].append(gasla.run(Trade, graph, max_iterations=9, **start).state["value"].get().tolist())
-    generate.module.cache_clear()
-    assert found[0] == found[1]
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 @settings(max_examples=15)
@@ -249,7 +176,7 @@ def test_in_pieces_with_wide_offsets(program: Any, start: Any, alone: bool, limi
 def test_a_kernel_that_crashed_is_not_waited_for() -> None:
     """CuPy's `Stream.done` says of it that it is still running."""
     cupy = pytest.importorskip("cupy")
-    bound, answers = object.__new__(engine.Bound), [600, 0, 700]
+    bound, answers = object.__new__(engine.Run), [600, 0, 700]
     stream = types.SimpleNamespace(ptr=0)
     runtime = types.SimpleNamespace(
         check_status=cupy.cuda.runtime.check_status, streamQuery=lambda stream: answers.pop(0)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_loop import FLAGS as LOOP_FLAGS
+from emulated_loop import HERE, includes
 
 from gasla import datasets
 from gasla.gpu.program import rows
 
-HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -27,10 +27,9 @@ FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-s
 )
 def test_rows_on_an_emulated_warp(body: int, offset: str, value: str, tmp_path: Path) -> None:
     program = tmp_path / "rows"
-    includes = [f"-I{HERE.parent / 'gasla' / 'gpu' / 'kernels'}", f"-I{HERE / 'emulation'}"]
     defines = [f"-DBODY={body}", f"-DOFFSET={offset}", f"-DVALUE={value}"]
     source = str(HERE / "emulation" / "rows.cpp")
-    subprocess.run(["g++", *FLAGS, *includes, *defines, source, "-o", str(program)], check=True)
+    subprocess.run(["g++", *FLAGS, *includes(), *defines, source, "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -50,9 +49,8 @@ extern "C" void run(const offset_t* offsets, const vertex_t* indices, u64 rows, 
 def test_facts_are_the_same_with_and_without_a_kernel(kinds: tuple[str, str], tmp_path: Path) -> None:
     source = rows._source(rows.SOURCE, *(np.empty(0, kind) for kind in kinds))
     (tmp_path / "facts.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')
-    folders = [f"-I{HERE / 'emulation'}", f"-I{HERE.parent / 'gasla' / 'gpu' / 'kernels'}"]
     library = tmp_path / "facts.so"
-    subprocess.run(["g++", *LOOP_FLAGS, *folders, str(tmp_path / "facts.cpp"), "-o", str(library)], check=True)
+    subprocess.run(["g++", *LOOP_FLAGS, *includes(), str(tmp_path / "facts.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
     def emulated(indptr: Any, indices: Any) -> rows.Facts:

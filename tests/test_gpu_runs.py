@@ -22,9 +22,8 @@ import gasla
 import semirings
 from gasla import verify
 from gasla.algorithms.bfs import LEVELS
-from gasla.algorithms.pagerank import Uniform
+from gasla.algorithms.pagerank import Steps
 from gasla.graph.graph import Graph
-from gasla.operations.run import begun, left_running, run_exactly
 from gasla.program.schedule import Schedule
 
 pytestmark = pytest.mark.gpu
@@ -253,20 +252,45 @@ def test_an_exception_of_a_callback_ends_the_run() -> None:
 def test_searches_under_way_at_once(make: Callable[[], Graph]) -> None:
     """Each has a workspace, and knows its last level, in whatever order they are asked."""
     graph = make()
-    ends = [begun(LEVELS, graph, source, level=0) for source in range(6)]
+    search = gasla.prepare(LEVELS, graph)
+    left = [search(active=[source], level={source: 0}, wait=False) for source in range(6)]
     for source in (3, 0, 5, 1, 4, 2):
-        fields, iterations = ends[source]()
-        np.testing.assert_array_equal(fields["level"].get(), gasla.bfs(graph, source).get())
-        assert iterations == fields["level"].max() + 1  # the last reaches nothing
+        found = left[source]
+        np.testing.assert_array_equal(found.level.get(), gasla.bfs(graph, source).get())
+        assert found.iterations == found.level.max() + 1  # the last reaches nothing
+        assert found.converged and found.edges > 0 and not found.active and found.aggregates == {}
+
+
+def test_what_is_asked_of_a_run_under_way_is_what_is_told_of_one_that_was_waited_for() -> None:
+    """Also if others have run in between, and of one that ends while somebody is active."""
+    graph = random_graph(50_000, 400_000)
+    for limit in (None, 2):
+        options = {"active": [0], "level": {0: 0}, "max_iterations": limit}
+        expected = gasla.run(LEVELS, graph, **options)
+        left = gasla.run(LEVELS, graph, wait=False, **options)
+        others = [gasla.bfs(graph, source) for source in range(5)]
+        assert (left.iterations, left.converged) == (expected.iterations, expected.converged)
+        assert bool((left.active.mask == expected.active.mask).all())
+        np.testing.assert_array_equal(left.level.get(), expected.level.get())
+        del others
+
+
+def test_ctrl_c_while_a_run_is_asked_for_its_end() -> None:
+    """The kernel, which would never end, is told to."""
+    graph = wheel()
+    left = [gasla.run(Falling, graph, active=[0], wait=False)]
+    interrupt_after(0.3, lambda: left.pop().iterations)
+    assert_all_is_well(graph)
 
 
 def test_runs_left_running_follow_each_other() -> None:
     """Many more than are waited for: what one makes the next one finds, and workspaces are not shared."""
     graph = ring(2000)
     schedule = Schedule((gasla.bfs(graph, 0) - 1).astype(np.int32))
-    paths, expected = 1, {0: 1}
+    paths: Any = {0: 1}
+    expected: Any = {0: 1}
     for _ in range(12):
-        paths = left_running(Doubled(), graph, 0, schedule=schedule, x=paths)[0]["x"]
+        paths = gasla.run(Doubled, graph, schedule=schedule, x=paths, wait=False).x
         expected = gasla.run(Doubled, graph, schedule=schedule, x=expected).x
     np.testing.assert_array_equal(paths.get(), expected.get())
 
@@ -355,7 +379,7 @@ def test_a_run_that_is_stopped_stops_none_before_it() -> None:
 
     graph, limit = wheel(), 100_000
     expected = gasla.run(Falling, graph, active=[0], max_iterations=limit).cost
-    left = left_running(Falling(), graph, 0, limit=limit)[0]["cost"]
+    left = gasla.run(Falling, graph, active=[0], max_iterations=limit, wait=False).cost
     with pytest.raises(EnoughError):
         gasla.run(Falling, graph, active=[0], progress=enough)
     np.testing.assert_array_equal(left.get(), expected.get())
@@ -393,18 +417,18 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("iterations", [0, 3, 4])
-@pytest.mark.parametrize("program", [Uniform(tolerance=0), programs.Settling(enough=0)], ids=lambda p: type(p).__name__)
-def test_just_so_many_iterations(program: Any, iterations: int) -> None:
+def test_just_so_many_iterations(iterations: int) -> None:
     """Also of fields with two copies, of which it is known beforehand in which the values will be."""
     graph = random_graph()
-    fields, aggregates = run_exactly(program, graph, iterations)
-    expected = gasla.run(program, graph, max_iterations=iterations)
-    assert fields.keys() == expected.state.keys()
-    for name, array in fields.items():
+    found = gasla.run(Steps, graph, max_iterations=iterations, wait=False)
+    expected = gasla.run(Steps, graph, max_iterations=iterations)
+    assert found.state.keys() == expected.state.keys()
+    for name, array in found.state.items():
         np.testing.assert_allclose(array.get(), expected.state[name].get(), rtol=1e-12)
-    assert aggregates.keys() == expected.aggregates.keys()
-    for name, value in aggregates.items():
+    assert found.aggregates.keys() == expected.aggregates.keys()
+    for name, value in found.aggregates.items():
         np.testing.assert_allclose(value.get(), expected.aggregates[name], rtol=1e-9, atol=1e-15)
+    assert (found.iterations, found.converged, found.edges) == (iterations, False, expected.edges)
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -307,7 +307,7 @@ norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
 @pytest.mark.parametrize(
     ("semiring", "dtype"),
     [
-        # Six kernels of up to eight seconds each; tests of lanes and of images look at the same sums.
+        # Six kernels of up to eight seconds each; tests of lanes look at the same sums.
         pytest.param(semirings.logaddexp_plus, np.float32, marks=pytest.mark.slow),
         pytest.param(semirings.logaddexp_plus, np.float64, marks=pytest.mark.slow),
         (norm, np.float32),

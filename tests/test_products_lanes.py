@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 import gasla
 import semirings
-from gasla.cpu.product import lanes, vector_math
+from gasla.cpu.product import lanes
+from gasla.cpu.runtime import vector_math
 from semirings import Held, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
@@ -21,6 +22,7 @@ Array = np.ndarray[Any, Any]
 needs_vectors = pytest.mark.skipif(
     not vector_math.is_vectorised("exp", np.dtype(np.float32)), reason="no functions for vectors on this machine"
 )
+TYPES = [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)]
 LENGTHS = [0, 1, 2, 3, 4, 5, 15, 16, 17, 70, 300, 2047, 2048, 2049, 9000]
 
 
@@ -41,6 +43,11 @@ def log_sum(terms: Array) -> float:
     if not np.isfinite(largest):
         return float(largest)
     return float(largest + np.log(np.exp(terms - largest).sum()))
+
+
+def log_sums(A: csr_array, x: Array) -> Array:
+    """That of each row."""
+    return np.array([log_sum(row) for row in rows_of(A, A.data + x[A.indices])])
 
 
 def vector_of(rng: np.random.Generator, dtype: Any, scale: float, awkward: bool) -> Callable[[int], Array]:
@@ -65,24 +72,26 @@ def units(found: Array, expected: Array) -> Array:
     return np.where(same | (np.isinf(found) & (np.abs(expected) >= np.finfo(found.dtype).max)), 0, apart)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", TYPES)
 def test_log_sum_exp(dtype: Any) -> None:
-    """Rows long and short, scales large and small; infinite, not a number, subnormal."""
+    """Rows long and short, scales large and small, x about any level; infinite, not a number, subnormal."""
 
     @settings(max_examples=50)
     @given(
         st.integers(0, 2**32 - 1),
         st.lists(st.sampled_from(LENGTHS), max_size=9),
         st.sampled_from([1e-3, 1.0, 50.0, 1e4, 1e30]),
+        st.sampled_from([0.0, -3000.0, 80.0]),
         st.booleans(),
     )
-    def run(seed: int, some: list[int], scale: float, awkward: bool) -> None:
+    def run(seed: int, some: list[int], scale: float, level: float, awkward: bool) -> None:
         rng = np.random.default_rng(seed)
         lengths = rng.permutation(np.array(some + [3] * int(rng.integers(0, 200)), np.int64))
         values = vector_of(rng, dtype, scale, awkward)
         A, x = matrix(rng, lengths, 50, values), values(50)
         with np.errstate(all="ignore"):
-            expected = np.array([log_sum(row) for row in rows_of(A, A.data + x[A.indices])])
+            x += dtype(level)
+            expected = log_sums(A, x)
         found = gasla.mxv(A, x, semirings.logaddexp_plus)
         assert found.dtype == dtype
         assert (units(found, expected) <= 4 + np.sqrt(lengths)).all()
@@ -96,8 +105,35 @@ def test_rows_without_entries_among_long_ones() -> None:
     lengths = np.array([0] * 1200 + [5000, 0, 2049, 17] + [0] * 200 + [9000])
     values = vector_of(rng, np.float32, 5, awkward=False)
     A, x = matrix(rng, lengths, 50, values), values(50)
-    expected = np.array([log_sum(row) for row in rows_of(A, A.data + x[A.indices])])
-    assert (units(gasla.mxv(A, x, semirings.logaddexp_plus), expected) <= 4 + np.sqrt(lengths)).all()
+    assert (units(gasla.mxv(A, x, semirings.logaddexp_plus), log_sums(A, x)) <= 4 + np.sqrt(lengths)).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("level", [0, 40, -5000])
+def test_rows_that_cancel(dtype: Any, level: float) -> None:
+    """What an entry adds, x takes away, so that the sum is about zero."""
+    rng = np.random.default_rng(3)
+    x = (level + rng.uniform(-8, 8, 2000)).astype(dtype)
+    lengths = rng.integers(0, 9, 2000)
+    A = matrix(rng, lengths, 2000, lambda count: np.zeros(count, dtype))
+    A.data[:] = rng.normal(0, 0.5, len(A.data)) - x[A.indices]
+    found = gasla.mxv(gasla.Graph(A), x, semirings.logaddexp_plus)
+    assert (units(found, log_sums(A, x)) <= 4 + np.sqrt(lengths)).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_row_as_long_as_all(dtype: Any) -> None:
+    """A star: a million entries of one row, one of each other."""
+    n = 1 << 20
+    rng = np.random.default_rng(5)
+    leaves = np.arange(1, n, dtype=np.int32)
+    hub = np.zeros_like(leaves)
+    weights = rng.normal(0, 3, n - 1).astype(dtype)
+    A = csr_array(coo_array((np.tile(weights, 2), (np.append(hub, leaves), np.append(leaves, hub))), shape=(n, n)))
+    x = rng.normal(0, 2, n).astype(dtype)
+    found = gasla.mxv(gasla.Graph(A), x, semirings.logaddexp_plus)
+    assert (units(found[1:], x[0] + weights.astype(np.float64)) <= 5).all()
+    assert units(found[:1], log_sums(A[[0]], x)).item() <= 4 + np.sqrt(n)
 
 
 softplus = Semiring(
@@ -223,13 +259,13 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
 def test_which_products_it_is_for() -> None:
     def height(semiring: Semiring, is_long: bool = False) -> int:
         kind = np.dtype(np.float32)
-        return lanes.height(gasla.operations.multiply.trace(semiring, False, kind, kind, None), is_long)
+        return lanes.height(gasla.program.terms.trace(semiring, False, kind, kind, None), is_long)
 
     assert height(semirings.logaddexp_plus) == height(softplus) == lanes.LOW
     assert height(semirings.logaddexp_plus, True) == height(softplus, True) == lanes.HIGH
     decay, squash = (Semiring(semirings.plus, lambda a, x, f=f: f(a) * x) for f in (np.exp, np.tanh))
-    assert height(decay) == lanes.LOW and height(decay, is_long=True) == 0
-    assert height(squash) == lanes.LOW and height(squash, is_long=True) == lanes.HIGH
+    for semiring in (decay, squash):
+        assert height(semiring) == lanes.LOW and height(semiring, is_long=True) == lanes.HIGH
     assert height(semirings.plus_times) == height(semirings.min_plus) == 0
     assert height(Semiring(semirings.plus, lambda a, x: np.sqrt(a * x))) == 0
     assert height(Semiring(semirings.lor, lambda a, x: np.exp(a) > x)) == 0  # may leave a row early

@@ -27,6 +27,7 @@ from gasla.algorithms.sssp import AnyOrder, TightLevels
 from gasla.arrays import moved
 from gasla.bench.programs import Tree
 from gasla.cpu.program import launch
+from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.runtime import threads
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import GpuPlan, Shape
@@ -84,9 +85,9 @@ def same(result: Any, reference: Reference) -> None:
 @pytest.fixture(params=[0, 3, 6], ids=["always", "in wide iterations", "in the widest"])
 def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two threads even for the smallest graph, in all iterations or in those of so many vertices and edges."""
-    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", request.param)
-    monkeypatch.setattr("gasla.cpu.program.engine.LASTING", 1)
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", request.param)
+    monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
     numba.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield
@@ -417,7 +418,7 @@ def test_steps_are_kept_where_an_order_would_show() -> None:
 
 @pytest.mark.usefixtures("two_threads")
 def test_edges_are_counted_once_whoever_takes_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 1000)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 1000)
     graph = ring(6000)
     levels = np.minimum(np.arange(6000), 30)  # one vertex each, and then most
     for schedule in (gasla.Schedule(levels), gasla.Schedule(levels).reversed()):
@@ -588,7 +589,7 @@ def test_bad_programs() -> None:
             gasla.run(what, Graph.from_edges([0], [1]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'speed'"):
         programs.Hops(speed=1)
-    own = {*inspect.signature(gasla.run).parameters} - {"fields"} | {f.name for f in dataclasses.fields(gasla.Result)}
+    own = {*inspect.signature(gasla.run).parameters} - {"values"} | {f.name for f in dataclasses.fields(gasla.Result)}
     for name in own | {"id", "gather", "reduce"}:
         with pytest.raises(ValueError, match=f"P.{name}: this name is gasla's own"):
             type("P", (gasla.VertexProgram,), {name: gasla.vertex(np.int32)})
@@ -713,19 +714,20 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
     def end(kernel: Any, control: np.ndarray, *others: Any, **options: Any) -> None:
         control[launch.ITERATION], control[launch.ACTIVE] = 1, 0
 
-    monkeypatch.setattr(threads, "run_parallel", end)
+    monkeypatch.setattr(threads, "launch", end)
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
-    (workspace,) = graph._known["spare"].values()
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in workspace.arrays.values())
+    (workspace,) = graph.known("workspaces")
+    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in workspace.values())
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])
 def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
     gasla.run(AnyOrder, graph, active=[0], distance={0: 0})
-    (bound,) = graph._known["spare"]["workspace"].bound.values()
-    own = {name: bound.common[name] for name in ("gi", "si", "gv_weight", "sv_weight") if name in bound.common}
+    (runs,) = (known for known in graph._known.values() if isinstance(known, Prepared))
+    names = [name for name in ("gi", "si", "gv_weight", "sv_weight") if runs._common[runs._places[name]] is not None]
+    own = {name: runs._common[runs._places[name]] for name in names}
     assert list(own) == ["gi", "si", "gv_weight", "sv_weight"][: 4 if kept else 2]
     held = graph.out.indices, graph.in_.indices, graph.out_values, graph.in_values
     assert all(any(array is part for part in held) for array in own.values())

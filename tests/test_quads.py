@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla.cpu.product import quads, rows
+from gasla.cpu.product import quad_printer, rows
 from gasla.cpu.runtime import modules
 from semirings import Monoid, Semiring, Symbol, cast, maximum, minimum, where
 from semirings.expr import describe
@@ -56,7 +56,7 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 
 
 DRIVER = """
-from gasla.cpu.product import quads
+from gasla.cpu.runtime import quads
 from gasla.cpu.runtime.blocks import entry_point, jit
 
 {prelude}
@@ -77,14 +77,14 @@ def in_quads(operations: Callable[[Any, Any], list[Any]], a: Array, b: Array) ->
     """What operations come to, four values at a time."""
     symbols = [Symbol("a", a.dtype), Symbol("b", b.dtype)]
     traced = [semirings.as_expr(e) for e in operations(*symbols)]
-    assert all(map(quads.are_for, traced))
-    exprs = tuple(map(quads.as_choices, traced))
+    assert all(map(quad_printer.are_for, traced))
+    exprs = tuple(map(quad_printer.as_choices, traced))
     store = ""
     for k in range(len(exprs)):
         for place, at in enumerate(("{}", "quads.by_one({})", "quads.by_two({})", "quads.by_one(quads.by_two({}))")):
             store += f"        out{k}[e + np.uint64({place})] = quads.first({at.format(f'found[{k}]')})\n"
     names = [f"out{k}" for k in range(len(exprs))]
-    text = printer.function("operations", symbols, exprs, quads.write)
+    text = printer.function("operations", symbols, exprs, quad_printer.write)
     source = DRIVER.format(prelude=printer.PRELUDE, operations=text, outs=", ".join(names), store=store)
     found = [np.empty(len(a), e.dtype) for e in exprs]
     modules.load(source, f"quads_of_{a.dtype}").run(a, b, *found)
@@ -205,7 +205,7 @@ def test_when_nan_is_noticed_late() -> None:
     f4, i4 = np.dtype(np.float32), np.dtype(np.int32)
 
     def quick(semiring: Semiring, kind: Any = f4, merging: Any = None) -> Any:
-        return rows.quick_four(gasla.operations.multiply.trace(semiring, False, kind, kind, merging))
+        return rows.quick_four(gasla.program.terms.trace(semiring, False, kind, kind, merging))
 
     assert all(quick(s) for s in MINDING if s is not semirings.plus_min)
     assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(added) is None
@@ -240,7 +240,7 @@ def test_what_vectors_have_no_operation_for(semiring: Semiring, dtype: Any) -> N
     rng = np.random.default_rng(7)
     A, x = some_rows(rng), rng.integers(-99, 99, 2000).astype(dtype)
     A = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
-    traced = gasla.operations.multiply.trace(semiring, False, np.dtype(dtype), np.dtype(dtype), None)
+    traced = gasla.program.terms.trace(semiring, False, np.dtype(dtype), np.dtype(dtype), None)
     assert rows.four_of(traced) is None
     assert_array_equal(gasla.mxv(A, x, semiring), expected(A, x, semiring))
 

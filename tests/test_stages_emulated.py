@@ -4,13 +4,13 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import programs
 import pytest
+from emulated_loop import includes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_engine import Reference
@@ -20,9 +20,7 @@ from gasla import stages
 from gasla.gpu.program import staged as gpu
 from gasla.graph.graph import Graph
 
-HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing")
-FOLDERS = (f"-I{HERE / 'emulation'}", f"-I{HERE.parent / 'gasla' / 'gpu' / 'kernels'}")
 RUN = 'extern "C" void run_{0}(const Program::Arguments* a) {{ warp::run([=] {{ stage_{0}(*a); }}); }}\n'
 # One that gathers from the active, one with masks of edges, scatter and post_apply, one in order, one of vectors.
 QUICK = (programs.Paths, programs.Flow, programs.Chain, programs.Spread)
@@ -51,7 +49,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
             text = ['#include "stages.hpp"\n', plan.source, *(RUN.format(name) for name in plan.stages)]
             (folder / "stages.cpp").write_text("".join(text))
             files = [str(folder / "stages.cpp"), "-o", str(folder / "stages.so")]
-            subprocess.run(["g++", *FLAGS, *FOLDERS, *files], check=True)
+            subprocess.run(["g++", *FLAGS, *includes(), *files], check=True)
             libraries[plan] = ctypes.CDLL(str(folder / "stages.so"))
         return OnWarp(getattr(libraries[plan], f"run_{stage}"))
 

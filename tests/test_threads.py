@@ -27,10 +27,10 @@ import semirings
 from gasla import datasets, primitives, stages
 from gasla.algorithms.bfs import LEVELS
 from gasla.cpu.primitive import neighbours
-from gasla.cpu.program.spare import kind_of_run, spare
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
 from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, timed
+from gasla.program.binding import AUTO
 
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
 _kernel = njit(nogil=True, error_model="numpy")
@@ -143,8 +143,7 @@ def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyP
         with pytest.raises(KeyboardInterrupt):
             run_parallel(_wait_to_stop, new_control(), (left,), 2)
     assert left.tolist() in ([[0, 0], [1, 1]] if began else [[0, 0]])
-    assert threads.hold(left)
-    threads.busy.clear()
+    assert not threads.are_taken()
     run_parallel(_meet, new_control(), (left,), 2)
     assert left.tolist() == [1, 1]
 
@@ -155,25 +154,26 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     others: set[str] = set()
     seen: set[str] = set()
 
-    def run_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
+    launch = threads.launch
+
+    def launch_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
         with timed() as spent:
             before = spent()
-            run_parallel(kernel, control, args, threads, *rest, **options)
+            launch(kernel, control, args, threads, *rest, **options)
         seen.add(kernel.__name__)
         if spent() == before:
             others.add(kernel.__name__)
 
-    for module in ("program.engine", "runtime.blocks"):
+    for module in ("program.workspace", "runtime.blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.engine.ALONE", -1)
-    monkeypatch.setattr("gasla.cpu.program.engine.THIN", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", -1)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
     monkeypatch.setattr("gasla.graph.symmetry._PARALLEL_FROM", 0)
     threads.num_threads()  # Numba starts its own
     monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: 2)
     monkeypatch.setattr("gasla.graph.symmetry.num_threads", lambda: 2)
-    for module in ("cpu.runtime.threads", "cpu.runtime.blocks", "graph.symmetry"):
-        monkeypatch.setattr(f"gasla.{module}.run_parallel", run_and_look)
+    monkeypatch.setattr(threads, "launch", launch_and_look)
     graph = gasla.Graph(datasets.rmat(10))
     assert graph.is_symmetric
     gasla.pagerank(graph)
@@ -208,7 +208,7 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
     control = new_control()
     other = threading.Thread(target=run_parallel, args=(_wait_to_stop, control, (left,), 2), kwargs={"short": short})
     other.start()
-    wait_until(lambda: bool(threads.busy))
+    wait_until(threads.are_taken)
     run_parallel(_sign, new_control(), (found,), 2, short=True)
     assert found[:, 1].tolist() == [1, 0]
     control[STOP] = 1
@@ -267,37 +267,41 @@ def test_a_process_ends(ending: str, mode: str) -> None:
 
 
 def test_one_has_the_threads_at_a_time() -> None:
-    one, another = object(), object()
-    assert threads.hold(one) and threads.are_held(one)
-    assert not threads.hold(another) and not threads.are_held(another)
-    run_parallel(_sign, new_control(), (np.zeros((2, 3), np.int64),), 2, short=True)  # alone, and gives nothing back
-    assert threads.are_held(one)
-    del threads.busy["owner"]
-    assert threads.hold(another)
-    del threads.busy["owner"]
+    one, another = threading.Lock(), threading.Lock()
+    with one, another:
+        assert threads.hold(one) and threads.hold(one)
+        assert not threads.hold(another)
+        found = np.zeros((2, 3), np.int64)
+        run_parallel(_sign, new_control(), (found,), 2, short=True)  # alone, and gives nothing back
+        assert found[:, 1].tolist() == [1, 0]
+        assert threads.are_taken() and not threads.hold(another)
+    assert not threads.are_taken()
+    with another:
+        assert threads.hold(another)
+    assert not threads.are_taken()
 
 
 def test_who_watches_is_heard_while_others_have_the_threads() -> None:
-    left, owner = np.zeros(2, np.int64), object()
+    left, turn = np.zeros(2, np.int64), threading.Lock()
 
     def watch() -> None:
         raise InterruptedError
 
-    assert threads.hold(owner)
-    with pytest.raises(InterruptedError):
-        run_parallel(_wait_to_stop, new_control(), (left,), 2, watch)
-    del threads.busy["owner"]
+    with turn:
+        assert threads.hold(turn)
+        with pytest.raises(InterruptedError):
+            run_parallel(_wait_to_stop, new_control(), (left,), 2, watch)
     assert left.tolist() == [1, 0]
 
 
 def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     hold = threads.hold
 
-    def interrupted(owner: object) -> bool:
-        assert hold(owner)
+    def interrupted(turn: Any) -> bool:
+        assert hold(turn)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gasla.cpu.program.engine.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     graph.is_symmetric  # noqa: B018
     calls = [
@@ -310,8 +314,7 @@ def test_ctrl_c_before_it_is_noted_that_the_threads_are_taken(monkeypatch: pytes
             patch.setattr(threads, "hold", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 call()
-        assert hold(call), "somebody has the threads still"
-        del threads.busy["owner"]
+        assert not threads.are_taken(), "somebody has the threads still"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
@@ -322,7 +325,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    for module in ("program.engine", "runtime.blocks"):
+    for module in ("program.workspace", "runtime.blocks"):
         monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
     graph = gasla.Graph(datasets.rmat(10))
     vector = np.ones(graph.n, np.float32)
@@ -339,7 +342,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for number in range(300):
-            monkeypatch.setattr("gasla.cpu.program.engine.ALONE", draw.choice([-1, 100]))
+            monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", draw.choice([-1, 100]))
             for module in ("runtime.threads", "runtime.blocks"):
                 monkeypatch.setattr(f"gasla.cpu.{module}.SHORT", draw.choice([0, 1 << 26]))
             call, right = calls[number % len(calls)], expected[number % len(calls)]
@@ -350,7 +353,7 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
             except KeyboardInterrupt:
                 interrupted += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
-            assert not threads.busy
+            assert not threads.are_taken()
             np.testing.assert_allclose(call(), right)
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -433,7 +436,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threads.num_threads() == min(usable, numba.config.NUMBA_NUM_THREADS)
         for _ in range(2):
             np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
-        assert spare(graph)["workspace"].bound[kind_of_run(LEVELS, False, False)].team == usable
+        assert graph.known((type(LEVELS), AUTO, False, False)).team == usable
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")

@@ -164,13 +164,13 @@ def shortest_paths(source: int) -> tuple[Any, dict[str, Any]]:
 
 def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:
     """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
-    from gasla.gpu.program.engine import Bound
-    from gasla.operations.run import NO_LIMIT, _advance
+    from gasla.gpu.program.engine import Prepared
+    from gasla.graph.arguments import NO_LIMIT
+    from gasla.operations.prepare import in_pieces
     from gasla.program.frontier import Frontier
 
-    bound = Bound(program, graph, start)
+    run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))
     try:
-        bound.begin(Frontier(graph.n, [source]), None)
-        return np.concatenate(_advance(bound, NO_LIMIT, True, None, None))
+        return np.concatenate(in_pieces(run, NO_LIMIT, True, None, None))
     finally:
-        bound.close()
+        run.close()

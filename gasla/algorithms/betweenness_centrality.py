@@ -10,7 +10,6 @@ U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Socio
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
 from math import log2
 from typing import Any
 
@@ -22,10 +21,11 @@ from gasla.algorithms.sssp import sssp
 from gasla.arrays import array_module, finish, module_of
 from gasla.graph.arguments import check_weights, source_vertex, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.run import begun, get_ready, left_running, run
+from gasla.operations.prepare import Prepared, prepare
+from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule, of_depth
+from gasla.program.schedule import Schedule
 from gasla.progress import track
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
@@ -224,28 +224,19 @@ def betweenness_centrality(
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
     weight = graph.values.dtype if weighted else None
-    get_ready(_programs(weight, wide=False), graph)
-    scores: Any = None
-    wide = False
-    by_passes = graph.device == "cpu" and not (weighted or endpoints)
-    passes: Any = None
+    sums, is_wide, scores = _prepared(graph, weight, wide=False), False, None
     try:
-        orders = None if by_passes else (_weighted_orders if weighted else _orders)(graph, chosen)
+        orders = (_weighted_orders if weighted else _orders)(graph, chosen)
         for source in track(chosen, "sources"):
-            if by_passes and passes is None and not wide:
-                passes = _passes(graph, scores)
-            taken = passes is not None and passes.take(source)
-            if taken is True:
-                scores = passes.scores
-                continue
-            schedule, fields = (taken, {}) if taken else next(orders or _orders(graph, [source]))
-            # Plain numbers come first, and wide ones where they overflow; on a large grid they surely would.
-            wide = wide or _overflow(graph, schedule.depth)
-            added = None if wide else _accumulate(graph, source, schedule, weight, False, fields, scores)
+            schedule, fields = next(orders)
+            added = None
+            if not is_wide:  # plain numbers come first, and wide ones where they overflow
+                added = _accumulate(graph, sums, source, schedule, 1, fields, scores)
             if added is None:
-                wide, added = True, _accumulate(graph, source, schedule, weight, True, fields, scores)
-                assert added is not None
-            scores, passes = added, None
+                if not is_wide:
+                    sums, is_wide = _prepared(graph, weight, wide=True), True
+                added = _accumulate(graph, sums, source, schedule, (1, 0), fields, scores)
+            scores = added
             if endpoints:
                 reached = array_module(scores).greater(schedule.levels, 0)
                 scores += reached
@@ -257,32 +248,18 @@ def betweenness_centrality(
         raise
 
 
-def _passes(graph: Graph, scores: np.ndarray | None) -> Any:
-    """What adds to scores, on the CPU, what a source comes to, in fewer lines of Python; None if it can't be had."""
-    from gasla.cpu.program.passes import passes  # Numba takes its time to import
-
-    return passes(graph, LEVELS, *_programs(None, wide=False), scores, partial(_overflow, graph))
-
-
-def _overflow(graph: Graph, depth: int, paths: Any = None) -> bool:
-    """Whether the paths of so many levels exceed plain numbers; or surely would, if all vertices branched alike."""
-    if paths is None:
-        return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
-    return _may_overflow(graph, depth) and not np.isfinite(float(paths.max()))
-
-
 def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
     """For each source the order in which to count: every vertex reached but the source, which is on level 0.
 
     The next search begins before, so that a GPU has something to do meanwhile.
     """
-    coming = begun(LEVELS, graph, sources[0], level=0)
+    search = prepare(LEVELS, graph)
+    coming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
     for following in [*sources[1:], None]:
-        ended = coming
+        found = coming
         if following is not None:
-            coming = begun(LEVELS, graph, following, level=0)
-        found, iterations = ended()
-        yield of_depth(found["level"], first=1, depth=iterations - 1), {}  # the last iteration reaches nothing
+            coming = search(active=[following], level={following: 0}, wait=False)
+        yield Schedule(found.state["level"], 1, found.iterations - 1), {}  # the last iteration reaches nothing
 
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
@@ -295,34 +272,48 @@ def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedul
     program = Steps.typed(weight=graph.values.dtype)
     for source in sources:
         distances = sssp(exact, source)
-        steps = run(program, graph, active=[source], distance=distances).step
+        steps = run(program, graph, active=[source], distance=distances, notice=False).step
         xp: Any = array_module(steps)
         yield Schedule(xp.where(xp.isfinite(distances), steps, -1), first=1), {"distance": distances}
 
 
 def _accumulate(
-    graph: Graph, source: int, schedule: Schedule, weight: Any, wide: bool, fields: dict[str, Any], scores: Any
+    graph: Graph,
+    sums: tuple[Prepared, Prepared],
+    source: int,
+    schedule: Schedule,
+    one: Any,
+    fields: dict[str, Any],
+    scores: Any,
 ) -> Any:
     """The scores, and what every vertex takes part in of the paths from one source; None if these exceed plain numbers.
 
     A GPU may still be working on them.
     """
-    count, depend = _programs(weight, wide)
-    one = (1, 0) if wide else 1
-    paths = left_running(count, graph, source, schedule=schedule, paths=one, **fields)[0]["paths"]
-    if not wide and _overflow(graph, schedule.depth, paths):
+    count, depend = sums
+    if one == 1 and _surely_overflows(graph, schedule.depth):
+        return None
+    paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).state["paths"]
+    if one == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     if scores is not None:
         fields = {"score": scores, **fields}
-    return left_running(depend, graph, schedule=schedule.reversed(), paths=paths, **fields)[0]["score"]
+    return depend(schedule=schedule.reversed(), paths=paths, wait=False, **fields).state["score"]
 
 
-@cache
-def _programs(weight: np.dtype | None, wide: bool) -> tuple[VertexProgram, VertexProgram]:
+def _prepared(graph: Graph, weight: np.dtype | None, wide: bool) -> tuple[Prepared, Prepared]:
     """What counts paths, and what adds up dependencies; `weight` is the type of the lengths, if edges have any."""
-    types = {} if weight is None else {"weight": weight}
-    count, depend = PROGRAMS[weight is not None, wide]
-    return count.typed(**types)(), depend.typed(**types)()
+    types: dict[str, Any] = {} if weight is None else {"weight": weight}
+    count, depend = (
+        prepare(program.typed(**types), graph, scheduled=True, notice=False)
+        for program in PROGRAMS[weight is not None, wide]
+    )
+    return count, depend
+
+
+def _surely_overflows(graph: Graph, depth: int) -> bool:
+    """Whether so many levels would have more paths than a plain number holds, if all vertices branched alike."""
+    return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:

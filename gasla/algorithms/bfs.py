@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.graph.arguments import NO_LIMIT, most_iterations, source_vertex
+from gasla.graph.arguments import most_iterations, source_vertex
 from gasla.graph.graph import as_graph
-from gasla.operations.run import left_running
+from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
 from gasla.program.program import VertexProgram
 
@@ -114,8 +114,10 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    limit = NO_LIMIT if depth_limit is None else most_iterations("depth_limit", depth_limit)
-    if not parents:
-        return left_running(LEVELS, graph, source, limit=limit, level=0)[0]["level"]
-    found, _ = left_running(PARENTS, graph, source, limit=limit, level=0, parent=source)
-    return BFSResult(found["level"], found["parent"])
+    limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
+    start, own = {source: 0}, {source: source}
+    if parents:
+        found = run(PARENTS, graph, active=[source], max_iterations=limit, level=start, parent=own, wait=False)
+        return BFSResult(found.level, found.parent)
+    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=start, wait=False).level
+    return levels

@@ -21,13 +21,14 @@ from gasla.arrays import array_module, module_of, moved
 from gasla.graph.arguments import check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
-from gasla.operations.run import ConvergenceWarning, run, run_exactly
+from gasla.operations.result import ConvergenceWarning
+from gasla.operations.run import run
 from gasla.program.fields import aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
-class Uniform(VertexProgram):
-    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)).
+class Steps(VertexProgram):
+    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)), in each iteration.
 
     `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0.
     """
@@ -36,7 +37,6 @@ class Uniform(VertexProgram):
     share = vertex(np.float64)
     inverse = vertex(np.float64)
     alpha = parameter(np.float64, 0.85)
-    tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
     everyone = True
 
@@ -62,11 +62,17 @@ class Uniform(VertexProgram):
     def residual(self, before, after):
         return abs(after.rank - before.rank)
 
+
+class _Settling:
+    """The run ends when the ranks hardly change. Without this a GPU need not be waited for."""
+
+    tolerance = parameter(np.float64, 1e-6)
+
     def stop(self):
         return self.residual < self.tolerance
 
 
-class Personal(Uniform):
+class _Personal:
     """The surfer jumps to some vertices more than to others, and from a dead end to yet others."""
 
     home = vertex(np.float64)
@@ -85,12 +91,32 @@ class _Weighted:
         return src.share * edge.weight
 
 
+class Uniform(_Settling, Steps):
+    """Steps, until the ranks settle."""
+
+
+class Personal(_Personal, Uniform):
+    """Uniform, with jumps to some vertices more than to others."""
+
+
 class WeightedUniform(_Weighted, Uniform):
     """Uniform, by weight."""
 
 
 class WeightedPersonal(_Weighted, Personal):
     """Personal, by weight."""
+
+
+class PersonalSteps(_Personal, Steps):
+    """Steps, with jumps to some vertices more than to others."""
+
+
+class WeightedSteps(_Weighted, Steps):
+    """Steps, by weight."""
+
+
+class WeightedPersonalSteps(_Weighted, PersonalSteps):
+    """PersonalSteps, by weight."""
 
 
 class Unnormalised(VertexProgram):
@@ -116,6 +142,18 @@ class Unnormalised(VertexProgram):
     @aggregate(semirings.max)
     def residual(self, before, after):
         return abs(after.rank - before.rank)
+
+
+PROGRAMS = {  # whether it settles, is personal, and by weight
+    (False, False, False): Steps,
+    (False, False, True): WeightedSteps,
+    (False, True, False): PersonalSteps,
+    (False, True, True): WeightedPersonalSteps,
+    (True, False, False): Uniform,
+    (True, False, True): WeightedUniform,
+    (True, True, False): Personal,
+    (True, True, True): WeightedPersonal,
+}
 
 
 class PageRankResult(NamedTuple):
@@ -222,11 +260,8 @@ def pagerank(
             shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol))
-    if normalized and tol == 0:  # no change is less
-        left, aggregates = run_exactly(program, graph, max_iter, **fields)
-        return PageRankResult(left["rank"], max_iter, _number(aggregates["residual"]), False)
-    result = run(program, graph, max_iterations=max_iter, **fields)
-    if not result.converged:
+    result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
+    if not (result.converged or (normalized and tol == 0)):
         warnings.warn(
             f"the ranks still changed by {result.residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
             ConvergenceWarning,
@@ -254,12 +289,13 @@ def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
 def _program(
     normalized: bool, personal: bool, kind: np.dtype, weights: np.dtype | None, alpha: float, tolerance: float
 ) -> VertexProgram:
-    types = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
-    if weights is None:
-        program = ((Uniform, Personal)[personal] if normalized else Unnormalised).typed(**types)
-    else:
-        program = (WeightedUniform, WeightedPersonal)[personal].typed(**types, weight=weights)
-    return program(alpha=alpha, tolerance=tolerance)
+    types: dict[str, Any] = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
+    if not normalized:
+        return Unnormalised.typed(**types)(alpha=alpha, tolerance=tolerance)
+    if weights is not None:
+        types["weight"] = weights
+    program = PROGRAMS[tolerance > 0, personal, weights is not None].typed(**types)
+    return program(alpha=alpha, tolerance=tolerance) if tolerance > 0 else program(alpha=alpha)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
@@ -269,15 +305,15 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     """
     rank = kind.type(1 / graph.n)
     if weights is None:
-        inverse, share = _divided(graph, graph.out_degrees, rank)
+        inverse, share = _divided(graph.out_degrees, rank)
         return None, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
     check_weights(graph, shares=True)
     far, scaled = 2.0 ** (np.finfo(kind).maxexp // 2), None
     total = mxv(graph, module_of(graph.device).ones(graph.n))
-    inverse, share = _divided(graph, total, rank)
+    inverse, share = _divided(total, rank)
     if not (total.max() <= far and inverse.max() <= far):
         scaled = graph.with_values(_scaled(graph))
-        inverse, share = _divided(scaled, mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
+        inverse, share = _divided(mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
     return scaled, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
 
 
@@ -290,9 +326,13 @@ def _scaled(graph: Graph) -> Any:
     return xp.ldexp(values, -xp.frexp(largest)[1][graph._edges()[0]])
 
 
-def _divided(graph: Graph, total: Any, rank: Any) -> tuple[Any, Any]:
+def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
     """One over what leaves each vertex, and its share of such a rank."""
-    return _divide(total, rank) if graph.device == "cpu" else _divide_on_gpu(total, rank)
+    xp: Any = array_module(total)
+    some = total > 0
+    with np.errstate(all="ignore"):  # whoever divides looks at what came of it
+        inverse = some / xp.where(some, total, 1).astype(rank.dtype)
+        return inverse, inverse * rank
 
 
 def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
@@ -306,22 +346,6 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
         fields["home"] = shares.get("personalization", xp.full(graph.n, 1 / graph.n))
         fields["refuge"] = shares.get("dangling", fields["home"])
     return fields
-
-
-def _divide(total: Any, rank: Any) -> tuple[Any, Any]:
-    some = total > 0
-    with np.errstate(all="ignore"):  # whoever divides looks at what came of it
-        inverse = np.divide(some, np.where(some, total, 1), dtype=rank.dtype)
-        return inverse, inverse * rank
-
-
-def _divide_on_gpu(total: Any, rank: Any) -> tuple[Any, Any]:
-    """The same as one kernel: CuPy would compile each of the four operations, on a first call."""
-    import cupy
-
-    code = "inverse = total > 0 ? F(1) / F(total) : F(0); share = inverse * rank"
-    kernel = cupy.ElementwiseKernel("T total, F rank", "F inverse, F share", code, "divide_ranks")
-    return tuple(kernel(total, rank, *cupy.empty((2, len(total)), rank.dtype)))
 
 
 def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:

@@ -15,9 +15,9 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module, moved
-from gasla.graph.arguments import check_weights, float_type, source_vertex
+from gasla.graph.arguments import float_type, has_negative, source_vertex
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.run import left_running, run
+from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
 
@@ -155,14 +155,15 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     graph = as_graph(graph)
     source = source_vertex(graph, source)
     graph.notice_values()
-    is_negative = graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
+    is_negative = has_negative(graph)
     program = graph.kept(("sssp", is_negative), _any_order if is_negative else _near_first)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
     if not is_negative:
-        distances = left_running(program, graph, source, delta=delta, distance=0)[0]["distance"]
+        start = {source: 0}
+        distances = run(program, graph, active=[source], distance=start, delta=delta, wait=False, notice=False).distance
     else:
-        result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
+        result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0}, notice=False)
         distances = result.state["distance"]
         if not result.converged:
             cycle = _negative_cycle(graph, source)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
-from gasla.arrays import Device
+from gasla.arrays import Device, finish
 from gasla.bench import mxv, peers, programs, properties
 from gasla.bench.answers import disagreements
 from gasla.bench.graphs import BenchmarkGraph
@@ -220,24 +220,19 @@ def in_turns(
     """
     if not calls:
         return {}
-    if device == "cpu":
-        return interleaved(calls, settings.rounds, settings.budget, keep, PAUSE if len(calls) > 1 else 0)
-
-    import cupy
-
-    finish = cupy.cuda.get_current_stream().synchronize
 
     def until_done(call: Callable[[int], Any]) -> Callable[[int], Any]:
         def work(number: int) -> Any:
             result = call(number)
-            finish()
+            finish(device)
             return result
 
         return work
 
-    finish()
+    finish(device)
     waiting = {name: until_done(call) for name, call in calls.items()}
-    return interleaved(waiting, settings.rounds, settings.budget, keep, pause=0)
+    pause = {"cpu": PAUSE, "gpu": 0}[device] if len(calls) > 1 else 0
+    return interleaved(waiting, settings.rounds, settings.budget, keep, pause)
 
 
 def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:

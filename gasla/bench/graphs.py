@@ -112,24 +112,27 @@ class BenchmarkGraph:
     @cached_property
     def fingerprint(self) -> str | None:
         """That of `gasla.datasets.fingerprint`; on the GPU what is known of it."""
-        return datasets.fingerprint(self.matrix) if self.device == "cpu" else self.known.get("fingerprint")
+        on_cpu = isinstance(self.matrix.data, np.ndarray)
+        return datasets.fingerprint(self.matrix) if on_cpu else self.known.get("fingerprint")
 
     def on(self, device: Device) -> BenchmarkGraph:
         """Itself if it is there already, else a copy on that device, made once."""
         if device == self.device:
             return self
         if self._twin is None:
-            if device == "gpu":
-                require_gpu()
-                from cupyx.scipy.sparse import csr_matrix
-
-                matrix = csr_matrix(self.matrix)
-            else:
-                matrix = csr_array(self.matrix.get())
+            matrix = {"cpu": lambda given: csr_array(given.get()), "gpu": _on_gpu}[device](self.matrix)
             self._twin = BenchmarkGraph(
                 self.name, matrix, self.sources, {**self.known, "fingerprint": self.fingerprint}
             )
         return self._twin
+
+
+def _on_gpu(matrix: Any) -> Any:
+    """Copy a matrix there."""
+    require_gpu()
+    from cupyx.scipy.sparse import csr_matrix
+
+    return csr_matrix(matrix)
 
 
 def load(name: str) -> BenchmarkGraph:

@@ -45,7 +45,7 @@ def _multiply(A: Any, x: Any, semiring: Any, _: int) -> Any:
 
 def library(graph: BenchmarkGraph) -> str:
     """Whose `A @ x` it is."""
-    return "scipy" if graph.device == "cpu" else "cusparse"
+    return {"cpu": "scipy", "gpu": "cusparse"}[graph.device]
 
 
 def wrong(graph: BenchmarkGraph, calls: Calls) -> dict[str, str]:

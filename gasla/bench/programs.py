@@ -86,6 +86,53 @@ class Surfer(gasla.VertexProgram):
         return abs(after.rank - before.rank)
 
 
+class Levels(gasla.VertexProgram):
+    """Breadth-first levels."""
+
+    level = gasla.vertex(np.int32, init=-1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.level < 0
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"level": self.iteration + 1}
+
+
+class Count(gasla.VertexProgram):
+    """How many shortest paths lead to each vertex, level by level."""
+
+    paths = gasla.vertex(np.float64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.paths
+
+    def apply(self, vertex, gathered):
+        return {"paths": gathered}
+
+
+class Depend(gasla.VertexProgram):
+    """How much of the paths from a source leads through each vertex, from the last level back; added to a score."""
+
+    paths = gasla.vertex(np.float64)
+    score = gasla.vertex(np.float64)
+    back = gasla.vertex(np.float64)
+    direction = "out"
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.back
+
+    def apply(self, vertex, gathered):
+        dependency = vertex.paths * gathered
+        return {"score": vertex.score + dependency, "back": (1 + dependency) / vertex.paths}
+
+
 class Own:
     """The programs above, with the methods that a peer has."""
 
@@ -99,10 +146,11 @@ class Own:
         return result
 
     def bfs(self, source: int) -> Any:
-        return gasla.run(Tree, self.graph, active=[source], level={source: 0}, parent={source: source}).parent
+        start, own = {source: 0}, {source: source}
+        return gasla.run(Tree, self.graph, active=[source], level=start, parent=own, wait=False).parent
 
     def sssp(self, source: int) -> Any:
-        return gasla.run(Paths, self.graph, active=[source], length={source: 0}).length
+        return gasla.run(Paths, self.graph, active=[source], length={source: 0}, wait=False).length
 
     @cached_property
     def evenly(self) -> dict[str, Any]:
@@ -112,7 +160,22 @@ class Own:
         return {"rank": 1 / n, "share": part / n, "part": part}
 
     def pagerank(self) -> Any:
-        return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, **self.evenly).rank
+        return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, wait=False, **self.evenly).rank
+
+    def betweenness(self, sources: list[int]) -> Any:
+        """Up to a factor; without a look at whether there are more paths than numbers."""
+        search = gasla.prepare(Levels, self.graph)
+        count, depend = (gasla.prepare(program, self.graph, scheduled=True) for program in (Count, Depend))
+        starts: dict[str, Any] = {}
+        coming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
+        for source, following in zip(sources, [*sources[1:], None]):
+            found = coming
+            if following is not None:  # which a GPU begins before it is asked for this one's end
+                coming = search(active=[following], level={following: 0}, wait=False)
+            order = gasla.Schedule(found.level, first=1, depth=found.iterations - 1)
+            paths = count(schedule=order, paths={source: 1}, wait=False).paths
+            starts = {"score": depend(schedule=order.reversed(), paths=paths, wait=False, **starts).score}
+        return starts["score"]
 
     def components(self) -> Any:
         return primitives.label_components(self.graph)[1]
@@ -121,7 +184,7 @@ class Own:
         return primitives.count_common_neighbours(primitives.orient(self.graph))[0]
 
 
-ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles")
+ALGORITHMS = ("bfs", "sssp", "pagerank", "betweenness", "components", "triangles")
 
 
 def functions_of(path: Path) -> dict[str, Callable[..., Any]]:

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from gasla import __version__
 from gasla.cli import bench, compute, tools
-from gasla.operations.run import ConvergenceWarning
+from gasla.operations.result import ConvergenceWarning
 from gasla.verify import VerificationError
 
 WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130

@@ -130,6 +130,6 @@ def chosen_peers(wanted: list[str], device: Device) -> list[str]:
     for name in wanted:
         if name not in there:
             say(f"{name} is left out: {peers.PEERS[name].package} is not installed")
-        elif device == "cpu" and (peers.PEERS[name].device == "gpu" or name == "gasla-cpu"):
+        elif device not in peers.PEERS[name].beside:
             raise ValueError(f"--peers {name}: it is there to be compared with on the GPU; add --device gpu")
     return there

@@ -6,7 +6,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from gasla.arrays import moved, require_gpu
+from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS, Algorithm
 from gasla.progress import bar
@@ -115,13 +115,12 @@ def provenance() -> str:
     )
 
 
-def check_device(device: str) -> None:
+def check_device(device: Device) -> None:
     """Say now, and not once a graph is read, that there is no GPU."""
-    if device == "gpu":
-        try:
-            require_gpu()
-        except RuntimeError as error:
-            raise ValueError(f"--device gpu: {error}") from None
+    try:
+        module_of(device)
+    except RuntimeError as error:
+        raise ValueError(f"--device {device}: {error}") from None
 
 
 def set_threads(threads: int) -> None:

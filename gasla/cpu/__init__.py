@@ -3,35 +3,24 @@
 What it stands on, graphs use too: so all else of it is imported when first called for, as Numba takes its time.
 """
 
-from collections.abc import Iterable, Mapping
-from types import ModuleType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from gasla.engines import Primitives
+    from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
-    from gasla.program.schedule import Schedule
 
 
-def bind(
-    program: "VertexProgram",
-    graph: "Graph",
-    fields: Mapping[str, Any],
-    way: int,
-    deterministic: bool = False,
-    schedule: "Schedule | None" = None,
-) -> Any:
+def prepare(
+    program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
+) -> "Runs":
     """See `gasla.engines.Engine`, as for all that follows."""
-    from gasla.cpu.program.engine import bind
+    from gasla.cpu.program.prepared import Prepared
 
-    return bind(program, graph, fields, way, deterministic, schedule)
-
-
-def compile_ahead(programs: Iterable["VertexProgram"], graph: "Graph") -> None:
-    """Nothing: to compile here would take this thread's time."""
+    return Prepared(program, graph, way, deterministic, scheduled)
 
 
 def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103
@@ -47,12 +36,12 @@ def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # no
 
 
 def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> int:  # noqa: D103
-    from gasla.cpu.program.engine import workspace_bytes
+    from gasla.cpu.program.workspace import workspace_bytes
 
     return workspace_bytes(program, graph, deterministic)
 
 
-def products() -> ModuleType:  # noqa: D103
+def products() -> "Products":  # noqa: D103
     from gasla.cpu.product import products
 
     return products

@@ -3,37 +3,24 @@
 What it stands on, graphs use too: so all else of it is imported when first called for, as CuPy takes its time.
 """
 
-from collections.abc import Iterable, Mapping
-from types import ModuleType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from gasla.engines import Primitives
+    from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
-    from gasla.program.schedule import Schedule
 
 
-def bind(
-    program: "VertexProgram",
-    graph: "Graph",
-    fields: Mapping[str, Any],
-    way: int,
-    deterministic: bool = False,
-    schedule: "Schedule | None" = None,
-) -> Any:
+def prepare(
+    program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
+) -> "Runs":
     """See `gasla.engines.Engine`, as for all that follows."""
-    from gasla.gpu.program.engine import Bound
+    from gasla.gpu.program.engine import Prepared
 
-    return Bound(program, graph, fields, way, deterministic, schedule)
-
-
-def compile_ahead(programs: Iterable["VertexProgram"], graph: "Graph") -> None:  # noqa: D103
-    from gasla.gpu.program.engine import begin_scheduled
-
-    begin_scheduled(programs, graph)
+    return Prepared(way, deterministic, scheduled)
 
 
 def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103
@@ -54,7 +41,7 @@ def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> 
     return workspace_bytes(program, graph, deterministic)
 
 
-def products() -> ModuleType:  # noqa: D103
+def products() -> "Products":  # noqa: D103
     from gasla.gpu.product import products
 
     return products

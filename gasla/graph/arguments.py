@@ -56,6 +56,11 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
     return bool(smallest < 0)
 
 
+def has_negative(graph: Graph) -> bool:
+    """`check_weights`, in a call that has noticed whether values have changed: if they haven't, that is known."""
+    return graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
+
+
 def float_type(graph: Graph) -> np.dtype:
     """The type for sums of edge values: that of floating-point values themselves, else float64."""
     kind = None if graph.values is None else graph.values.dtype

@@ -355,8 +355,8 @@ class Graph(Structure):
     def nbytes(self) -> int:
         """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
 
-        Graphs that are made of this one and kept count too, as do images of the values (`semirings.Image`); what runs
-        keep for the next ones doesn't (`VertexProgram.workspace`).
+        Graphs that are made of this one and kept count too; what runs keep for the next ones doesn't
+        (`VertexProgram.workspace`).
         """
         held: list[Array] = [] if self._ends is None else [*self._ends]
         for part in self.__dict__.values():

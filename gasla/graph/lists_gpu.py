@@ -27,7 +27,7 @@ from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
 _THREADS = 256
-_SLICE = 1024  # edges for a warp, as in kernels/lists.cuh
+_SLICE = 1024  # edges for a warp, as in kernels/primitive/lists.cuh
 _FACTS = "imbalance", "falls", "repeats", "loops"  # `ListFacts` there
 C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # by their bytes
 _SOURCE = """
@@ -120,7 +120,7 @@ def source(offset_size: int, vertex_size: int, value_size: int) -> str:
 
 
 def _find_facts(indptr: Array, indices: Array, values: Array | None = None) -> list[bool]:
-    """The `_FACTS`, from one pass over the lists: see kernels/lists.cuh."""
+    """The `_FACTS`, from one pass over the lists: see kernels/primitive/lists.cuh."""
     import cupy
 
     n, m, found = len(indptr) - 1, len(indices), cupy.zeros(len(_FACTS), np.uint64)

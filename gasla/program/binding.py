@@ -3,7 +3,7 @@
 import reprlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.fields import bounds_of, check_start
+from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 from semirings import VectorType
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
 Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
+# What a run leaves: fields, iterations, whether it ended by itself, edges, who is active, aggregates.
+Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 
 
@@ -26,19 +29,14 @@ class Binding:
     """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
 
     plan: Any  # a Plan, of the engine's own kind
-    may_be_left = False  # whether a run may go on while Python does
-    busy: ClassVar[dict[str, object]] = {}  # who has the threads that runs share, as "owner"
-    advance: Callable[..., None]
+    program: VertexProgram
+    graph: Graph
 
     def __init__(self, program: VertexProgram, graph: Graph) -> None:
         self.program, self.graph = program, graph
         self.ids = graph.id_dtype
         self.traced = self.plan.traced
         self.xp: Any = module_of(graph.device)
-
-    def leave(self, iterations: int) -> bool:
-        """Begin a run of just so many iterations that goes on while Python does; False if it can't be."""
-        return False
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Start values by the names that the engines have for the fields."""

@@ -148,6 +148,8 @@ def as_frontier(n: int, active: Any) -> Frontier:
         if active.n != n:
             raise ValueError(f"the frontier is of a graph of {active.n} vertices; this graph has {n}")
         return active
+    if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
+        return Frontier.one(n, active[0])  # the most usual, which need not go round
     array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
 

@@ -70,6 +70,13 @@ class Plan:
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
 
     @functools.cached_property
+    def never_ends(self) -> bool:
+        """Whether no run ends before its limit of iterations: everyone is always active, and nothing stops it."""
+        activate = self.functions.get("activate")
+        is_active = activate is not None and activate.result is semirings.as_expr(np.bool_(True))
+        return self.everyone and is_active and not {"mask", "stop"} & self.functions.keys()
+
+    @functools.cached_property
     def adds_up(self) -> bool:
         """Whether a priority is a sum of edge values along a path, so that a bucket may be some of them wide."""
         if not self.prioritised:

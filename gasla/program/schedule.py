@@ -28,6 +28,8 @@ class Schedule:
         An iteration for each vertex; -1 for never.
     first : int
         The level of the first iteration: vertices of lower ones never receive.
+    depth : int, optional
+        The number of iterations, where that is known: then nobody looks for the last level, or waits for a GPU to tell.
 
     Raises
     ------
@@ -50,7 +52,7 @@ class Schedule:
     array([1, 1, 1, 2])
     """
 
-    def __init__(self, levels: Any, first: int = 0) -> None:
+    def __init__(self, levels: Any, first: int = 0, depth: int | None = None) -> None:
         self.levels = array_module(levels).ascontiguousarray(levels)
         if self.levels.ndim != 1 or self.levels.dtype.kind != "i":
             given = f"{self.levels.dtype}{self.levels.shape}"
@@ -59,6 +61,8 @@ class Schedule:
             self.first = operator.index(first)
         except TypeError:
             raise TypeError(f"first is {first!r}; expected a level, an integer") from None
+        if depth is not None:
+            self.depth = depth
         self.is_reversed = False
         self.made: dict[Hashable, Any] = {}  # of the levels, by engines; the reversed one has the same
 
@@ -77,14 +81,6 @@ class Schedule:
         other.levels, other.first, other.depth = self.levels, self.first, self.depth
         other.is_reversed, other.made = not self.is_reversed, self.made
         return other
-
-
-def of_depth(levels: Any, first: int, depth: int) -> Schedule:
-    """A schedule of levels that a run has left, and whose depth is known: nobody looks at them, or waits for a GPU."""
-    schedule = Schedule.__new__(Schedule)
-    schedule.levels, schedule.first, schedule.depth, schedule.is_reversed = levels, first, depth, False
-    schedule.made = {}
-    return schedule
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:

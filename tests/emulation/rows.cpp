@@ -1,4 +1,4 @@
-// Reductions over random rows by kernels/rows.cuh, on an emulated warp, against one row after the other.
+// Reductions over random rows by kernels/product/rows.cuh, on an emulated warp, against one row after the other.
 // Compiled with OFFSET, VALUE and BODY: 0 is a sum, 1 takes the last entry (not commutative), 2 stops early.
 #include "warp.hpp"
 

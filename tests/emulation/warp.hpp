@@ -1,5 +1,5 @@
 // A block of a GPU on the CPU, one warp unless BLOCK says more threads: those of a warp meet at every shuffle. Enough of
-// CUDA to run kernels/rows.cuh, kernels/stages.cuh, and of kernels/loop.cuh the scheduled runs.
+// CUDA to run the kernels of products, of stages, of the loop and of one block alone.
 //
 // Threads are contexts of one thread of the system, which change wherever they meet, and now and then where one is about
 // to change what others may see; who is ahead is random. So a run takes no time for waiting, comes out the same every

@@ -58,7 +58,7 @@ def measure(device: Device, sizes: tuple[int, ...] = SIZES) -> Ceilings:
     >>> found.rate("copy", 1e9) > 0
     True
     """
-    machine: Any = Cpu() if device == "cpu" else Gpu()
+    machine: Any = {"cpu": Cpu, "gpu": Gpu}[device]()
     copy, gather, atomics = (
         {size: max(_rate(work, size) for _ in range(REPEATS)) for size in sizes}
         for work in (machine.copy, machine.gather, machine.atomics)

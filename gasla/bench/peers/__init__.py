@@ -15,7 +15,7 @@ import importlib
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from gasla.arrays import Device, array_module, require_gpu
+from gasla.arrays import Device, array_module, module_of
 from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
@@ -30,6 +30,7 @@ class Peer(NamedTuple):
     module: str  # in this package
     package: str  # that has to be installed
     device: Device
+    beside: tuple[Device, ...] = ("cpu", "gpu")  # where gasla may run that is compared with it
 
 
 PEERS = {
@@ -37,9 +38,9 @@ PEERS = {
     "scipy": Peer("SciPy", "scipy_peer", "scipy", "cpu"),
     "igraph": Peer("Igraph", "igraph_peer", "igraph", "cpu"),
     "networkit": Peer("NetworKit", "networkit_peer", "networkit", "cpu"),
-    "cusparse": Peer("CuSparse", "cusparse_peer", "cupy", "gpu"),
-    "cugraph": Peer("CuGraph", "cugraph_peer", "cugraph", "gpu"),
-    "gasla-cpu": Peer("Gasla", "gasla_peer", "gasla", "cpu"),
+    "cusparse": Peer("CuSparse", "cusparse_peer", "cupy", "gpu", ("gpu",)),
+    "cugraph": Peer("CuGraph", "cugraph_peer", "cugraph", "gpu", ("gpu",)),
+    "gasla-cpu": Peer("Gasla", "gasla_peer", "gasla", "cpu", ("gpu",)),
 }
 
 
@@ -61,8 +62,7 @@ def device_of(name: str, graph: BenchmarkGraph) -> Device:
 def make(name: str, graph: BenchmarkGraph) -> Any:
     """Return the peer of this name on this graph; ImportError or RuntimeError where it can't be had."""
     peer = PEERS[name]
-    if peer.device == "gpu":
-        require_gpu()
+    module_of(peer.device)  # or an error that says what is missing
     module = importlib.import_module(f"{__name__}.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
 

@@ -45,7 +45,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: found for name in PACKAGES if (found := _version(name))},
     }
-    return {**found, **_gpu()} if device == "gpu" else found
+    return found | {"cpu": dict, "gpu": _gpu}[device]()
 
 
 def _gpu() -> dict[str, Any]:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.product import images, lanes, rows
+from gasla.cpu.product import lanes, rows
 from gasla.cpu.runtime import modules, threads
 from gasla.cpu.runtime.blocks import threads_for
+from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.names import title
-from gasla.operations.multiply import Image, Lists, Terms
+from gasla.program.terms import Format, Lists, Multiply, Terms
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
 
@@ -26,15 +27,33 @@ GRAIN = 4096  # entries that a thread takes at once
 OFTEN = 8  # entries a row from which a pass over x beforehand pays
 
 
-def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Any, Any, bool, tuple[Any, ...]], bool]:
-    """What computes a product of a matrix, see `gasla.operations.multiply.Ready`."""
-    directly = Direct(lists, terms, masked).multiply
-    if terms.image and (taken := images.taken(terms.image, lists, title(terms.name))):
-        return ByImage(lists, terms.image, taken, masked, directly).multiply
-    return directly
+def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
+    """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
+    return Product(lists, terms, masked).multiply
 
 
-class Direct:
+def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
+    """None are kept: they are SciPy's own arrays, checked as they are read."""
+    return make()
+
+
+def in_format(A: Any, wanted: Format) -> Any:
+    """Unlike SciPy's own conversion, it leaves parallel entries apart."""
+    if A.format == wanted:
+        return A
+    if A.format == "coo":
+        from scipy.sparse import coo_array
+
+        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # which looks whether all are inside
+        A.has_canonical_format = True  # keeps SciPy from summing them
+    elif A.format in ("csr", "csc"):  # SciPy would follow a bad index out of its arrays
+        require_compressed(A)
+    else:
+        A = as_csr(A)
+    return A.asformat(wanted)
+
+
+class Product:
     """A product of a matrix, its kernel and what that is passed."""
 
     def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
@@ -64,30 +83,6 @@ class Direct:
         return share.run(self.kernel, args, crew)
 
 
-class ByImage:
-    """The same by way of plus_times; directly if x has no images that are near enough to each other."""
-
-    def __init__(self, lists: Lists, image: Image, taken: images.Taken, masked: bool, directly: Any) -> None:
-        self.image, self.taken, self.directly = image, taken, directly
-        self.kernel = _image_kernel(image, masked)
-        self.share = Share(len(lists.indptr) - 1, len(lists.indices), GRAIN)
-        self.width, self.arrays = lists.width, (lists.indptr, lists.indices, taken.values)
-
-    def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
-        """Fill `outs`."""
-        taken, share = self.taken, self.share
-        crew = threads_for(share.work)
-        room = images.workspace(self.image, x, taken, crew)
-        args: tuple[Any, ...] = (self.width, share.chunk(crew), int(complement), *self.arrays, room.image_of_x)
-        args += outs if mask is None else (mask, *outs)
-        args += (taken.scales, taken.is_whole, x, *room[1:])
-        is_inside = share.run(self.kernel, args, crew)
-        is_misfit = room.shared.item(images.MISFIT)
-        taken.spare.clear()
-        taken.spare[crew, self.image.terms.out_type] = room
-        return self.directly(x, mask, complement, outs) if is_misfit else is_inside
-
-
 class Share:
     """Rows to share out among threads."""
 
@@ -105,19 +100,6 @@ class Share:
         control = threads.new_control()
         threads.run_parallel(kernel, control, args, crew, short=self.is_short, loose=True)
         return control.item(threads.STOP) == 0
-
-
-@functools.lru_cache(maxsize=1024)
-def _image_kernel(image: Image, masked: bool) -> Any:
-    """The kernel of a product by way of plus_times."""
-    terms, name = image.terms, title(image.terms.name)
-    read = ["indptr", "indices", *rows.optional(terms, masked)]
-    functions = [*rows.functions(dataclasses.replace(terms, merged=None)), *images.merge(image)]
-    text = images.head(image, name, "a product", functions) + images.product(image)
-    text += rows.row_text(terms, masked, [*read, "work"], ["work[i - start] = total"])
-    call = rows.row_call([*read, "work"], "begin", "begin + count")
-    text += rows.kernel_text([*read, *rows.outs(terms), *images.NAMES], images.rows(call, masked), images.BEFORE)
-    return modules.load(text, f"product_{name}").multiply
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,11 +1,8 @@
 """The arguments of the CPU engine's functions: those that Python calls take all of them, in order."""
 
 import functools
-import operator
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from gasla.cpu.program import levels
 from gasla.program.plan import Plan
 
 
@@ -26,7 +23,8 @@ class Arguments(Plan):
         """The array arguments, by name, in order."""
         t = self.traced
         names = ["control", "counts", "log"]
-        names += list(levels.NAMES) if self.scheduled and not self.staged else ["receivers"] if self.staged else []
+        if self.scheduled:
+            names += ["receivers"] if self.staged else ["receivers", "starts", "levels"]
         names += ["queues"] if self.keeps_active and not self.scheduled else []
         if self.keeps_active:
             names.append("bits")
@@ -73,11 +71,6 @@ class Arguments(Plan):
         return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
-    def copied(self) -> set[str]:
-        """Those that a run writes to, so that even an array that is lent for it (see `again`) has to be copied."""
-        return set(self.filled) & (self.doubled | self.traced.writes("apply", "post_apply"))
-
-    @functools.cached_property
     def scalars(self) -> list[str]:
         """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
         t = self.traced
@@ -97,11 +90,6 @@ class Arguments(Plan):
         """What each aggregate of nothing is."""
         types = self.traced.aggregate_types
         return {name: declared.monoid.identity(types[name]) for name, declared in self.traced.aggregates.items()}
-
-    @functools.cached_property
-    def after_control(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-        """Takes from what is there, by name, what is passed to every such function after `thread, threads, control`."""
-        return operator.itemgetter(*(name for name in self.arrays if name != "control"), *self.scalars)
 
     @functools.cached_property
     def arguments(self) -> str:

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.engine import Bound
-from gasla.cpu.program.spare import Workspace
+from gasla.cpu.program.prepared import Prepared
 from gasla.graph.graph import Graph
 from gasla.names import inner
 from gasla.program.frontier import EdgeFrontier, Frontier
@@ -14,26 +13,36 @@ from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 
 
-class Staged(Bound):
+class Staged(Prepared):
     """A program, a graph, and the arrays between stages. `gasla.gpu.program.staged.Staged` does the same on the GPU."""
 
+    _has_begun = False
+
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
-        super().__init__(program, graph, Workspace(), staged=True)
-        self.start(program, graph, fields)
+        super().__init__(program, graph, staged=True)
+        self._use({})
+        self.iteration = 0
+        self._start(fields)
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """What stages work on, by name."""
+        return dict(zip(self._places, self._arguments, strict=True))
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
         """Put aside what each receiver gathers."""
         if self.plan.keeps_active:
-            self.arrays["bits"][:] = 0
+            self._passed("bits")[:] = 0
             for parity in (0, 1):
                 self.set_active(active, parity)
         self._over("gather_list", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
         """Apply what was put aside; returns a mask of who is active from then on."""
-        self.arrays["activated"][:] = False
+        self._passed("activated")[:] = False
         self._over("apply_list", receivers, iteration)
-        return self.arrays["activated"].copy()
+        activated: np.ndarray = self._passed("activated").copy()
+        return activated
 
     def scatter(self, vertices: np.ndarray, iteration: int) -> None:
         """Write to the out-edges of some vertices."""
@@ -56,10 +65,10 @@ class Staged(Bound):
 
     def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
         """Call one generated stage function for some vertices."""
-        self.arrays["receivers"] = np.ascontiguousarray(vertices, self.ids)
-        self.arrays["counts"][:] = 0
-        self.arrays["receiver_count"] = np.int64(len(vertices))
-        self.arrays["self_iteration"] = np.int64(iteration)
+        self._put("receivers", np.ascontiguousarray(vertices, self.ids))
+        self._passed("counts")[:] = 0
+        self._put("receiver_count", np.int64(len(vertices)))
+        self._put("self_iteration", np.int64(iteration))
         self.call(stage)
 
     # --- masks, by the program's own Python functions -------------------------------------------------------------
@@ -73,7 +82,7 @@ class Staged(Bound):
     def _vertices(self, ids: np.ndarray) -> Record:
         """The fields of some vertices, as the program's functions see them."""
         graph = self.graph
-        arrays = self.by_given_name({n: self.arrays[f"v_{n}"] for n in self.traced.vertex_types})
+        arrays = self.by_given_name({n: self._passed(f"v_{n}") for n in self.traced.vertex_types})
         fields = {n: _items_first(array[ids]) for n, array in arrays.items()}
         degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
@@ -86,7 +95,7 @@ class Staged(Bound):
                 values = self.graph.values
                 fields[name] = np.ones(len(ids)) if values is None else values[ids]
             else:
-                fields[name] = _items_first(self.arrays[f"e_{inner(name)}"][ids])
+                fields[name] = _items_first(self._passed(f"e_{inner(name)}")[ids])
         return Record("edge", fields)
 
 

@@ -92,9 +92,10 @@ NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Win
 
 _nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
 _timer = np.zeros(2, np.int64)
-# Who has the threads, as "owner". Who has them gives them back in two lines that call nothing: Python looks for Ctrl-C
-# as a function begins and after calls, and it may come at any time.
-busy: dict[str, object] = {}
+# Who took the threads last, by a lock, and has them as long as it is locked: `with turn:` locks and unlocks in C, while
+# Ctrl-C may come wherever a function of Python begins or a call ends, and leave what was taken taken.
+_holder = [threading.Lock()]
+_changing = threading.Lock()
 
 
 def num_threads() -> int:
@@ -108,16 +109,10 @@ def num_threads() -> int:
         numba.get_num_threads()  # has Numba start its threads, who know that number
         _is_numba_ready = True
     crowd[USABLE] = cores.usable()
-    return _wanted_threads(crowd)
+    return number_now()
 
 
 _is_numba_ready = False
-
-
-@helper
-def wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
-    """That number, once Numba has started its threads and the cores have been counted."""
-    return min(get_num_threads(), crowd[USABLE], MOST)
 
 
 @helper
@@ -126,10 +121,16 @@ def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - com
     return crowd[HIRED] + 1 - load(crowd, SLEEPING) >= wanted
 
 
+def number_now() -> int:
+    """That number, if as many cores can be used as when they were last counted."""
+    found: int = _wanted_threads(crowd)
+    return found
+
+
 @compiled(**{**OPTIONS, "nogil": False})
 def _wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
-    """That number, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return wanted_threads(crowd)
+    """The same, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
+    return min(get_num_threads(), crowd[USABLE], MOST)
 
 
 def new_control() -> np.ndarray:
@@ -315,17 +316,19 @@ def timed() -> Iterator[Callable[[], int]]:
         _timer[IS_ON] = 0
 
 
-def hold(owner: object) -> bool:
-    """Take the threads, if nobody has them.
+def hold(turn: threading.Lock) -> bool:
+    """Take the threads until this lock is released, which the caller has acquired; False if others have them."""
+    with _changing:
+        if _holder[0] is not turn:
+            if are_taken():
+                return False
+            _holder[0] = turn
+        return True
 
-    In one step that also says for whom: Ctrl-C may come before the caller has noted that it has them.
-    """
-    return busy.setdefault("owner", owner) is owner
 
-
-def are_held(owner: object) -> bool:
-    """Whether this one has them."""
-    return busy.get("owner") is owner
+def are_taken() -> bool:
+    """Whether anybody has them."""
+    return _holder[0].locked()
 
 
 def are_ready(wanted: int) -> bool:
@@ -339,38 +342,45 @@ def run_parallel(
     args: Sequence[Any],
     threads: int,
     watch: Callable[[], None] | None = None,
-    held: bool = False,
+    short: bool = False,
+    loose: bool = False,
+) -> None:
+    """`launch` a kernel, once, with one thread while others have the threads."""
+    turn = threading.Lock()
+    with turn:
+        launch(kernel, control, args, threads if threads == 1 or hold(turn) else 1, watch, short, loose)
+
+
+def launch(
+    kernel: Callable[..., Any],
+    control: np.ndarray,
+    args: Sequence[Any],
+    threads: int,
+    watch: Callable[[], None] | None = None,
     short: bool = False,
     loose: bool = False,
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
-    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. While another run holds the
-    threads, it is called with `threads=1`; `held` says that the caller does (`hold`). `watch()` is called ten times a
-    second meanwhile. Ctrl-C sets the stop flag, waits for the kernel to leave, and is then raised.
+    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. If it is for several threads,
+    the caller has them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
+    the kernel to leave, and is then raised.
 
     A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
     afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that whoever is not awake by the
     end need not come.
     """
-    owner = object()
-    try:
-        if threads > 1 and not (held or hold(owner)):
-            threads = 1
-        if threads > 1 and crowd.item(HIRED) < threads:
-            hire(threads)
-        if short:
-            kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
-        else:
-            _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
-    finally:
-        if "owner" in busy and busy["owner"] is owner:
-            del busy["owner"]
+    if threads > 1 and crowd.item(HIRED) < threads:
+        hire(threads)
+    if short:
+        kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+    else:
+        _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
 
 
-def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
+def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
     """Have a thread of its own launch a kernel, while this one watches, and hears Ctrl-C."""
-    waiting, results, bell = [launch], list[BaseException | None](), threading.Lock()
+    waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
 
     def begin() -> None:
         try:
@@ -406,7 +416,8 @@ def _elsewhere(launch: Callable[[], None], control: np.ndarray, watch: Callable[
 
 def _forget() -> None:
     """After a fork the child has none of its parent's threads."""
-    busy.clear()
+    global _changing
+    _holder[0], _changing = threading.Lock(), threading.Lock()
     workers.forget()
 
 

@@ -25,4 +25,29 @@ struct Page {
     u32 ended;  // the number of the launch that ended last: all is written, and nobody reads the workspace any more
 };
 
+constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page
+
+// By one thread, once all others have written what they had to: for the host, which waits for it.
+template <class A> __device__ __forceinline__ void tell_end(const A& a) {
+    __threadfence_system();
+    *(volatile u32*)&a.page->ended = a.launch;
+}
+
+#ifndef GASLA_EMULATED
+__device__ __forceinline__ u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#endif
+
+// What a warp's aggregates come to: lane 0 has them all, in order.
+template <class P> __device__ __forceinline__ typename P::Sums warp_total(typename P::Sums sums) {
+    if constexpr (P::AGGREGATES) {
+#pragma unroll
+        for (u32 step = 1; step < WARP; step <<= 1) sums = P::add_sums(sums, shuffle(sums, (lane() + step) % WARP));
+    }
+    return sums;
+}
+
 }  // namespace gasla

@@ -17,7 +17,7 @@ from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
 from gasla.graph import lists_gpu as neighbour_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
-from gasla.operations.multiply import Array, Lists, Terms, parts
+from gasla.program.terms import Array, Format, Lists, Multiply, Terms, parts
 from semirings import Symbol, TupleType
 from semirings.printers import cuda as printer
 
@@ -82,8 +82,8 @@ class Kernels(NamedTuple):
     reads_index: bool
 
 
-def ready(lists: Lists, terms: Terms, masked: bool) -> Callable[[Array, Any, bool, tuple[Array, ...]], bool]:
-    """What computes a product of a matrix, see `gasla.operations.multiply.Ready`."""
+def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
+    """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
     return functools.partial(multiply, arrays, terms)
 
@@ -216,7 +216,18 @@ def _flag(value: bool) -> str:
 _known: dict[int, tuple[Any, Lists]] = {}
 
 
-def known_lists(A: Any, form: str) -> Lists | None:
+def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
+    """Kept while the matrix lives and holds the same arrays: to check them again would take longer than a launch."""
+    if known := _known_lists(A, form):
+        return known
+    lists, key = make(), id(A)
+    if A.format == form and A.indptr is lists.indptr:
+        lists.are_kept = True
+        _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
+    return lists
+
+
+def _known_lists(A: Any, form: Format) -> Lists | None:
     """What was made of this matrix before, if it is of this format and still holds the same arrays."""
     kept = _known.get(id(A))
     if kept is None or kept[0]() is not A or A.format != form:
@@ -228,14 +239,6 @@ def known_lists(A: Any, form: str) -> Lists | None:
     return lists if same else None
 
 
-def remember(A: Any, lists: Lists) -> None:
-    """Keep the lists of a CSR or CSC matrix while it lives: to check them again would take longer than a launch."""
-    key = id(A)
-    if A.format in ("csr", "csc") and A.indptr is lists.indptr:
-        lists.are_kept = True
-        _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
-
-
 class Compressed(NamedTuple):
     """A matrix by rows or by columns."""
 
@@ -245,12 +248,12 @@ class Compressed(NamedTuple):
     shape: tuple[int, int]
 
 
-def in_format(A: Any, wanted: str) -> Any:
+def in_format(A: Any, wanted: Format) -> Any:
     """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
     if A.format not in ("coo", "csr", "csc"):
         A = as_csr(A)
-        if A.format == wanted:
-            return A
+    if A.format == wanted:
+        return A
     if A.format == "coo":
         ends = as_coordinates(A)
     else:

@@ -1,7 +1,8 @@
-"""Binds a program to a graph on the GPU: makes the arrays that its kernel works on, launches it, and waits."""
+"""Runs of a program on a graph on the GPU: makes the arrays that the kernel works on, launches it, and waits."""
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gasla.gpu.program.rows import PACKED
 from gasla.gpu.program.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
-from gasla.program.binding import AUTO, PUSH, Binding, NeighbourLists
+from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighbourLists
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -27,8 +28,39 @@ NOT_READY = 600  # cudaErrorNotReady
 LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
 
 
-class Bound(Binding):
-    """A program, a graph, and the arrays of a run."""
+class Prepared:
+    """Runs of a program on a graph: what they have in common, the graph keeps (`Kept`), on each device."""
+
+    def __init__(self, way: int = AUTO, deterministic: bool = False, scheduled: bool = False) -> None:
+        self.turn = threading.Lock()
+        self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
+
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
+        """Begin to compile what its runs will need, for a caller who has something else to do first."""
+        compile.ahead(self._kept(program, graph).plan.source, "run_loop")
+        if self._scheduled:
+            levels.begin(graph.id_dtype)
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None = None,
+        delta: float | None = None,
+    ) -> "Run":
+        """A run at its start. Several may be under way."""
+        run = Run(self._kept(program, graph), program, graph, fields, self._way, schedule)
+        run.activate(frontier, delta)
+        return run
+
+    def _kept(self, program: VertexProgram, graph: Graph) -> Kept:
+        return _kept_for(program, graph, self._deterministic, self._scheduled, self._way)
+
+
+class Run(Binding):
+    """One run, and its arrays."""
 
     log_rows = 1024
     iteration, edges, ended = 0, 0, False
@@ -36,15 +68,14 @@ class Bound(Binding):
 
     def __init__(
         self,
+        kept: Kept,
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
-        way: int = AUTO,
-        deterministic: bool = False,
-        schedule: Schedule | None = None,
+        way: int,
+        schedule: Schedule | None,
     ) -> None:
-        self._kept = _kept_for(program, graph, deterministic, schedule is not None, way)
-        self.plan, self._way = self._kept.plan, way
+        self._kept, self.plan, self._way = kept, kept.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
@@ -57,8 +88,12 @@ class Bound(Binding):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
-        """Let the next run have the workspace."""
-        self._kept.spaces.append(self._space)
+        """Let the next run have the workspace, whose kernel may still be at work: see `Kept.space`."""
+        space = self.__dict__.pop("_space", None)
+        if space is not None:
+            self._kept.spaces.append(space)
+
+    __del__ = close  # of a run that was left, and nobody has asked about
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
@@ -159,12 +194,12 @@ class Bound(Binding):
 
     # --- running --------------------------------------------------------------------------------------------------
 
-    def begin(self, frontier: Frontier, delta: float | None) -> None:
-        """Set the loop at its start."""
+    def activate(self, frontier: Frontier | None, delta: float | None) -> None:
+        """Set the loop at its start: these vertices, or a schedule's levels."""
         arguments, xp = self._arguments, self.xp
         if not self.plan.only_pulls:
             arguments.way = self._way
-        if self.plan.scheduled:
+        if frontier is None:
             arguments.active_count = self._levels
         elif frontier.is_all:
             arguments.active_count = frontier.n
@@ -195,26 +230,36 @@ class Bound(Binding):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end."""
-        try:
-            self.launch(until, trace)
-            self.finish(progress)
-        except BaseException:  # such as Ctrl-C: the kernel ends after the iteration at hand
-            self._space.stop()
-            self.xp.cuda.get_current_stream().synchronize()
-            raise
+        self.launch(until, trace)
+        self.finish(progress)
 
-    @property
-    def may_be_left(self) -> bool:  # type: ignore[override]
-        """Whether the kernel soon ends, nobody watches it, and where its fields will be is known before."""
-        return not (self.plan.doubled or self.plan.shape.local or is_watched())
+    def leave(self, until: int) -> bool:
+        """Have the kernel run by itself, if nobody watches it, and it is known before where its fields will be.
 
-    def leave(self, iterations: int) -> bool:
-        if is_watched() or iterations * (self.graph.n + self.graph.m) > LONG:
+        That is where they have one copy, and iterations are likely to be few; or if there will be just so many.
+        """
+        if is_watched():
             return False
-        self._shown = self._space.show_on_device()
-        self.launch(iterations)
-        self.iteration = iterations
+        is_exact = self.plan.never_ends and self.graph.n > 0 and until * (self.graph.n + self.graph.m) <= LONG
+        if not is_exact and (self.plan.doubled or self.plan.shape.local or self.plan.never_ends):
+            return False
+        if is_exact:
+            self._shown = self._space.show_on_device()
+        self.launch(until)
+        if is_exact:
+            self.iteration = until
         return True
+
+    def known(self) -> dict[str, Any]:
+        """Of a run of just so many iterations, how many; and its aggregates, as arrays without dimensions."""
+        if self._shown is None:
+            return {}
+        return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
+
+    def _stop(self) -> None:
+        """After an error, or Ctrl-C: the kernel ends after the iteration at hand."""
+        self._space.stop()
+        self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
         """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
@@ -225,7 +270,11 @@ class Bound(Binding):
                 self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
             arguments.log_from, arguments.log_rows = self.iteration, self.log_rows
         page.progress = self.iteration
-        self._space.launch()
+        try:
+            self._space.launch()
+        except BaseException:
+            self._stop()
+            raise
         if self._fresh:
             self._put_arrays_around()  # in time that passes anyway
 
@@ -233,7 +282,11 @@ class Bound(Binding):
         """Wait for the kernel's end."""
         page = self._space.page
         follow(lambda: (int(page.progress), 0), "iterations")
-        self._wait(progress)
+        try:
+            self._wait(progress)
+        except BaseException:
+            self._stop()
+            raise
         self._fresh, now = False, self._space.control
         self.iteration, self.edges, self.ended = now.iteration, now.total, bool(now.done or now.size + now.far == 0)
 
@@ -266,6 +319,10 @@ class Bound(Binding):
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())
+
+    def found(self) -> Found:
+        """What the run has left by now."""
+        return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
@@ -325,13 +382,6 @@ def _free(cupy: Any) -> int:
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
-
-
-def begin_scheduled(programs: Iterable[VertexProgram], graph: Graph) -> None:
-    """Begin to compile what scheduled runs will need, for a caller who has something else to do first."""
-    for program in programs:
-        compile.ahead(_kept_for(program, graph, False, True, AUTO).plan.source, "run_loop")
-    levels.begin(graph.id_dtype)
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:

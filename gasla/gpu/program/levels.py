@@ -10,7 +10,7 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
 
-MOST = 64  # levels that count as few: as in kernels/levels.cuh
+MOST = 64  # levels that count as few: as in kernels/schedule/levels.cuh
 _THREADS = 1024
 _WARPS = _THREADS // 32
 _C_TYPES = {4: "int", 8: "long long"}

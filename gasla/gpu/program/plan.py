@@ -11,6 +11,7 @@ import numpy as np
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
 from gasla.program.plan import Plan
+from gasla.program.statements import read
 from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
@@ -138,18 +139,6 @@ class GpuPlan(Plan):
         ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
         return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
 
-    @property
-    def clustered(self) -> bool:
-        """Whether the blocks of a cluster share that work (rounds.cuh): where all that they see of each other is near.
-
-        They gather before it is known what the aggregates came to, and send words.
-        """
-        fields, aggregates = self.near_fields, self.traced.aggregate_types
-        kinds = [*(self.traced.vertex_types[n] for n in fields), *aggregates.values()]
-        early = [self.functions[n].reads("self") for n in ("mask", "edge_mask", "gather") if n in self.functions]
-        all_near = bool(fields) and len(fields) == len(self.doubled) and not self.keeps_active
-        return all_near and not set().union(*early) & set(aggregates) and all(kind.itemsize in (4, 8) for kind in kinds)
-
     def near_bytes(self, name: str) -> int:
         """What a field takes there for a vertex."""
         return 2 * int(self.traced.vertex_types[name].itemsize)
@@ -183,9 +172,10 @@ class GpuPlan(Plan):
         """What is gathered of hubs and may wait in shared memory, the widest first."""
         if not self.relabelled:
             return []
-        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
-        kinds = self.traced.vertex_types
-        return sorted((f for f in read if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f))
+        gathered, kinds = read(self, "src", ("gather", "edge_mask")), self.traced.vertex_types
+        return sorted(
+            (f for f in gathered if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f)
+        )
 
     @property
     def hub_bytes(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.arrays import module_of
 from gasla.gpu.program import rows
+from gasla.gpu.program.plan import GpuPlan
 from gasla.graph import lists_gpu
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighbourLists
@@ -102,13 +103,13 @@ def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     return bool(free >= ROOM * facts.entries)
 
 
-def lists_bytes(plan: Any, graph: Graph) -> int:
+def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
     """What the lists under a numbering take that a program's kernel reads, and the numbering itself."""
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
     ids, offset = graph.id_dtype.itemsize, plan.offset_type.itemsize
-    values = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
+    values: int = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
     numbers = offset * plan.needs_gather_ids
     positions = graph.offset_dtype.itemsize * bool(values or numbers)
     return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
@@ -119,7 +120,7 @@ def row_plan(indptr: Any, indices: Any) -> rows.Plan:
     return rows.make_plan(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
 
 
-def hub_room(plan: Any) -> int:
+def hub_room(plan: GpuPlan) -> int:
     """Bytes of shared memory for what is gathered of hubs."""
     import cupy
 
@@ -128,6 +129,6 @@ def hub_room(plan: Any) -> int:
     return max(0, min(HUBS, int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - OTHER_SHARED))
 
 
-def hubs(plan: Any, n: int) -> int:
+def hubs(plan: GpuPlan, n: int) -> int:
     """How many of the first vertices have a place there."""
     return min(n, hub_room(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

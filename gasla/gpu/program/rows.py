@@ -1,4 +1,4 @@
-"""How the rows of a matrix are shared out among threads (kernels/rows.cuh): decided once, kept while its arrays live.
+"""How the rows of a matrix are shared out among threads (kernels/product): decided once, kept while its arrays live.
 
 Where the neighbours of one row are near those of the next, the next thread or the next few take the next row, and what
 one reads serves the others from the L1 cache; elsewhere entries are packed side by side. Long rows are cut into pieces.
@@ -42,7 +42,7 @@ ROWS = np.dtype(
 THREADS = 256  # of a block
 PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
-SAMPLES, NEAR = 1 << 14, 32  # as in kernels/row_facts.cuh
+SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_facts.cuh
 FEW = 1 << 22  # offsets and indices of a graph, looked at in a few milliseconds
 
 SOURCE = """
@@ -219,7 +219,8 @@ def _mixed(x: np.ndarray) -> np.ndarray:
     """Random numbers of 32 bits, in 64, from ones of 32."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
-    return (x ^ x >> np.uint32(16)).astype(np.uint64)
+    mixed: np.ndarray = (x ^ x >> np.uint32(16)).astype(np.uint64)
+    return mixed
 
 
 def begin_heads(offset_type: np.dtype, id_type: np.dtype) -> None:

@@ -12,18 +12,17 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.gpu.program import generate, relabel, rows
 from gasla.gpu.program.inputs import graph_arrays
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import PULL, Binding, layout, rooms
 from semirings import TupleType, VectorType
 
-SEGMENT = 2048  # as in kernels/thin.cuh
-UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule.cuh
+SEGMENT = 2048  # as in kernels/loop/thin.cuh
+UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
 NEAR = 2048  # vertices for which that block has room in shared memory
-CLUSTER = 8  # blocks that share its threads where they can: as in kernels/cluster.cuh
 
 
 class Control(ctypes.Structure):
@@ -96,12 +95,10 @@ class Space:
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
-        self._in_cluster = plan.clustered and compile.has_clusters()
-        threads = generate.THREADS // (CLUSTER if self._in_cluster else 1)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)
-        self.kernel = compile.Kernel(plan.source, "run_loop", threads, 1, shared)
-        self.blocks = CLUSTER if self._in_cluster else self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
+        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
+        self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
         self._packed = (compile.struct(self.arguments),)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
@@ -160,7 +157,7 @@ class Space:
         """Arguments as no run has changed them."""
         self._bytes[:] = self._at_start
 
-    def _share_rows(self, plan: Any, numbering: Any) -> None:
+    def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = rows.plan(*lists) if numbering is None else relabel.row_plan(*lists)
@@ -176,7 +173,7 @@ class Space:
     def launch(self) -> None:
         """Start the kernel with the arguments as they are."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
-        self.kernel.launch(self.blocks, self._packed, together=not self._in_cluster)
+        self.kernel.launch(self.blocks, self._packed, together=True)
         self._memory.launched = self._number
 
     def show_on_device(self) -> dict[str, Any]:
@@ -235,7 +232,7 @@ def is_small(graph: Graph) -> bool:
     return graph.n + graph.m <= SMALL
 
 
-def _blocks(plan: Any, graph: Graph, most: int) -> int:
+def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
     """How many blocks share the work: the more, the longer each waits for all."""
     if plan.shape.small:
         return 1
@@ -256,7 +253,7 @@ def _lanes_alone(n: int, m: int) -> int:
     return 1 << most.bit_length() - 1
 
 
-def entry_type(plan: Any) -> tuple[int, int]:
+def entry_type(plan: GpuPlan) -> tuple[int, int]:
     """Bytes before the vertex in an entry of a queue, and of the whole entry."""
     prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(prefix, vertex)
@@ -266,7 +263,7 @@ def entry_type(plan: Any) -> tuple[int, int]:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
-def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
+def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     """Bytes of every array that a run needs beside the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
@@ -303,7 +300,7 @@ def workspace_sizes(plan: Any, graph: Graph, blocks: int) -> dict[str, int]:
     return sizes
 
 
-def _piece_bytes(plan: Any) -> int:
+def _piece_bytes(plan: GpuPlan) -> int:
     ids, offset = plan.traced.id_type, plan.offset_type
     return np.dtype([("row", ids), ("of", "u4"), ("first", offset), ("last", offset)], align=True).itemsize
 
@@ -316,13 +313,13 @@ def bytes_of(kind: Any) -> int:
     return int(kind.itemsize)
 
 
-def field_bytes(plan: Any, graph: Graph) -> int:
+def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     """Bytes of the fields of a program that are its own."""
     vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in plan.edge_states)
 
 
-def _gathered_bytes(plan: Any) -> int:
+def _gathered_bytes(plan: GpuPlan) -> int:
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)

@@ -23,9 +23,10 @@ OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
 
 @functools.cache
 def headers() -> dict[str, str]:
-    """The files of `kernels/`, by name, as `#include` finds them."""
+    """The files of `kernels/` and its rooms, by name, as `#include` finds them."""
     folder = resources.files("gasla.gpu") / "kernels"
-    return {f.name: f.read_text() for f in folder.iterdir() if f.name.endswith(".cuh")}
+    rooms = [folder, *(room for room in folder.iterdir() if room.is_dir())]
+    return {f.name: f.read_text() for room in rooms for f in room.iterdir() if f.name.endswith(".cuh")}
 
 
 def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:
@@ -142,19 +143,6 @@ def _multiprocessors(device: int) -> int:
     import cupy
 
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
-
-
-def has_clusters() -> bool:
-    """Whether blocks on the current device may write to each other's shared memory, and NVRTC knows how."""
-    return _has_clusters(device())
-
-
-@functools.cache
-def _has_clusters(device: int) -> bool:
-    import cupy
-    from cupy.cuda import nvrtc
-
-    return int(cupy.cuda.Device(device).compute_capability) >= 90 and nvrtc.getVersion() >= (12, 1)
 
 
 def launches_cooperatively() -> bool:

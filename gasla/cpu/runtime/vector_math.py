@@ -17,8 +17,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils, config
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 from gasla.cpu.runtime.intrinsics import select
@@ -76,16 +75,18 @@ def _function(name: str, dtype: Any) -> Any:
     def generate(context, builder, signature, arguments):
         plain, symbols = context.get_value_type(kind), _symbols(name, dtype)
         one = ir.FunctionType(plain, [plain] * len(arguments))
-        function = cgutils.get_or_insert_function(builder.module, one, NAMES[name] + suffix)
+        function = _declared(builder.module, one, NAMES[name] + suffix)
         function.attributes.add("nounwind")
         function.attributes.add("readnone")
         for symbol, lanes in symbols.items():
             vector = ir.VectorType(plain, lanes)
             many = ir.FunctionType(vector, [vector] * len(arguments))
-            _keep(builder.module, cgutils.get_or_insert_function(builder.module, many, symbol))
+            _keep(builder.module, _declared(builder.module, many, symbol))
         call = builder.call(function, arguments)
         variants = ",".join(f"_ZGV_LLVM_{symbol[5:]}({symbol})" for symbol in symbols)
-        set.add(call.attributes, f'"vector-function-abi-variant"="{variants}"')  # llvmlite knows no attributes by text
+        # Private: llvmlite's attributes are a set that refuses what it doesn't know, as this one. Tried with llvmlite
+        # 0.48 and 0.50, of Numba 0.66 and 0.68.
+        set.add(call.attributes, f'"vector-function-abi-variant"="{variants}"')
         return call
 
     @intrinsic
@@ -97,6 +98,12 @@ def _function(name: str, dtype: Any) -> Any:
         return (kind(kind, kind), generate) if x == y == kind else None
 
     return of_two if name in OF_TWO else of_one
+
+
+def _declared(module, kind, name):
+    """A function that is defined elsewhere."""
+    found = module.globals.get(name)
+    return ir.Function(module, kind, name) if found is None else found
 
 
 def _keep(module, function):

@@ -7,7 +7,7 @@ namespace gasla {
 
 constexpr u32 ALONE = 32;  // edges of a list that a lane walks before the warp helps
 
-// The state of one vertex's reduction. P is the program (see `gasla/gpu/program/generate.py`).
+// The state of one vertex's reduction. P is the program (see `gasla/gpu/program/generate`).
 template <class P> struct Row {
     typename P::Gathered gathered;
     bool found;  // whether it receives

@@ -88,6 +88,19 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
     });
 }
 
+// Fill an array in shared memory, with several values under way at once.
+template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
+    constexpr u32 AT_ONCE = 8;
+    for (u32 base = threadIdx.x; base < count; base += AT_ONCE * blockDim.x) {
+        T x[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) x[k] = value(least(base + k * blockDim.x, count - 1));
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (base + k * blockDim.x < count) to[base + k * blockDim.x] = x[k];
+    }
+}
+
 // Every vertex reduces over its row and applies; what else a pass may do is not asked for.
 template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     if constexpr (P::ROWS) {

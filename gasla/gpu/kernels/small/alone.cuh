@@ -1,18 +1,17 @@
 // A whole run by one block, for small graphs: every iteration pulls, and one or two __syncthreads are all that it waits for.
-// Or by the blocks of a cluster, to which that block's threads are dealt, where all that they gather is in shared memory:
-// what they tell each other is in rounds.cuh.
 //
 // Few instructions matter most: code that runs for the first time comes from the L2 cache, line by line, which takes longer
 // than a thousand vertices do. So what the loop for large graphs (loop.cuh) keeps in counters and bitmaps, each thread knows
 // for itself here, and bytes in shared memory say who is active.
 #pragma once
+#include "frontier.cuh"
 #include "gather.cuh"
-#include "loop.cuh"
-#include "rounds.cuh"
+#include "state.cuh"
 
 namespace gasla {
 
 constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
+constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
 #ifndef GASLA_EMULATED
@@ -27,17 +26,17 @@ __device__ __forceinline__ u32 start_of_near() {
     extern __shared__ double start[];
     return hide((u32)__cvta_generic_to_shared(start));
 }
-// A variable: where a block of a cluster has it takes long to ask.
+// A variable there, by an address that is kept as well: 3 to 8% fewer instructions.
 template <class T> __device__ __forceinline__ T& hidden(T& shared) {
     return *near<T>(hide((u32)__cvta_generic_to_shared(&shared)));
 }
 #endif
 
-template <class P> struct AloneShared {
+// What the threads of the block share.
+template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_ALONE : 1];
-    Told<P> told[2][MOST_WARPS];
-    typename P::Sums total;
-    u64 arrivals[P::CLUSTERED ? 4 : 1];
+    u32 counts[2][MOST_WARPS];
+    typename P::Sums sums[MOST_WARPS], total;
     long long next_look, touched;  // the first thread's, which need no register of the others
 };
 
@@ -45,11 +44,9 @@ template <class P> struct Alone {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
     static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;  // a count: active vertices, edges looked at, whether to stop
-    static constexpr bool CLUSTERED = P::CLUSTERED && CLUSTER > 1;
-    static constexpr u32 HELD = CLUSTERED ? 16 : 8;  // edges that a lane keeps from one iteration to the next
 
     const typename P::Arguments& a;
-    AloneShared<P>& s;
+    Shared<P>& s;
     typename P::Uniform& uniform;  // a thread's own; not a member, lest all of this object stay in memory
     typename P::Context c;
     long long iteration;
@@ -62,40 +59,27 @@ template <class P> struct Alone {
     offset_t first, last;
     vertex_t neighbours[HELD];
     typename P::Edge edges[HELD];
-    u32 own;                // that vertex
-    bool hold_all = false;  // whether each lane of the warp holds all edges of a vertex
+    u32 own;  // that vertex
 
-    Rounds<P> rounds;  // of the blocks of a cluster
-    Sums total;
-
-    __device__ __forceinline__ Alone(const typename P::Arguments& a, AloneShared<P>& s, typename P::Uniform& uniform)
-        : a(a), s(s), uniform(uniform), c(a, uniform), at_once(threads() >> (__ffs(a.lanes) - 1)), rounds(s.told, s.arrivals) {
+    __device__ __forceinline__ Alone(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
+        : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {
         if constexpr (P::HAS_NEAR) uniform.near_at = start_of_near();
     }
 
-    // Threads of all blocks, where there are several.
-    __device__ __forceinline__ static u32 thread() { return CLUSTERED ? (u32)thread_of_grid() : threadIdx.x; }
-    __device__ __forceinline__ static u32 threads() { return CLUSTERED ? THREADS : blockDim.x; }
-
     __device__ __forceinline__ void run() {
         size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
-        if (thread() == 0) {
+        if (threadIdx.x == 0) {
             s.next_look = clock64() + LOOK_EVERY;
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
-        if constexpr (CLUSTERED) rounds.begin((u32)a.self_n);
         hold();
         begin();
-        if constexpr (CLUSTERED) {
-            iterate_in_cluster();
-        } else {
-            if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
-            while (goes_on()) {
-                const u32 counts = publish(pull()), active = size, touched = receive(counts);
-                if (threadIdx.x == 0) note(iteration, active, touched);
-                enter(iteration + 1);
-            }
+        if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
+        while (goes_on()) {
+            const u32 counts = publish(pull()), active = size, touched = receive(counts);
+            if (threadIdx.x == 0) note(iteration, active, touched);
+            enter(iteration + 1);
         }
         end();
     }
@@ -119,9 +103,9 @@ template <class P> struct Alone {
 
     // Whether there is another iteration, once it is known what the aggregates came to.
     __device__ __forceinline__ bool goes_on() {
-        if constexpr (P::AGGREGATES && !CLUSTERED) {
+        if constexpr (P::AGGREGATES) {
             if (warp_of_block() == warps_of_block() - 1)  // the one with the fewest vertices
-                put_total<P>(s.total, lane() < warps_of_block() ? s.told[0][lane()].sums : P::no_sums());
+                put_total(s.total, lane() < warps_of_block() ? s.sums[lane()] : P::no_sums());
             __syncthreads();
             P::take_sums(c, s.total);
         }
@@ -140,16 +124,12 @@ template <class P> struct Alone {
     }
 
     __device__ __forceinline__ void hold() {
-        const u32 v = own = thread() >> (__ffs(a.lanes) - 1);
+        const u32 v = own = threadIdx.x >> (__ffs(a.lanes) - 1);
         first = last = 0;
-        if constexpr (CLUSTERED)
-#pragma unroll
-            for (u32 j = 0; j < HELD; ++j) neighbours[j] = 0;  // to be read without asking
         if (v < a.self_n) {
             first = a.gp[v];
             last = a.gp[v + 1];
         }
-        if constexpr (CLUSTERED) hold_all = a.lanes == 1 && __ballot_sync(ALL, last - first <= (offset_t)HELD) == ALL;
         const Run run = run_of(first, last, a.lanes);
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
@@ -172,76 +152,53 @@ template <class P> struct Alone {
 
     // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
-        if constexpr (CLUSTERED) {
-            uniform.arrival = rounds.fields();
-            wait_until_all_began();
-            rounds.expect_all();
-        }
 #pragma unroll 1
-        for (u32 v = thread(); v < a.self_n; v += threads()) {
+        for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
             if (a.fresh) P::fill(c, (vertex_t)v);
             if constexpr (P::HAS_NEAR) P::bring_near(c, (vertex_t)v);
-            if (a.fresh && !CLUSTERED) P::aggregate_start(c, (vertex_t)v);
+            if (a.fresh) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
         }
-        if constexpr (!CLUSTERED)
-            __syncthreads();
-        else if (P::GATHERS_FILLED || a.lanes > 1)  // else threads read what is sent, and what they fill themselves
-            wait_for_all_blocks();
+        __syncthreads();
         if constexpr (P::KEEPS_ACTIVE)
             if (a.fresh && a.active_ids) {
                 for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;
                 __syncthreads();
             }
         if constexpr (P::AGGREGATES)
-            if (!a.fresh && thread() == 0) c.sums = *(const Sums*)a.parts;
+            if (!a.fresh && threadIdx.x == 0) c.sums = *(const Sums*)a.parts;
     }
 
-    // A vertex of a lane in an iteration, and what its row came to; `lanes` threads share one.
-    struct Turn {
-        u32 v;
-        bool open, applies;
-        typename P::Had had;
-        Row<P> row;
-    };
-    __device__ __forceinline__ Turn look(u32 base, bool is_first, u32& counts) {
-        Turn turn;
-        const u32 n = (u32)a.self_n, v = turn.v = base + own, me = lane() & (a.lanes - 1);
-        turn.open = v < n && P::admits(c, (vertex_t)v);
-        turn.applies = v < n && me == 0;
-        offset_t first = this->first, last = this->last;
-        if (turn.open) {
-            if (!is_first) {
-                first = a.gp[v];
-                last = a.gp[v + 1];
-            }
-            turn.had = P::load_had(c, (vertex_t)v);
-        }
-        turn.row = gather(turn.open, (vertex_t)v, first, turn.open ? last : first, is_first, counts);
-        return turn;
-    }
-    // It applies, if it may; whether it is active then.
-    __device__ __forceinline__ bool finish(const Turn& turn) {
-        bool active = false;
-        if (turn.applies) {
-            if ((P::EVERYONE && !P::HAS_MASK) || (turn.open && turn.row.found))
-                active = P::finish(c, (vertex_t)turn.v, turn.row.gathered, turn.had) & ACTIVE;
-            else if constexpr (P::DOUBLED)
-                P::carry_over(c, (vertex_t)turn.v);
-            if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][turn.v] = active;
-        }
-        return active;
-    }
-
-    // All vertices; returns a thread's counts.
+    // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
     __device__ __forceinline__ u32 pull() {
+        const u32 n = (u32)a.self_n, me = lane() & (a.lanes - 1);
         u32 counts = 0, base = 0;
 #pragma unroll 1
         do {  // all warps alike: they shuffle in there
-            counts += finish(look(base, base == 0, counts));
+            const u32 v = base + own;
+            const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
+            offset_t first = this->first, last = this->last;
+            typename P::Had had;
+            if (open) {
+                if (base) {
+                    first = a.gp[v];
+                    last = a.gp[v + 1];
+                }
+                had = P::load_had(c, (vertex_t)v);
+            }
+            const Row<P> row = gather(open, (vertex_t)v, first, open ? last : first, base == 0, counts);
+            bool active = false;
+            if (applies) {
+                if ((P::EVERYONE && !P::HAS_MASK) || (open && row.found))
+                    active = P::finish(c, (vertex_t)v, row.gathered, had) & ACTIVE;
+                else if constexpr (P::DOUBLED)
+                    P::carry_over(c, (vertex_t)v);
+                if constexpr (P::KEEPS_ACTIVE) s.active[1 - side()][v] = active;
+            }
+            counts += active;
             base += at_once;
-        } while (base < (u32)a.self_n);
+        } while (base < n);
         return counts;
     }
 
@@ -249,8 +206,6 @@ template <class P> struct Alone {
     // whole warp. The first lane of each vertex has the result.
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
-        if constexpr (CLUSTERED)
-            if (holds && hold_all) return gather_held(open ? v : 0, last - first, counts);
         u32 width = a.lanes, owner = 0;
         const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
         u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
@@ -288,23 +243,6 @@ template <class P> struct Alone {
         }
         result.found |= P::EVERYONE;
         return result;
-    }
-
-    // A row that the lane holds: what its neighbours came to is read before it is known how many there are.
-    __device__ __forceinline__ Row<P> gather_held(vertex_t v, offset_t length, u32& counts) {
-        Row<P> row{P::identity(), true, false};
-        const typename P::Target target = P::load_target(c, v);
-        typename P::Source sources[HELD];
-#pragma unroll
-        for (u32 j = 0; j < HELD; ++j) sources[j] = P::load_source(c, neighbours[j]);
-#pragma unroll
-        for (u32 j = 0; j < HELD; ++j)
-            if ((offset_t)j < length && !row.over) {
-                take<P>(c, row, target, edges[j], sources[j], true);
-                if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
-            }
-        if constexpr (!P::LEAVES_EARLY) counts += (u32)length << TOUCHED_AT;
-        return row;
     }
 
     // The edges of a run that the lane holds; the run is what is left of it.
@@ -352,50 +290,30 @@ template <class P> struct Alone {
     __device__ __forceinline__ u32 publish(u32 counts) {
         if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
-        if (lane() == 0) s.told[side()][warp_of_block()].counts = counts;
+        if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
         if constexpr (P::AGGREGATES) {
-            put_total<P>(s.told[0][warp_of_block()].sums, c.sums);
+            put_total(s.sums[warp_of_block()], c.sums);
             c.sums = P::no_sums();
         }
         __syncthreads();
-        return warp_sum(lane() < warps_of_block() ? (u32)s.told[side()][lane()].counts : 0u);
+        return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
     }
 
-    // The same by several blocks: what neighbours came to is known sooner than what all warps added up.
-    __device__ __forceinline__ void iterate_in_cluster() {
-        const long long before = iteration;
-        u32 active = 0, touched = 0;  // of the last iteration
-        bool stops = false;
-        rounds.wait_for_fields();
-        if (a.fresh)
-#pragma unroll 1
-            for (u32 v = thread(); v < a.self_n; v += threads()) P::aggregate_start(c, (vertex_t)v);
-        rounds.tell(c.sums, thread() == 0 ? size : 0);
-        while (true) {
-            c.sums = P::no_sums();
-            u32 counts = 0;
-            rounds.wait_for_fields();
-            const Turn turn = look(0, true, counts);
-            active = size;
-            touched = receive(rounds.hear(total));
-            rounds.enter(rounds.number + 1);
-            uniform.arrival = rounds.fields();
-            if constexpr (P::AGGREGATES) P::take_sums(c, total);
-            if (!goes_on()) break;
-            counts += finish(turn);
-#pragma unroll 1
-            for (u32 base = at_once; base < (u32)a.self_n; base += at_once) counts += finish(look(base, false, counts));
-            rounds.tell(c.sums, stops ? counts | STOP : counts);
-            rounds.expect_all();  // while what others tell is under way
-            if (thread() == 0) {
-                if (iteration != before) note(iteration - 1, active, touched);
-                stops = iteration % 16 == 0 && looks_and_stops();
-            }
-            enter(iteration + 1);
+    // What a warp's aggregates come to. Shuffles take most of the time; of two aggregates each half of the warp adds up one.
+    __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
+        if constexpr (P::PAIRED) {
+            typedef typename P::Sum Sum;
+            constexpr u32 HALF = WARP / 2;
+            const Sum first = reinterpret_cast<const Sum*>(&sums)[0], second = reinterpret_cast<const Sum*>(&sums)[1];
+            const bool has_first = lane() < HALF;
+            Sum sum = P::add_sum(has_first ? first : second, shuffle_xor(has_first ? second : first, HALF));
+#pragma unroll
+            for (u32 step = HALF / 2; step; step >>= 1) sum = P::add_sum(sum, shuffle_xor(sum, step));
+            if (lane() % HALF == 0) reinterpret_cast<Sum*>(&place)[lane() / HALF] = sum;
+        } else {
+            const Sums total = warp_total<P>(sums);
+            if (lane() == 0) place = total;
         }
-        if (thread() != 0) return;
-        if (iteration != before) note(iteration - 1, active, touched);
-        s.total = total;
     }
 
     __device__ __forceinline__ bool looks_and_stops() {
@@ -419,7 +337,7 @@ template <class P> struct Alone {
     __device__ __forceinline__ void end() {
         if constexpr (P::HAS_NEAR)
 #pragma unroll 1
-            for (u32 v = thread(); v < a.self_n; v += threads()) P::put_back(c, (vertex_t)v);
+            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::put_back(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (size)
 #pragma unroll 1
@@ -427,11 +345,8 @@ template <class P> struct Alone {
                     const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);
                     if (lane() == 0) a.bits[uniform.active_at + base / WARP] = word;
                 }
-        if constexpr (CLUSTERED)
-            wait_for_all_blocks();
-        else
-            __syncthreads();
-        if (thread() != 0) return;
+        __syncthreads();
+        if (threadIdx.x != 0) return;
         tell(*a.control);
         tell(a.page->control);
         if constexpr (P::AGGREGATES) {
@@ -450,15 +365,9 @@ template <class P> struct Alone {
     }
 };
 
-template <class P> using AllShared = typename Choose<P::ALONE, AloneShared<P>, Shared<P>>::type;
-
-template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, AllShared<P>& shared) {
-    if constexpr (P::ALONE) {
-        typename P::Uniform uniform;
-        Alone<P>(a, hidden(shared), uniform).run();
-    } else {
-        Loop<P>(a, shared).run();
-    }
+template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, Shared<P>& shared) {
+    typename P::Uniform uniform;
+    Alone<P>(a, hidden(shared), uniform).run();
 }
 
 }  // namespace gasla

@@ -1,10 +1,10 @@
 // The stages of a program one by one, each a plain kernel over a list, for loops that people write themselves. What is
-// done for a vertex or along an edge is the code that the fused loop runs, too (gather.cuh, push.cuh, and the program).
+// done for a vertex or along an edge is the code that the fused loop runs, too (gather.cuh, send.cuh, and the program).
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
-#include "push.cuh"
 #include "runtime.cuh"
+#include "send.cuh"
 
 namespace gasla {
 

@@ -1,4 +1,4 @@
-"""Four values side by side, in a vector of the processor: a type for Numba, operations on it, and how they are printed.
+"""Four values side by side, in a vector of the processor: a type for Numba, and operations on it.
 
 What a row's entries come to takes as many instructions for four of them as for one. LLVM would find out for loops, but
 not for the few entries of a short row.
@@ -8,18 +8,11 @@ not for the few entries of a short row.
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import PrimitiveModel
-from numba.extending import intrinsic, register_model
+from numba.extending import intrinsic, models, register_model
 
-import semirings
 from gasla.cpu.runtime.intrinsics import element_pointer
-from semirings import Expr
-from semirings.expr import in_order, rebuilt
-from semirings.printers import numba as printer
 from semirings.types import SCALAR_NAMES
 
 SIZE = 4
@@ -35,7 +28,7 @@ class Quad(types.Type):
 
 
 @register_model(Quad)
-class QuadModel(PrimitiveModel):
+class QuadModel(models.PrimitiveModel):
     """A vector; of bits, where it is of bool."""
 
     def __init__(self, manager: Any, kind: Quad) -> None:
@@ -213,8 +206,9 @@ def _function(name: str) -> Callable[..., Any]:
     """A function that LLVM has for floats."""
 
     def build(builder, kind, a):
-        suffix, one = f".v{SIZE}f{kind.bitwidth}", ir.FunctionType(a.type, [a.type])
-        return builder.call(cgutils.get_or_insert_function(builder.module, one, f"llvm.{name}{suffix}"), [a])
+        one = ir.FunctionType(a.type, [a.type])
+        function = builder.module.declare_intrinsic(f"llvm.{name}.v{SIZE}f{kind.bitwidth}", (), one)
+        return builder.call(function, [a])
 
     return build
 
@@ -305,75 +299,3 @@ def _way(source: Any, target: Any) -> str:
 
 CASTS = {f"to_{name}": _conversion(name) for name in SCALAR_NAMES if name != "bool"}
 globals().update({name: _operation(name) for name in (*OF_ONE, *OF_TWO)}, **CASTS)  # for generated modules
-
-
-# --- printing --------------------------------------------------------------------------------------------------------
-
-EXTREMA = {"minimum": np.less, "maximum": np.greater}
-STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
-
-
-def are_for(expr: Expr) -> bool:
-    """Whether there are quads for all that is computed."""
-    return all(_is_there(e) for e in in_order(expr))
-
-
-def _is_there(expr: Expr) -> bool:
-    if expr.op == "cast":
-        return expr.args[0].dtype.kind != "f" or expr.dtype.kind in "fb"
-    if expr.op in ("left_shift", "right_shift"):
-        return expr.args[1].op == "constant"
-    return expr.op in OF_ONE or expr.op in OF_TWO or expr.op in STRUCTURE
-
-
-def write(expr: Expr, args: list[str]) -> str:
-    """One node as text."""
-    if expr.op in ("item", "tuple"):
-        return printer.expression(expr, args)
-    if expr.op == "constant":
-        return f"quads.spread({printer.literal(expr.payload, expr.type)})"
-    if expr.op != "cast":
-        return f"quads.{expr.op}({', '.join(args)})"
-    if expr.dtype.kind == "b":
-        kind = expr.args[0].dtype
-        return f"quads.not_equal({args[0]}, quads.spread({printer.literal(kind.type(0), kind)}))"
-    return f"quads.to_{expr.type}({args[0]})"
-
-
-def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
-    """The same where some values, the second result, are not NaN: minima and maxima are one instruction then."""
-    tested: dict[Expr, None] = {}
-    for e in in_order(expr):
-        if (e.op in EXTREMA and e.dtype.kind == "f") or e.op == "isnan":
-            tested.update((arg, None) for arg in e.args if may_be_nan(arg))
-    return as_choices(expr, minds_nan=False), [as_choices(e, minds_nan=False) for e in tested]
-
-
-def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
-    """The same with minima and maxima as choices between two values; or as if there were no NaN."""
-
-    def choose(e: Expr, args: list[Expr]) -> Expr | None:
-        if e.op == "isnan" and not minds_nan:
-            return semirings.constant(False)
-        if e.op not in EXTREMA:
-            return None
-        a, b = args
-        is_first = EXTREMA[e.op](a, b)
-        return semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
-
-    return rebuilt(expr, choose)
-
-
-def may_be_nan(expr: Expr) -> bool:
-    """Whether a value may be NaN where what minima and maxima are taken of is not."""
-    if expr.op == "constant":
-        return bool(np.isnan(expr.payload))
-    return expr.op not in EXTREMA and not (expr.op == "cast" and expr.args[0].dtype.kind != "f")
-
-
-def is_chosen(expr: Expr) -> bool:
-    """Whether a value is one of those given, or a constant, and so no NaN if none of them is."""
-    if expr.op == "constant":
-        return not may_be_nan(expr)
-    choices = {"where": expr.args[1:], "tuple": expr.args, **dict.fromkeys(EXTREMA, expr.args)}.get(expr.op)
-    return expr.op in ("symbol", "item") if choices is None else all(map(is_chosen, choices))

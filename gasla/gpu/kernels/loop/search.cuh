@@ -8,8 +8,8 @@
 // Heads stand next to each other, where rows are far apart, and most are active.
 #pragma once
 #include "frontier.cuh"
-#include "push.cuh"
 #include "runtime.cuh"
+#include "send.cuh"
 
 namespace gasla {
 

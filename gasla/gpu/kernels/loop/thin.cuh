@@ -7,8 +7,8 @@
 // have very many edges.
 #pragma once
 #include "frontier.cuh"
-#include "push.cuh"
 #include "runtime.cuh"
+#include "send.cuh"
 #include "state.cuh"
 
 namespace gasla {

@@ -1,0 +1,84 @@
+"""How expressions are printed for four values side by side, and how to do without what takes long on them.
+
+LLVM has no instruction for a minimum that passes NaN on, so it is a choice between two values; where there is no NaN,
+the processor's own instruction will do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import semirings
+from gasla.cpu.runtime.quads import OF_ONE, OF_TWO
+from semirings import Expr
+from semirings.expr import in_order, rebuilt
+from semirings.printers import numba as printer
+
+EXTREMA = {"minimum": np.less, "maximum": np.greater}
+STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
+
+
+def are_for(expr: Expr) -> bool:
+    """Whether there are quads for all that is computed."""
+    return all(_is_there(e) for e in in_order(expr))
+
+
+def _is_there(expr: Expr) -> bool:
+    if expr.op == "cast":
+        return expr.args[0].dtype.kind != "f" or expr.dtype.kind in "fb"
+    if expr.op in ("left_shift", "right_shift"):
+        return expr.args[1].op == "constant"
+    return expr.op in OF_ONE or expr.op in OF_TWO or expr.op in STRUCTURE
+
+
+def write(expr: Expr, args: list[str]) -> str:
+    """One node as text."""
+    if expr.op in ("item", "tuple"):
+        return printer.expression(expr, args)
+    if expr.op == "constant":
+        return f"quads.spread({printer.literal(expr.payload, expr.type)})"
+    if expr.op != "cast":
+        return f"quads.{expr.op}({', '.join(args)})"
+    if expr.dtype.kind == "b":
+        kind = expr.args[0].dtype
+        return f"quads.not_equal({args[0]}, quads.spread({printer.literal(kind.type(0), kind)}))"
+    return f"quads.to_{expr.type}({args[0]})"
+
+
+def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
+    """The same where some values, the second result, are not NaN: minima and maxima are one instruction then."""
+    tested: dict[Expr, None] = {}
+    for e in in_order(expr):
+        if (e.op in EXTREMA and e.dtype.kind == "f") or e.op == "isnan":
+            tested.update((arg, None) for arg in e.args if may_be_nan(arg))
+    return as_choices(expr, minds_nan=False), [as_choices(e, minds_nan=False) for e in tested]
+
+
+def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
+    """The same with minima and maxima as choices between two values; or as if there were no NaN."""
+
+    def choose(e: Expr, args: list[Expr]) -> Expr | None:
+        if e.op == "isnan" and not minds_nan:
+            return semirings.constant(False)
+        if e.op not in EXTREMA:
+            return None
+        a, b = args
+        is_first = EXTREMA[e.op](a, b)
+        return semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
+
+    return rebuilt(expr, choose)
+
+
+def may_be_nan(expr: Expr) -> bool:
+    """Whether a value may be NaN where what minima and maxima are taken of is not."""
+    if expr.op == "constant":
+        return bool(np.isnan(expr.payload))
+    return expr.op not in EXTREMA and not (expr.op == "cast" and expr.args[0].dtype.kind != "f")
+
+
+def is_chosen(expr: Expr) -> bool:
+    """Whether a value is one of those given, or a constant, and so no NaN if none of them is."""
+    if expr.op == "constant":
+        return not may_be_nan(expr)
+    choices = {"where": expr.args[1:], "tuple": expr.args, **dict.fromkeys(EXTREMA, expr.args)}.get(expr.op)
+    return expr.op in ("symbol", "item") if choices is None else all(map(is_chosen, choices))

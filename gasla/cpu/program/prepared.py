@@ -1,0 +1,428 @@
+"""A program prepared for runs on a graph: all that they have in common is settled once, for any number of them.
+
+After a kernel has used all caches, a line of Python takes half a microsecond and more, and a search may take as little
+as ten. So `begin` is a line for each thing that changes, and `advance` little more than the call of the kernel.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.program import generate, launch, queues
+from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
+from gasla.cpu.program.starts import NOTHING, Levels, Start, kind_of_levels, unsorted
+from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
+from gasla.cpu.runtime import threads
+from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
+from gasla.graph.arguments import NO_LIMIT
+from gasla.graph.graph import Graph
+from gasla.names import given as given_name
+from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
+from gasla.program.frontier import Frontier
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+from gasla.progress import follow, is_watched
+
+FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
+ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
+    **dict.fromkeys(("threshold", "last_threshold"), 0.0),
+    **dict.fromkeys(("receiver_count", "self_iteration"), 0),
+    "log": np.zeros((0, 3), np.int64),
+}
+
+
+class Prepared(Binding):
+    """What runs of a program on a graph have in common; and the one that is under way, `begin` to `close`.
+
+    It keeps no graph in between: the graph may keep it.
+    """
+
+    log_rows = 1024
+    _workspace: Workspace | None = None  # that of the last run
+    _taken: Workspace | None = None  # that of the one under way
+    _arguments: list[Any]  # what its kernel is passed after the control words
+    _fields: dict[str, np.ndarray]
+    _schedule: Schedule | None = None
+    _sorted: Levels | None = None  # arrays of the schedule
+    _has_begun = True  # where each launch is of a run, which has taken its threads
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        way: int = AUTO,
+        deterministic: bool = False,
+        scheduled: bool = False,
+        staged: bool = False,
+    ) -> None:
+        kind: Any = type(program)
+        self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
+        super().__init__(program, graph)
+        self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
+        self._names = frozenset(self.plan.starting)
+        self._loop: Any = None if staged else self.plan.loaded.run_loop
+        special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.aggregates
+        self._is_plain = not any(special)
+        self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
+        self._settle()
+        if not staged:
+            del self.program, self.graph
+
+    def _settle(self) -> None:
+        """Make what depends on the number of threads: words of control, counters, and shapes of the workspace."""
+        plan, graph = self.plan, self.graph
+        self.number = threads.num_threads()
+        self.team = self.threads = team_for(graph, once=plan.scheduled)
+        self.control = self._control()
+        self._words, self._first = self.control.data, self.control.copy().data  # of which Python soon reads and writes
+        self._short = threads.SHORT // plan.weight
+        self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
+        self._pool = workspaces(graph)
+        sides = self._sides()
+        lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_kept(name, sides)}
+        kinds = self.traced.aggregate_types
+        count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
+        parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
+        self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
+        counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
+        common = self._scalars() | lists | parts | {"counts": counts}
+        self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
+        self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
+        self._starts = self._find_starts()
+        known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
+        known |= {"control", "receivers", "starts", "levels"}
+        self._others = [name for name in plan.arrays if name not in known]
+        self._has_more = bool(self._others or self._parts or self.traced.parameter_types)
+
+    def _control(self) -> np.ndarray:
+        """The words that threads share, as a run starts."""
+        control, plan = threads.new_control(), self.plan
+        # Whether one begins alone while others sleep: what starts from few vertices may soon have ended.
+        can_wait = plan.keeps_active and not (plan.scheduled or self.traced.aggregates) and self.graph.n <= FILLED_ALONE
+        control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
+        control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
+        control[launch.UNTIL], control[launch.THIN], control[launch.LASTING] = ALONE, THIN, LASTING
+        return control
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None = None,
+        delta: float | None = None,
+    ) -> "Prepared":
+        """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
+        self.program, self.graph = program, graph
+        try:
+            if self.number != threads.number_now():
+                workspaces(graph).clear()
+                self._settle()
+            try:
+                self._taken = self._pool.pop()
+            except IndexError:  # another run has it
+                self._taken = {}
+            if self._taken is not self._workspace:
+                self._use(self._taken)
+            self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
+            self.iteration, self.edges, self.ended = 0, 0, False
+            self._words[:] = self._first
+            self._start(fields)
+            self._schedule = schedule
+            if schedule is not None:
+                self._follow(schedule)
+            else:
+                assert frontier is not None
+                self._activate(frontier)
+            if delta is not None and self.plan.prioritised:
+                self._put("delta", float(delta))
+            if self.traced.aggregates:
+                self._first_aggregates()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
+        """Nothing: that would take this thread's time."""
+
+    def leave(self, until: int) -> bool:
+        """Never: what would go on with it are the threads that the next run wants."""
+        return False
+
+    def known(self) -> dict[str, Any]:
+        """All, and so nothing beforehand."""
+        return {}
+
+    def finish(self) -> None:
+        """Nothing: it has ended."""
+
+    def close(self) -> None:
+        """Let the next run have the workspace, if nobody is at work in it any more; and keep nothing of this one."""
+        if self._taken is not None and self._words[threads.STOP] == 0:
+            self._pool.append(self._taken)
+        self._taken = self._schedule = self._sorted = None
+        self._arguments, self._fields = [], {}
+        self.program = self.graph = None  # type: ignore[assignment]
+
+    # --- arrays ----------------------------------------------------------------------------------------------------
+
+    def _use(self, workspace: Workspace) -> None:
+        """Pass the kernel the arrays of this one."""
+        self._workspace = workspace
+        for name, array in fitting(workspace, self._shapes).items():
+            self._common[self._places[name]] = array
+
+    def _put(self, name: str, value: Any) -> None:
+        """Pass this to the kernel."""
+        self._arguments[self._places[name]] = value
+
+    def _passed(self, name: str) -> Any:
+        """What the kernel is passed."""
+        return self._arguments[self._places[name]]
+
+    def _start(self, fields: Mapping[str, Any]) -> None:
+        """Take or make what is a run's own."""
+        if self.traced.renames:
+            fields = self.by_inner_name(fields)
+        if not fields.keys() <= self._names:
+            self.check(fields)
+        self._arguments, self._fields = self._common.copy(), {}
+        for start in self._starts:
+            self._fields[start.name] = self._make_field(start, fields.get(start.name))
+        if self._has_more:
+            sides = self._sides() if self._others else None
+            for name in self._others:
+                assert sides is not None
+                self._put(name, self._make(name, fields, sides))
+            for part, identity in self._parts:
+                part.fill(identity)
+            for name, value in self.parameters().items():
+                self._put(f"self_{name}", value)
+
+    def _make_field(self, start: Start, given: Any) -> np.ndarray:
+        """A field's array, which the run itself fills wherever it can."""
+        if given is None and start.value is not None:
+            filling = start.alike
+        elif type(given) is dict and start.value is not None:
+            filling = start.seeded(given, self.graph.n, self._check_seed)
+        elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
+            filling = given, NOTHING  # of a subclass Numba might refuse
+        else:
+            return self._make_otherwise(start, given)
+        arguments, place, array = self._arguments, start.place, np.empty(start.shape, start.type)
+        arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
+        return array
+
+    def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
+        """The same, whatever is given."""
+        if isinstance(given, FEW) and start.value is not None:
+            return self._make_field(start, dict(given))
+        value = None
+        if given is not None:
+            self.check({start.name: given})
+            value = self._alike(start.name, given) if start.wanted and not isinstance(given, FEW) else None
+        array = self._vertex_array(start.name, given) if value is None else np.empty(start.shape, start.type)
+        self._put(start.array, array)
+        if start.wanted:
+            filling = start.nothing if value is None else (value, NOTHING)
+            self._arguments[start.place + 1 : start.place + 3] = filling
+        return array
+
+    def _check_seed(self, name: str, v: int, x: Any) -> None:
+        """Refuse what is no vertex, or no value of a field's type."""
+        self._vertex(name, v)
+        self.check({name: {v: x}})
+
+    def _scalars(self) -> dict[str, Any]:
+        """Numbers among the arguments, as a run starts with them."""
+        found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
+        found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+        return found | {"delta": self._default_delta()}
+
+    def _find_starts(self) -> list[Start]:
+        """How each vertex field starts by the program's word."""
+        plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
+        for field in plan.fields:
+            init = self.program.vertex_fields[given_name(field.name)].init
+            kind, is_filled = self.traced.vertex_types[field.name], field.name in plan.filled
+            value = self._alike(field.name, init) if is_filled else None
+            wanted = layout(kind, self.graph.n) if is_filled else None
+            found.append(Start(field, self._places[field.array], kind, value, shapes[field.name], wanted))
+        return found
+
+    def _is_kept(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
+        """Whether an array is one that the graph keeps."""
+        if name in ("in_p", "out_p"):
+            return True
+        lists = sides[0 if name[0] == "g" else 1]
+        if name in ("gp", "gi", "sp", "si", "leaving"):
+            return lists.are_kept
+        return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
+
+    def _skewed(self) -> bool:
+        """Whether degrees differ so much that the number of active vertices says little of their edges."""
+        if not self.plan.sends or self.graph.n == 0:
+            return False
+        graph = self.graph
+        if self.program.direction == "all":
+            return True
+        largest = graph.max_out_degree if self.program.direction == "in" else graph.max_in_degree
+        return largest > 4 * (graph.m // graph.n + 1)
+
+    def _narrow(self) -> bool:
+        """Whether all vertices gather over few edges."""
+        graph = self.graph
+        if not self.plan.gathers or graph.m == 0 or self.program.direction == "all" or graph.m > 6 * graph.n:
+            return False
+        return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
+
+    def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
+        if name.startswith("e_"):
+            self.check({field: fields[field] for field in fields.keys() & {name[2:]}})
+            return self._edge_array(name[2:], fields)
+        return self._graph_array(name, sides)
+
+    def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
+        if name in ("in_p", "out_p"):
+            return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
+        lists = sides[0 if name[0] == "g" else 1]
+        if name == "leaving":
+            return lists.leaving()
+        if name[1] == "v":
+            return lists.values(self.traced.edge_types[name[3:]])
+        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
+
+    # --- running ---------------------------------------------------------------------------------------------------
+
+    def call(self, stage: str) -> None:
+        """Run one stage function of the module on all threads."""
+        kernel, launch = getattr(self.plan.loaded, stage), threads.launch if self._has_begun else threads.run_parallel
+        launch(kernel, self.control, self._arguments, self.threads, short=self._size <= self._short)
+
+    def _follow(self, schedule: Schedule) -> None:
+        """Have the loop take the receivers of a schedule."""
+        known = schedule.made.get(self._levels)
+        words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
+        place = self._places["receivers"]
+        self._arguments[place : place + 3] = self._sorted
+        words[ACTIVE], words[launch.SORTED] = schedule.depth, known is not None
+        words[launch.BACKWARD] = schedule.is_reversed
+
+    def _activate(self, frontier: Frontier) -> None:
+        """Have the loop begin with these vertices."""
+        words, plan = self._words, self.plan
+        if not plan.keeps_active:
+            words[ACTIVE] = self.graph.n
+            return
+        only = frontier.only
+        words[ACTIVE] = count = 1 if only is not None else len(frontier)
+        if only is not None:
+            words[launch.SOURCE] = only
+        else:
+            self._queue(frontier.ids, self.threads)
+        if count > ALONE:
+            words[launch.WAITS] = launch.FOR_CORES
+        if plan.starts_active:
+            self._passed("bits")[:] = 0
+            self.set_active(frontier)
+
+    def _queue(self, ids: np.ndarray, crew: int) -> None:
+        """Share out the active vertices among threads, as `queues.begin` counts them."""
+        queues, count = self._passed("queues"), len(ids)
+        for t in range(crew):
+            part = ids[(count * t + crew - 1) // crew : (count * (t + 1) + crew - 1) // crew]
+            queues[0, t, : len(part)] = part
+
+    def set_active(self, frontier: Frontier, parity: int = 0) -> None:
+        """Say who is active, for a gather that looks at those alone."""
+        packed = np.packbits(frontier.mask, bitorder="little")
+        self._passed("bits")[parity].view(np.uint8)[: len(packed)] = packed
+
+    def _default_delta(self) -> float:
+        """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
+
+        Where priorities are no sums of edge values, it is 0: a part of the range of those that wait.
+
+        There iterations are thin, and fewer of them are worth some edges looked at twice.
+        """
+        if not self.plan.prioritised:
+            return 1.0
+        if not self.plan.adds_up:
+            return 0.0
+        values, m = self.graph.values, self.graph.m
+        mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
+        degree = max(m, 1) / max(self.graph.n, 1)
+        delta = max(1.0, 24.0 / degree) * mean / degree
+        return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
+
+    def _first_aggregates(self) -> None:
+        """Reduce over the initial state, as though an iteration before the first had left it."""
+        self._put("self_iteration", -1)
+        self.call("start")
+        self._put("self_iteration", 0)
+        self._passed("counts")[2, queues.DENSE_TICKET] = 0
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run iterations until the one numbered `until`, or the program's end, or until Python should hear Ctrl-C."""
+        control, words, watch = self.control, self._words, None
+        words[LAST], words[BEGAN] = until, self.iteration
+        if trace:
+            self._put("log", np.zeros((self.log_rows, 3), np.int64))
+        if is_watched():
+            follow(lambda: (int(control[queues.PROGRESS]), 0), "iterations")
+        short = max(words[WORK] + words[EDGE_SUM], self._size) <= self._short  # edges looked at, and those that lead on
+        if progress is not None:
+            watch, short = (lambda: progress(int(control[queues.PROGRESS]))), False
+        words[ENOUGH] = self._short if short else NO_LIMIT
+        threads.launch(self._loop, control, self._arguments, self.threads, watch, short)
+        if self._schedule is not None:
+            self._schedule.made[self._levels] = self._sorted
+        self.iteration, self.edges = words[ITERATION], words[TOTAL]
+        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] != 0
+
+    def log(self, rows: int) -> np.ndarray:
+        found: np.ndarray = self._passed("log")[:rows].copy()
+        return found
+
+    def found(self) -> Found:
+        """What the run has left by now."""
+        if self._is_plain and self._words[ACTIVE] == 0:
+            return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
+        return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
+
+    def state(self) -> Mapping[str, np.ndarray]:
+        """The fields as they are now."""
+        now = self._fields.copy()
+        for name in self.plan.doubled:
+            now[name] = now[name][self.iteration & 1]
+        for name in self.plan.edge_states:
+            now[name] = self._passed(f"e_{name}")
+        return self.by_given_name(now)
+
+    def aggregates(self) -> Mapping[str, Any]:
+        """What the aggregates came to in the last iteration."""
+        row, step = (self.iteration - 1) & 1, 8
+        last = None if self.plan.sums_in_order else self.threads * step
+        found = {
+            n: a.monoid.reduce(self._passed(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()
+        }
+        return self.by_given_name(found)
+
+    def frontier(self) -> Frontier:
+        """The active vertices as they are now."""
+        n = self.graph.n
+        if self._words[ACTIVE] == 0:
+            return Frontier.none(n)
+        if not self.plan.keeps_active:
+            return Frontier.all(n)
+        row = self.iteration & 1
+        if self.control[launch.FORM] == queues.LIST:
+            sizes = self._passed("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
+            listed = self._passed("queues")[row]
+            return Frontier(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
+        bytes_ = self._passed("bits")[row].view(np.uint8)
+        return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))

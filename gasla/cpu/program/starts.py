@@ -1,0 +1,63 @@
+"""What a run starts with: what its fields are filled with, and the arrays of a schedule."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.program.signature import Field
+from gasla.program.binding import Room, layout
+from gasla.program.fields import bounds_of
+from gasla.program.schedule import Schedule, in_32_bits
+
+NOTHING = np.zeros(0, np.int64)
+
+Levels = tuple[np.ndarray, np.ndarray, np.ndarray]  # receivers by level; where each level starts; levels
+
+
+class Start:
+    """How a vertex field starts: where the run itself fills it, everywhere alike but for some vertices."""
+
+    def __init__(
+        self, field: Field, place: int, kind: Any, value: np.ndarray | None, room: Room, wanted: Room | None
+    ) -> None:
+        self.name, self.array = field.name, field.array
+        self.arguments = field[1:]
+        self.wanted = wanted  # shape and type of an array that may fill it; None where the run fills nothing
+        self.place = place  # of the array among the arguments; what fills it comes next: values, and at which vertices
+        self.shape, self.type = room
+        self.value = value  # an array of one; None where the program has it start otherwise
+        self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
+        self._seeds = self.nothing  # what it starts with, first everywhere and then at some vertices; and at which
+        bounds = bounds_of(kind)
+        self._plain = (int,) if bounds else (int, float)
+        self._bounds = bounds or (-math.inf, math.inf)
+
+    def seeded(self, given: Mapping[int, Any], n: int, check: Callable[[str, int, Any], None]) -> tuple[Any, Any]:
+        """What fills it if it starts with something else at some of n vertices; `check` has a closer look at those."""
+        values, places = self._seeds
+        if len(values) != len(given) + 1:
+            assert self.value is not None
+            values, places = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
+            self._seeds = values, places
+        least, most = self._bounds
+        for i, (v, x) in enumerate(given.items()):
+            if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
+                check(self.name, index(v), x)
+            places[i], values[i + 1] = v, x
+        return self._seeds
+
+
+def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
+    """What those arrays are known by that a schedule keeps, once they are sorted; receivers as ids of a type."""
+    return "cpu", ids
+
+
+def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
+    """The arrays of a schedule, which the first run sorts with so many threads: each counts in a row of the starts."""
+    levels, first = in_32_bits(schedule)
+    starts = np.empty((team + 1, schedule.depth + 1), np.int64)
+    starts[0, 0] = first
+    return np.empty(len(levels), ids), starts, levels

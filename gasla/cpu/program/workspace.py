@@ -1,0 +1,66 @@
+"""Scratch arrays of any content, which a graph keeps for the next run, as fresh pages cost as much as a search."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.program import generate
+from gasla.cpu.runtime import threads
+from gasla.graph.graph import Graph
+from gasla.program.binding import Room, layout
+from gasla.program.program import VertexProgram
+
+SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
+
+Workspace = dict[tuple[str, Room], np.ndarray]  # one run's at a time
+
+
+def workspaces(graph: Graph) -> deque[Workspace]:
+    """At most one, between runs: who pops it has it, and who finds none makes one."""
+    return graph.kept("workspaces", lambda _: deque(maxlen=1))
+
+
+def fitting(workspace: Workspace, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
+    """Arrays of these shapes and types by name, from a workspace, or new there."""
+    for item in shapes.items():
+        if item not in workspace:
+            workspace[item] = np.empty(*item[1])
+    return {name: workspace[name, room] for name, room in shapes.items()}
+
+
+def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
+    """The scratch arrays that a run needs beside the graph and its fields: shapes and types."""
+    n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
+    shapes: dict[str, Room] = {
+        "queues": ((2, team, n), ids),
+        "receivers": ((team, n), ids),
+        "far": ((team, n), ids),
+        "activated": ((n,), np.dtype(bool)),
+        "bits": ((2, words), bits),
+        "claimed": ((2, words), bits),
+        "far_bits": ((words,), bits),
+        "lows": ((3, 8 * team), np.dtype(np.float64)),
+        "bounds": ((2,), np.dtype(np.float64)),
+    }
+    for name, kind in plan.components:
+        shapes[name] = layout(kind, n)
+    shapes["summed"] = (words,), bits
+    shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
+    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # the schedule's own
+    return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
+
+
+def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
+    """What those come to."""
+    kind: Any = type(program)
+    plan = generate.plan(kind, graph.id_dtype, deterministic)
+    shapes = workspace_shapes(plan, graph, team_for(graph)).values()
+    return sum(math.prod(shape) * of.itemsize for shape, of in shapes)
+
+
+def team_for(graph: Graph, once: bool = False) -> int:
+    """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
+    return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()

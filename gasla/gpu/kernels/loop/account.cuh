@@ -1,0 +1,50 @@
+// The accounts of an iteration: how large the next is, what the log and the host are told.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+// What one thread does for its block at the end of an iteration.
+template <class P> __device__ __forceinline__ void Loop<P>::account() {
+    note(s.touched + read[TOUCHED]);
+    if (now.form != SEGMENTS) {
+        now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
+        now.edges = edges_of(read[NEXT]);
+    }
+    if constexpr (P::PRIORITISED) now.far = read[FAR];
+    lower_remaining();
+    if constexpr (P::HAS_STOP) now.done = P::stop(c);
+    turn();
+    begin_iteration(c.u.self_iteration + 1);
+    s.ended = true;
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::note(u64 touched) {
+    const long long line = c.u.self_iteration - c.a.log_from;
+    if (blockIdx.x == 0 && line < c.a.log_rows) {
+        long long* entry = c.a.log + 4 * line;
+        entry[0] = s.size;
+        entry[1] = touched;
+        entry[2] = P::SCHEDULED || P::EVERYONE ? DENSE : s.way;
+        entry[3] = nanoseconds();
+    }
+    now.total += touched;
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::lower_remaining() {
+    if constexpr (P::HAS_MASK && !P::EVERYONE)
+        now.remaining -= least(now.remaining, now.edges);
+}
+
+template <class P> __device__ __forceinline__ bool Loop<P>::look_at_host() {
+    const long long time = clock64();
+    if (time < s.next_look) return false;
+    s.next_look = time + LOOK_EVERY;
+    volatile Page* page = c.a.page;
+    page->progress = c.u.self_iteration;
+    const bool stops = page->stop == c.a.launch;
+    if (stops) *counter(STOPPED) = 1;
+    return stops;
+}
+
+}  // namespace gasla

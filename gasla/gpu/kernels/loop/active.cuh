@@ -1,0 +1,69 @@
+// The forms of the active set: a queue, bits, segments of each block; and the claims of who is in it.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+// Bring the active set into the form that the iteration wants.
+template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
+    if constexpr (P::THIN)
+        if (now.form == SEGMENTS && !s.is_thin && now.size > 0) apart<&Loop::widen>();
+    if constexpr (P::PRIORITISED && !P::ONLY_PULLS) return;  // it is a list always
+    const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
+    if (dense && now.form == LIST) to_bits();
+    if (!dense && now.form == BITS) {
+        list_bits(c.active(), parity());
+        alone([&] {
+            now.form = LIST;
+            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // after a push to bits they were a guess
+        });
+    }
+}
+
+// Set exactly the bits of the listed vertices. Claims are over with that.
+template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
+    for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.active()[w] = 0;
+    clear_claims();
+    barrier.wait();
+    const Entry* entries = queue(parity());
+    for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) {
+        const vertex_t v = entries[i].vertex;
+        atomicOr(c.active() + v / WARP, bit_of(v));
+    }
+    barrier.wait();
+}
+
+// List the vertices whose bits are set. How many they are is known.
+template <class P> __device__ __forceinline__ void Loop<P>::list_bits(const u32* bits, u32 side) {
+    auto listed = to_queue(side, LISTED);
+    for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
+        const u64 own = base + lane() * warps_of_grid();
+        const u32 mine = own < c.a.words ? bits[own] : 0;
+        for (u32 rest = __ballot_sync(ALL, mine); rest; rest &= rest - 1) {
+            const u32 k = __ffs(rest) - 1;
+            const vertex_t v = (vertex_t)((base + k * warps_of_grid()) * WARP + lane());
+            listed.add(__shfl_sync(ALL, mine, k) >> lane() & 1, v);
+        }
+    }
+    listed.flush_block();
+    barrier.wait();
+}
+
+// A frontier that was thin, in the form that all others can read.
+template <class P> __device__ __forceinline__ void Loop<P>::widen() {
+    if constexpr (P::THIN) Thin<Loop>(*this, 1).to_queue();
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {
+    if constexpr (P::CLAIMS) {
+        const u64 words = c.a.words * (CLAIMS_BY_TURNS ? 2 : 1);
+        for (u64 w = thread_of_grid(); w < words; w += threads_of_grid()) c.a.claimed[w] = 0;
+    }
+}
+
+// A claim of the last iteration: all who made one are active now, or were let go.
+template <class P> __device__ __forceinline__ void Loop<P>::forget_claim(vertex_t v) {
+    if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
+}
+
+}  // namespace gasla

@@ -1,0 +1,76 @@
+// What comes next: whether there is another iteration, and in which way it is done.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+template <class P> __device__ __forceinline__ bool Loop<P>::goes_on() const {
+    const bool more = now.size > 0 || (P::PRIORITISED && now.far > 0);
+    return more && !now.done && c.u.self_iteration < c.a.limit && !read[STOPPED];
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::begin_iteration(long long iteration) {
+    enter(iteration);
+    if constexpr (P::THIN)
+        apart<&Loop::choose>();
+    else
+        choose();
+    if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) look_at_host();
+}
+
+// What is the same all through an iteration.
+template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iteration) {
+    c.u.self_iteration = iteration;
+    const u32 side = iteration & 1;
+    if constexpr (P::DOUBLED) {
+        c.u.old_at = side * c.a.self_n;
+        c.u.new_at = (1 - side) * c.a.self_n;
+    }
+    if constexpr (P::KEEPS_ACTIVE) {
+        c.u.active_at = side * c.a.words;
+        c.u.next_at = (1 - side) * c.a.words;
+    }
+    if constexpr (P::CLAIMS) c.u.claimed_at = (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
+    c.u.threshold = now.threshold;
+}
+
+// In which way it is done.
+template <class P> __device__ __forceinline__ void Loop<P>::choose() {
+    const u64 size = now.size, edges = now.edges, pushed = most_pushed();
+    const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed || goes_on_pulling();
+    const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && pulls);
+    const bool thin = P::THIN && !dense && size > 0 && edges <= most_thin(now.form, pushed);
+    s.size = size;
+    s.way = dense ? DENSE : SPARSE;
+    s.is_thin = thin;
+    s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !thin && pull_follows(pushed));
+    s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
+}
+
+// How many edges a push may have, and be cheaper than a pull: that looks at few edges for one that a push follows
+// where it may stop at the first hit.
+template <class P> __device__ __forceinline__ u64 Loop<P>::most_pushed() const {
+    constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
+    return now.remaining / ratio + c.a.self_n / 16;
+}
+
+// Whether little is left to look at: a pull looks at no more than the one before, and a push would first make a list,
+// which takes as long as some pulls.
+template <class P> __device__ __forceinline__ bool Loop<P>::goes_on_pulling() const {
+    constexpr u32 OFTEN = 8;
+    const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
+    return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.easy_pulls++ < OFTEN;
+}
+
+// Whether the next iteration is likely to pull: if those who are reached have as many edges as others.
+template <class P> __device__ __forceinline__ bool Loop<P>::pull_follows(u64 pushed) const {
+    return (float)now.edges * (float)now.remaining > 1.5f * (float)pushed * (float)c.a.self_n;
+}
+
+// How many edges a frontier may have to be, or to stay, thin.
+template <class P> __device__ __forceinline__ u64 Loop<P>::most_thin(u32 form, u64 pushed) const {
+    const u64 most = form == SEGMENTS ? WIDE_EDGES - 2 : THIN_EDGES;
+    return P::PRIORITISED || c.a.way ? most : least(most, pushed);
+}
+
+}  // namespace gasla

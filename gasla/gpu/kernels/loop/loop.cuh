@@ -1,0 +1,292 @@
+// The loop that runs a whole program in one launch: push or pull, apply, scatter, post_apply, until nothing is active.
+//
+// All blocks take the same decisions from the same counters: three rows of them take turns, one in use, one that was
+// read after the last barrier, one being zeroed. An iteration costs one barrier where the program allows it.
+#pragma once
+#include "far.cuh"
+#include "frontier.cuh"
+#include "gather.cuh"
+#include "rows.cuh"
+#include "runtime.cuh"
+#include "schedule.cuh"
+#include "search.cuh"
+#include "send.cuh"
+#include "state.cuh"
+#include "thin.cuh"
+
+namespace gasla {
+
+// What the threads of a block share.
+template <class P> struct Shared {
+    typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
+    u64 read[READS];  // what one thread read for the block after the last barrier
+    u64 counters[3 * COUNTERS];  // of a block that is alone
+    Control now;
+    typename P::Arguments arguments;  // for functions of their own
+    typename P::Uniform uniform;
+    typename P::Sums sums[MOST_WARPS];
+    u64 touched_by[MOST_WARPS];
+    u64 receivers;  // how many there are in the list `aside`
+    u64 size;       // active vertices before the iteration
+    u64 touched;    // edges that it pushes along
+    u32 way;
+    u32 easy_pulls;
+    bool is_thin;
+    bool reaches;  // whether it makes bits: a pull, or a push before one
+    bool ended;  // whether the iteration's accounts are done
+    long long next_look;
+    ThinShared thin;
+    u64 pieces;  // of long rows
+};
+
+template <class P> struct Loop {
+    typedef P Program;
+    typedef typename P::Context Context;
+    typedef typename P::Gathered Gathered;
+    typedef typename P::Sums Sums;
+    typedef gasla::Shared<P> Shared;
+
+    Context c;
+    Barrier barrier;
+    Shared& s;
+    Control& now;  // changed by one thread, between two __syncthreads
+    u64* read;
+
+    // Claims of one iteration that the next one's active vertices clear, in two bitmaps that take turns.
+    static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
+
+    // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
+    // with its first pass.
+    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY;
+    static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
+
+    __device__ Loop(const typename P::Arguments& a, Shared& s)
+        : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
+        if (threadIdx.x < READS) read[threadIdx.x] = 0;
+        if (threadIdx.x < 3 * COUNTERS) s.counters[threadIdx.x] = 0;
+        for (u32 i = threadIdx.x; i < sizeof a / sizeof(u32); i += blockDim.x)
+            ((u32*)&s.arguments)[i] = ((const u32*)&a)[i];
+        if (threadIdx.x == 0) {
+            now = *a.control;
+            s.next_look = clock64() + LOOK_EVERY;
+            s.receivers = 0;
+            s.ended = false;
+            s.way = SPARSE;
+            s.easy_pulls = 0;
+        }
+        __syncthreads();
+    }
+
+    // A part that is rarely come to, as a function of its own, of which there is one however many call it: in place it
+    // would take registers from the rest, and time to compile. It finds the arguments in shared memory: of a reference to
+    // those of the kernel it would not know where they are, nor that all lanes read the same.
+    template <void (Loop::*part)()> __device__ __forceinline__ void apart() {
+        barrier.target = function_of<part>(s, barrier.target);
+    }
+    template <void (Loop::*part)()>
+    static __device__ __noinline__ u32 function_of(Shared& s, u32 target) {
+        Loop loop(s, target);
+        (loop.*part)();
+        return loop.barrier.target;
+    }
+    __device__ __forceinline__ Loop(Shared& s, u32 target)
+        : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
+
+    // Let one thread do what is the same for all of the block.
+    template <class Do> __device__ __forceinline__ void alone(Do what) {
+        __syncthreads();
+        if (threadIdx.x == 0) what();
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ u64* counters() const { return P::SMALL ? s.counters : c.a.counters; }
+    __device__ __forceinline__ u64* counter(u32 which) const { return counters() + (now.slot + which); }
+    __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
+    __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
+    __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
+    __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
+    __device__ __forceinline__ Sums* parts(u32 side) const { return (Sums*)c.a.parts + side * gridDim.x; }
+
+    // The lists that warps append to.
+    struct Queue {  // of a side, and the counter that counts it
+        __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.next; }
+        __device__ __forceinline__ static QueueSink sink(const Loop& loop, u32 which) {
+            return QueueSink{loop.queue(which & 1), loop.counter(which >> 1), loop.c.a.sp, loop.c.a.shift};
+        }
+    };
+    struct Aside {
+        __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.aside; }
+        __device__ __forceinline__ static ListSink sink(const Loop& loop, u32) {
+            return ListSink{loop.c.a.aside, loop.counter(ASIDE)};
+        }
+    };
+    template <class List, class Which> __device__ __forceinline__ auto to_list(Which which) const {
+        return Appender<Loop, List, Which>(s, which);
+    }
+    __device__ __forceinline__ auto to_queue(u32 side, u32 which = NEXT) const {
+        return to_list<Queue>([=] { return side | which << 1; });
+    }
+    __device__ __forceinline__ auto to_aside() const {
+        return to_list<Aside>([] { return 0; });
+    }
+    // Newly active vertices of a push: in a search, bits for a pull that follows, as nobody would walk a list.
+    __device__ __forceinline__ auto to_next() {
+        if constexpr (P::SEARCHES)
+            return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
+        else
+            return to_queue(1 - parity());
+    }
+    __device__ __forceinline__ Far<Loop> far() { return Far<Loop>{*this}; }
+
+    __device__ void run();
+    __device__ void iterate();
+
+    // Beginnings (start.cuh).
+    __device__ void begin();
+    __device__ void start();
+    __device__ void list_active();
+
+    // What blocks wait for and share (waiting.cuh).
+    template <class Then> __device__ void wait_and_read(Then then);
+    __device__ __forceinline__ void wait_and_read() {
+        wait_and_read([] {});
+    }
+    __device__ void read_counters();
+    template <class Do, class Then> __device__ void wait_while(Do meanwhile, bool due, Then then);
+    __device__ Sums pool(u64 next, u64 touched);
+    template <bool ends, class Then> __device__ void conclude(u64 next, u64 touched, Then then);
+    __device__ void add_to(u32 which, u64 mine);
+    __device__ void turn();
+    __device__ void publish_sums(u32 side);
+    __device__ Sums sum_of_parts(u32 side) const;
+    __device__ void take_sums(u32 side);
+    __device__ void take(const Sums& sums);
+
+    // What comes next (choose.cuh).
+    __device__ bool goes_on() const;
+    __device__ void begin_iteration(long long iteration);
+    __device__ void enter(long long iteration);
+    __device__ void choose();
+    __device__ u64 most_pushed() const;
+    __device__ bool goes_on_pulling() const;
+    __device__ bool pull_follows(u64 pushed) const;
+    __device__ u64 most_thin(u32 form, u64 pushed) const;
+
+    // The active set (active.cuh).
+    __device__ void change_form();
+    __device__ void to_bits();
+    __device__ void list_bits(const u32* bits, u32 side);
+    __device__ void widen();
+    __device__ void clear_claims();
+    __device__ void forget_claim(vertex_t v);
+
+    // Pulling (pull.cuh).
+    struct Ahead {  // what is read of 32 vertices before their neighbours are looked at, during the 32 before
+        u32 closed;
+        offset_t first, last;
+    };
+    __device__ Ahead look_ahead(u64 w) const;
+    __device__ void reach();
+    __device__ void dense();
+    __device__ void reduce_all();
+    __device__ void gather_list(const vertex_t* list);
+    __device__ void apply_list(const vertex_t* list);
+
+    // Pushing, and what comes after all have applied (push.cuh).
+    typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
+    __device__ void sparse();
+    __device__ void near_first();
+    template <class ToAside> __device__ Pushed push(ToAside aside);
+    __device__ void end_pass();
+    __device__ void let_go();
+    __device__ void release();
+    __device__ void scatter();
+    __device__ void post_apply(const vertex_t* list);
+
+    // Accounts (account.cuh).
+    __device__ void account();
+    __device__ void note(u64 touched);
+    __device__ void lower_remaining();
+    __device__ bool look_at_host();
+
+    // Receivers known ahead (scheduled.cuh).
+    static constexpr long long LOOKS = 32;  // such a run is interrupted only now and then
+    __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
+    __device__ void run_schedule();
+    __device__ void count_iteration();
+    __device__ void scheduled();
+};
+
+template <class P> __device__ __forceinline__ void Loop<P>::run() {
+    apart<&Loop::begin>();
+    if constexpr (P::LISTS_ROWS)
+        run_schedule();
+    else
+        while (goes_on()) iterate();
+    if constexpr (P::THIN)
+        if (now.form == SEGMENTS && now.size > 0) {
+            apart<&Loop::widen>();
+            alone([&] { turn(); });
+        }
+    if (thread_of_grid() == 0) {
+        now.iteration = c.u.self_iteration;
+        *c.a.control = now;
+        c.a.page->control = now;
+        if constexpr (P::AGGREGATES) *(Sums*)c.a.shown = s.sums[0];
+        __threadfence_system();
+    }
+    if (barrier.leave()) tell_end(c.a);
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
+    if constexpr (P::SCHEDULED) {
+        scheduled();
+    } else if constexpr (P::ROWS) {
+        reduce_all();
+    } else if constexpr (P::EVERYONE) {
+        if constexpr (P::ACTIVE_ONLY)
+            if (now.form == LIST) to_bits();
+        dense();
+    } else {
+        change_form();
+        if constexpr (P::ONLY_PULLS) {
+            dense();
+        } else if constexpr (P::PRIORITISED) {
+            near_first();
+        } else if constexpr (P::SEARCHES) {
+            reach();
+        } else if (s.reaches) {
+            dense();
+        } else {
+            sparse();
+        }
+        if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
+    }
+    if constexpr (P::HAS_SCATTER) scatter();
+    if constexpr (P::HAS_POST_APPLY)
+        post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
+    if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
+    if (ENDS_AT_ONCE && (P::SHUTS || P::PRIORITISED)) return;
+    take_sums(parity());
+    alone([&] {
+        if constexpr (ENDS_AT_ONCE)
+            apart<&Loop::account>();
+        else
+            account();
+    });
+}
+
+template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, Shared<P>& shared) {
+    Loop<P>(a, shared).run();
+}
+
+}  // namespace gasla
+
+#include "account.cuh"
+#include "active.cuh"
+#include "choose.cuh"
+#include "pull.cuh"
+#include "push.cuh"
+#include "scheduled.cuh"
+#include "start.cuh"
+#include "waiting.cuh"

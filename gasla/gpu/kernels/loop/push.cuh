@@ -1,0 +1,118 @@
+// How the loop pushes: active vertices send along their out-edges; and what they do there once all have applied.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
+    if constexpr (P::ABSORBS) {
+        push(to_aside());
+    } else if constexpr (P::PUSHES_AT_ONCE) {
+        push(to_aside());
+        let_go();
+    } else {
+        if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
+        push(to_aside());
+        if constexpr (!P::PUSHES)
+            gather_list(c.a.aside);
+        else if constexpr (!P::TWO_PHASES)
+            apply_list(c.a.aside);
+    }
+}
+
+// What is near; and when nothing is any more, what was put off and is near by then.
+template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
+    const bool is_thin = s.is_thin;
+    const Range put_off = now.size == 0 ? far().split() : push(far().appender(0));
+    if (is_thin) return;
+    far().note(put_off);
+    end_pass();
+}
+
+// Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed; or,
+// where there is a priority, between which this thread has put off.
+template <class P> template <class ToAside>
+__device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
+    constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
+    const Context& context = c;
+    const auto load = [&](vertex_t u) { return P::load_source(context, u); };
+    if constexpr (P::THIN)
+        if (s.is_thin) {
+            Thin<Loop>(*this, c.a.lanes).run(aside);
+            return {};
+        }
+    if constexpr (P::SEARCHES)
+        if (s.reaches) {
+            for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
+            barrier.wait();
+        }
+    auto next = to_next();
+    const Entry* entries = queue(parity());
+    if constexpr (CLAIMS_BY_TURNS)
+        for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget_claim(entries[i].vertex);
+    Push<P, decltype(next), ToAside, true> visit{c, next, aside};
+    advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
+        entries, now.size, now.edges, c.a.sp, load, visit);
+    if (__syncthreads_or(next.held || aside.held)) {
+        if constexpr (lists_next) next.flush_block();
+        if constexpr (!P::SHUTS) aside.flush_block();
+    }
+    if constexpr (P::PRIORITISED) {
+        return visit.waiting;
+    } else if constexpr (P::SEARCHES) {
+        if (s.reaches) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
+        publish_sums(parity());
+    } else {
+        if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
+        end_pass();
+    }
+    return {};
+}
+
+// Wait for all, once they have pushed or looked for who is reached. Where that is all that the iteration does, its
+// accounts are done.
+template <class P> __device__ __forceinline__ void Loop<P>::end_pass() {
+    wait_and_read([&] {
+        s.receivers = read[ASIDE];
+        if (P::SEARCHES && s.reaches) now.form = BITS;
+        if constexpr (ENDS_AT_ONCE && (P::ABSORBS || P::PUSHES_AT_ONCE))
+            if (P::ABSORBS || P::SHUTS || s.receivers == 0) account();
+    });
+}
+
+// Those that stay open, if any, are as if nobody had come.
+template <class P> __device__ __forceinline__ void Loop<P>::let_go() {
+    if constexpr (!P::SHUTS)
+        if (s.receivers) apart<&Loop::release>();
+}
+
+// Forget that some vertices were taken.
+template <class P> __device__ __forceinline__ void Loop<P>::release() {
+    u32* taken = P::CLOSES ? c.a.closed : c.claimed();
+    for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
+        atomicAnd(taken + c.a.aside[i] / WARP, ~bit_of(c.a.aside[i]));
+    barrier.wait();
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
+    if constexpr (P::HAS_SCATTER) {
+        const u32 side = 1 - parity();
+        if (now.form == BITS) list_bits(c.next_active(), side);
+        if constexpr (!P::EVERYONE) alone([&] { now.form = LIST; });
+        Scatter<P> visit{c};
+        const Context& context = c;
+        advance<P::AT_ONCE, false, typename P::ScatterSource>(
+            queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp,
+            [&](vertex_t u) { return P::load_scatter_source(context, u); }, visit);
+        barrier.wait();
+    }
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const vertex_t* list) {
+    if constexpr (P::HAS_POST_APPLY) {
+        for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
+        barrier.wait();
+    }
+}
+
+}  // namespace gasla

@@ -1,0 +1,76 @@
+// Where a run begins: fields that start alike, claims, who is active; or where the last launch ended.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+// From the start, or where the last launch ended.
+template <class P> __device__ __forceinline__ void Loop<P>::begin() {
+    if (c.a.fresh)
+        start();
+    else
+        alone([&] {
+            read_counters();
+            enter(now.iteration);
+        });
+    take_sums(1 - parity());
+    alone([&] {
+        if (c.a.fresh) {
+            if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
+            turn();
+        }
+        if constexpr (P::THIN) {  // there is a function of it
+            enter(now.iteration);
+            apart<&Loop::choose>();
+        } else {
+            begin_iteration(now.iteration);
+        }
+    });
+}
+
+// Fields that start alike everywhere are filled here; aggregates see the initial state.
+template <class P> __device__ __forceinline__ void Loop<P>::start() {
+    u32 stamp = now.stamp;
+    if constexpr (P::THIN)
+        if (stamp >> 31) stamp = Thin<Loop>::renew((Slot*)c.a.segments, stamp);
+    alone([&] {
+        const u32 slot = now.slot;
+        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
+        enter(0);
+    });
+    const u64 n = c.a.self_n;
+    for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
+        const u64 v = base + lane();
+        bool closed = true;
+        if (v < n) {
+            P::fill(c, (vertex_t)v);
+            P::aggregate_start(c, (vertex_t)v);
+            if constexpr (P::CLOSES) closed = !P::admits_at_start(c, (vertex_t)v);
+        }
+        if constexpr (P::CLOSES) {
+            const u32 word = __ballot_sync(ALL, closed);
+            if (lane() == 0) c.a.closed[base / WARP] = word;
+        }
+    }
+    clear_claims();
+    if constexpr (P::PRIORITISED) far().clear();
+    if constexpr (P::ACCUMULATES)
+        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) c.a.acc[v] = P::identity();
+    publish_sums(1);
+    if constexpr (P::KEEPS_ACTIVE) list_active();
+    wait_and_read();
+}
+
+// The vertices that are active at first: an array of ids, or a range.
+template <class P> __device__ __forceinline__ void Loop<P>::list_active() {
+    auto next = to_queue(0);
+    const u64 count = c.a.active_count;
+    for (u64 base = this_warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
+        const u64 i = base + lane();
+        const bool is = i < count;
+        next.add(is, is ? c.a.active_ids ? c.a.active_ids[i] : (vertex_t)(c.a.first_active + i) : 0);
+    }
+    next.flush_block();
+}
+
+}  // namespace gasla

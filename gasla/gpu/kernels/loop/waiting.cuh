@@ -1,0 +1,154 @@
+// How blocks wait for each other, and what they know of each other then: counters, and what aggregates come to.
+#pragma once
+#include "loop.cuh"
+
+namespace gasla {
+
+// Wait for all; then every thread has the counters as they are now, and one has done something with them.
+template <class P> template <class Then> __device__ __forceinline__ void Loop<P>::wait_and_read(Then then) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        barrier.arrive_and_wait();
+        read_counters();
+        s.ended = false;
+        then();
+    }
+    __syncthreads();
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
+    u64 values[READS] = {};
+    const u64* from = counter(0);
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? from[i] : fresh(from + i);
+    if constexpr (P::PRIORITISED) {
+        values[FAR] = fresh(far().count(0));
+        values[LOW] = fresh(far().low(0));
+        if constexpr (!P::ADDS_UP) values[HIGH] = fresh(far().high(0));
+    }
+#pragma unroll
+    for (u32 i = 0; i < READS; ++i) read[i] = values[i];
+}
+
+// Wait for all while doing something; then one thread does something more. Counters are read if that is due.
+template <class P> template <class Do, class Then>
+__device__ __forceinline__ void Loop<P>::wait_while(Do meanwhile, bool due, Then then) {
+    __syncthreads();
+    if (threadIdx.x == 0) barrier.arrive();
+    meanwhile();
+    if (threadIdx.x == 0) {
+        barrier.wait_for_all();
+        if (due) read_counters();
+        s.ended = false;
+        then();
+    }
+    __syncthreads();
+}
+
+// Put together what the threads of a block have of two counters and of every aggregate; the first warp has the latter.
+template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::pool(u64 next, u64 touched) {
+    next = warp_sum(next);
+    if constexpr (!P::ROWS) touched = warp_sum(touched);
+    Sums sums = warp_total<P>(c.sums);
+    c.sums = P::no_sums();
+    if (lane() == 0) {
+        s.buffers.sums[warp_of_block()] = next;
+        s.touched_by[warp_of_block()] = touched;
+        s.sums[warp_of_block()] = sums;
+    }
+    __syncthreads();
+    if (this_warp() == 0) {
+        const bool is = lane() < warps_of_block();
+        next = warp_sum(is ? s.buffers.sums[lane()] : 0);
+        if constexpr (!P::ROWS) touched = warp_sum(is ? s.touched_by[lane()] : 0);
+        sums = warp_total<P>(is ? s.sums[lane()] : P::no_sums());
+        if (lane() == 0) {
+            if (next) atomicAdd(counter(NEXT), next);
+            if (touched) atomicAdd(counter(TOUCHED), touched);
+            if constexpr (P::AGGREGATES) parts(parity())[blockIdx.x] = sums;
+        }
+    }
+    return sums;
+}
+
+// The same, and wait for all. Then every thread knows the counters, and where the iteration `ends` here also the
+// aggregates, and is done with its accounts.
+template <class P> template <bool ends, class Then>
+__device__ __forceinline__ void Loop<P>::conclude(u64 next, u64 touched, Then then) {
+    const Sums sums = pool(next, touched);
+    if (this_warp() == 0) {
+        if (lane() == 0) {
+            barrier.arrive_and_wait();
+            read_counters();
+            s.ended = false;
+            then();
+        }
+        __syncwarp();
+        if constexpr (ends) {
+            take(gridDim.x == 1 ? sums : sum_of_parts(parity()));
+            if (lane() == 0) account();
+        }
+    }
+    __syncthreads();
+}
+
+// Add what the threads of a block have to a counter, with one atomic.
+template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u64 mine) {
+    mine = warp_sum(mine);
+    if (lane() == 0) s.buffers.sums[warp_of_block()] = mine;
+    __syncthreads();
+    if (warp_of_block() == 0) {
+        const u64 sum = warp_sum(lane() < warps_of_block() ? s.buffers.sums[lane()] : 0);
+        if (lane() == 0 && sum) atomicAdd(counter(which), sum);
+    }
+    __syncthreads();
+}
+
+// The next iteration's counters; the one after's are zeroed, which nobody reads any more.
+template <class P> __device__ __forceinline__ void Loop<P>::turn() {
+    const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
+    const u32 slot = now.slot = after(now.slot);
+    u64* zeroed = counters() + after(slot);
+    if (blockIdx.x == 0)
+        for (u32 i = 0; i < COUNTED; ++i) zeroed[i] = 0;
+}
+
+// A block's part of every aggregate, always put together in the same order.
+template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 side) {
+    if constexpr (P::AGGREGATES) {
+        __syncthreads();
+        Sums sums = warp_total<P>(c.sums);
+        if (lane() == 0) s.sums[warp_of_block()] = sums;
+        __syncthreads();
+        if (warp_of_block() == 0) {
+            sums = P::no_sums();
+            if (lane() < warps_of_block()) sums = s.sums[lane()];
+            sums = warp_total<P>(sums);
+            if (lane() == 0) parts(side)[blockIdx.x] = sums;
+        }
+        c.sums = P::no_sums();
+    }
+}
+
+// What all blocks' parts come to: a warp of each block puts them together for itself.
+template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::sum_of_parts(u32 side) const {
+    Sums sums = P::no_sums();
+    if constexpr (P::AGGREGATES)
+        for (u32 i = lane(); i < gridDim.x; i += WARP) sums = P::add_sums(sums, parts(side)[i]);
+    return warp_total<P>(sums);
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::take_sums(u32 side) {
+    if constexpr (P::AGGREGATES) {
+        if (warp_of_block() == 0) take(sum_of_parts(side));
+        __syncthreads();
+    }
+}
+
+template <class P> __device__ __forceinline__ void Loop<P>::take(const Sums& sums) {
+    if (lane() != 0) return;
+    P::take_sums(c, sums);
+    s.sums[0] = sums;
+}
+
+}  // namespace gasla

@@ -1,0 +1,138 @@
+"""What the struct of a program declares: what it has and what not, the types it works on, its reduction over rows."""
+
+from gasla.gpu.program.generate.ends import ALONG
+from gasla.gpu.program.generate.reduction import are_paired
+from gasla.gpu.program.generate.writing import function, literal, struct
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.statements import read
+from semirings.printers import cuda
+
+CONTEXT = """\
+struct Context {
+    const Arguments& a;
+    Uniform& u;  // the same for all threads of a block
+    Sums sums;
+    __device__ __forceinline__ Context(const Arguments& a, Uniform& u) : a(a), u(u), sums(no_sums()) {}
+    __device__ __forceinline__ gasla::u32* active() const { return a.bits + u.active_at; }
+    __device__ __forceinline__ gasla::u32* next_active() const { return a.bits + u.next_at; }
+    __device__ __forceinline__ gasla::u32* claimed() const { return a.claimed + u.claimed_at; }
+};"""
+
+BODY = """\
+struct Body {{  // of a reduction over rows (rows.cuh)
+    typedef Gathered value_t;
+    typedef {row_t} row_t;
+    static constexpr bool ordered = !COMMUTES, first_only = TAKES_FIRST && !HAS_EDGE_MASK;
+    static constexpr bool has_terminal = {has_terminal};
+    Context& c;
+    gasla::u64 active = 0;
+    __device__ __forceinline__ explicit Body(Context& c) : c(c) {{}}
+    __device__ __forceinline__ value_t identity() {{ return Program::identity(); }}
+    __device__ __forceinline__ value_t combine(const value_t& x, const value_t& y) {{ return Program::combine(x, y); }}
+    __device__ __forceinline__ bool is_terminal(const value_t& x) {{ return Program::is_terminal(x); }}
+    __device__ __forceinline__ bool wanted(row_t v) {{
+        if (admits(c, (vertex_t)v)) return true;
+        carry_over(c, (vertex_t)v);
+        return false;
+    }}
+    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
+        return term_of(v, e, {load}(c, c.a.gi[e]));
+    }}
+    template <class position_t> __device__ __forceinline__ value_t term_of(row_t v, position_t e, const Source& src) {{
+        const Target dst = load_target(c, (vertex_t)v);
+        const Edge edge = load_edge_in(c, (offset_t)e);
+        if (HAS_EDGE_MASK && !edge_mask(c, src, dst, edge)) return Program::identity();
+        return Program::gather(c, src, dst, edge);
+    }}
+    typedef Had had_t;
+    __device__ __forceinline__ had_t load(row_t v) {{ return load_had(c, (vertex_t)v); }}
+    __device__ __forceinline__ void finish(row_t v, const value_t& value, const had_t& had) {{
+        if (Program::finish(c, (vertex_t)v, value, had) & gasla::ACTIVE) ++active;
+    }}
+}};"""
+
+
+def flags(plan: GpuPlan) -> str:
+    """What the loop is told of a program when it is compiled: what there isn't is left out."""
+    has = plan.functions.__contains__
+    flags = {
+        "GATHERS": plan.gathers,
+        "TAKES_FIRST": plan.takes_first,
+        "COMMUTES": not plan.gathers or bool(plan.traced.monoid.commutative),  # type: ignore[union-attr]
+        "LEAVES_EARLY": plan.final is not None or not plan.gathers,
+        "EVERYONE": plan.everyone,
+        "SCHEDULED": plan.scheduled,
+        "ACTIVE_ONLY": plan.active_only,
+        "KEEPS_ACTIVE": plan.keeps_active,
+        "KEEPS_RECEIVERS": plan.keeps_receivers and not plan.scheduled,
+        "TWO_PHASES": plan.two_phases,
+        "DOUBLED": bool(plan.doubled),
+        "SENDS": plan.sends,
+        "PUSHES": plan.pushes,
+        "PUSHES_AT_ONCE": plan.push_at_once,
+        "ABSORBS": bool(plan.absorbs),
+        "PRIORITISED": plan.prioritised,
+        "ADDS_UP": plan.adds_up,
+        "CLOSES": plan.closes,
+        "SHUTS": plan.shuts,
+        "CLAIMS": plan.claims,
+        "ACCUMULATES": plan.accumulates,
+        "AGGREGATES": bool(plan.traced.aggregates),
+        "SUMS_IN_ORDER": plan.keeps_bits_of_receivers,
+        "HAS_MASK": has("mask"),
+        "HAS_EDGE_MASK": has("edge_mask"),
+        "HAS_SCATTER": has("scatter"),
+        "HAS_POST_APPLY": has("post_apply"),
+        "HAS_STOP": has("stop"),
+        "THIN": plan.thin,
+        "SMALL": plan.shape.small,
+        "ONLY_PULLS": plan.only_pulls,
+        "ROWS": plan.rows,
+        "LISTS_ROWS": plan.lists_rows,
+        "TIMED": bool(plan.timed),
+        "CUTS_ROWS": plan.cuts_rows,
+        "HAS_HUBS": bool(plan.hub_fields),
+        "SEARCHES": plan.searches,
+        "HAS_HEADS": plan.has_heads,
+        "IS_FLAT": plan.flat,
+        "HAS_NEAR": bool(plan.near_fields),
+        "PAIRED": are_paired(plan),
+        "SOURCE_IS_EMPTY": not read(plan, "src", ALONG),
+    }
+    wide = plan.traced.id_type.itemsize == 8
+    lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
+    # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
+    at_once = 1 if plan.shape.local else 2 if plan.absorbs or wide else 4
+    lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
+    return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.shape.row_lanes or 0};"])
+
+
+def types(plan: GpuPlan) -> str:
+    """The types of arguments, of aggregates, and of what all threads of a block know."""
+    t = plan.traced
+    arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
+    sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
+    uniform = [("long long", "self_iteration"), ("double", "threshold")]
+    # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
+    place = "gasla::u32" if plan.shape.small else "gasla::u64"
+    uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
+    uniform += [("gasla::u32", "near_at")] if plan.near_fields else []
+    uniform += [("gasla::u32", f"{side}_near_{n}") for n in plan.near_fields for side in ("old", "new")]
+    uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
+    context = "\n".join([struct("Uniform", uniform), CONTEXT])
+    gathered = cuda.ctype(t.gathered_type) if plan.gathers else "char"
+    return "\n".join([arguments, sums, _no_sums(plan), context, f"typedef {gathered} Gathered;"])
+
+
+def _no_sums(plan: GpuPlan) -> str:
+    """What aggregates are before anything is added."""
+    kinds = plan.traced.aggregate_types
+    values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
+    return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
+
+
+def body(plan: GpuPlan) -> str:
+    """What a reduction over rows asks of a program."""
+    row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
+    load = "load_hub_or_source" if plan.hub_fields else "load_source"
+    return BODY.format(row_t=row_t, has_terminal="true" if plan.final is not None else "false", load=load)

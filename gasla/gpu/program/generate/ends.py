@@ -1,0 +1,87 @@
+"""Structs of what is read of an edge and of its ends, how they are loaded, and what an edge is given in a scatter."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.program.generate.places import kind_of, load, rendered
+from gasla.gpu.program.generate.writing import function, struct
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.statements import edge_loads, loads, read, scattered
+from semirings.printers import cuda
+
+ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
+ALONG = ("gather", "edge_mask")  # the functions of an edge whose value goes to the vertex at its head
+
+
+def ends(plan: GpuPlan) -> list[str]:
+    """Structs and loads of both ends and of the edge itself."""
+    source, target, edge = (_record(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
+    parts = [source, _loader("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
+    parts += [_timed_source(plan)] if plan.timed else []
+    parts += [target, _loader("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))), edge]
+    for side, word in (("g", "in"), ("s", "out")):
+        lines = rendered(plan, edge_loads(plan, *ALONG), side)
+        parts.append(_loader("Edge", f"load_edge_{word}", "offset_t e", lines))
+    return [*parts, *(_hubs(plan) if plan.hub_fields else [])]
+
+
+def scatter(plan: GpuPlan) -> list[str]:
+    """What active vertices write to their out-edges."""
+    if "scatter" not in plan.functions:
+        return []
+    source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
+    lines = ["if (!c.a.leaving[e]) return;"] if plan.scatters_from_tails else []
+    lines += ["ScatterTarget dst;", "ScatterEdge edge;", *rendered(plan, scattered(plan))]
+    return [
+        *(_record(plan, name, "scatter") for name in ("ScatterSource", "ScatterTarget", "ScatterEdge")),
+        _loader("ScatterSource", "load_scatter_source", "vertex_t v", source),
+        function("void scatter(const Context& c, const ScatterSource& src, vertex_t v, offset_t e)", lines),
+    ]
+
+
+def _record(plan: GpuPlan, name: str, *functions: str) -> str:
+    """A struct of the fields that some functions read of an edge, or of an end of it."""
+    role = ROLES[name.removeprefix("Scatter")]
+    kind = _edge_kind if role == "edge" else kind_of
+    return struct(name, [(cuda.ctype(kind(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
+
+
+def _edge_kind(plan: GpuPlan, name: str) -> Any:
+    return np.dtype(np.int64) if name == "id" else plan.traced.edge_types[name]
+
+
+def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:
+    role = ROLES[name.removeprefix("Scatter")]
+    return function(f"{name} {loader}(const Context& c, {at})", [f"{name} {role};", *lines, f"return {role};"])
+
+
+def _timed_source(plan: GpuPlan) -> str:
+    """A source as it was before its turn, or as it is."""
+    lines = []
+    for f in read(plan, "src", ALONG):
+        value = load(plan, f)
+        if f in plan.timed:
+            where = f"(had ? c.a.v_{f} : c.a.from_{f}) + v"
+            value = f"gasla::load_if(had || c.a.from_{f}, {where}, v == c.a.at_{f} ? c.a.seed_{f} : c.a.start_{f})"
+        lines.append(f"src.f_{f} = {value};")
+    return _loader("Source", "load_timed", "vertex_t v, bool had", lines)
+
+
+def _hubs(plan: GpuPlan) -> list[str]:
+    """Sources of which the first, the hubs, are read from shared memory, and how they get there."""
+    parts, before = [], 0
+    stage: list[str] = []
+    lines = []
+    for f in read(plan, "src", ALONG):
+        value = load(plan, f)
+        hub = f"gasla::from_either(v < (vertex_t)c.a.hubs, hubs_{f}(c) + v, &{value})"
+        lines.append(f"src.f_{f} = {hub if f in plan.hub_fields else value};")
+    for f in plan.hub_fields:
+        kind = cuda.ctype(kind_of(plan, f))
+        start = ["extern __shared__ double hubs[];", f"return ({kind}*)((char*)hubs + {before} * c.a.hubs);"]
+        parts.append(function(f"{kind}* hubs_{f}(const Context& c)", start))
+        stage.append(f"gasla::stage(hubs_{f}(c), c.a.hubs, [&](vertex_t v) {{ return {load(plan, f)}; }});")
+        before += kind_of(plan, f).itemsize
+    parts.append(_loader("Source", "load_hub_or_source", "vertex_t v", lines))
+    return [*parts, function("void stage_hubs(const Context& c)", stage)]

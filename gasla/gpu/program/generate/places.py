@@ -1,0 +1,111 @@
+"""Where a field of the vertex `v` is, how a function is called, and the statements of stages in CUDA."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.statements import Call, Copy, Load, LoadEdge, Reduce, Statement, Store, StoreEdge
+from semirings.printers import cuda
+
+# What the locals of a role are called, before an underscore; `vertex_t` is a type. Other roles are structs.
+LOCAL = {"vertex": "own", "before": "before", "after": "after"}
+
+
+def kind_of(plan: GpuPlan, name: str) -> Any:
+    """The type of a field of a vertex, or of what is known of every vertex."""
+    if name == "id":
+        return plan.traced.id_type
+    return np.dtype(np.int64) if name in ("in_degree", "out_degree") else plan.traced.vertex_types[name]
+
+
+def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
+    """Where a field is, to read or to write it."""
+    if name in plan.near_fields:
+        kind = kind_of(plan, name)
+        return f"*gasla::near<{cuda.ctype(kind)}>(c.u.{copy}_near_{name} + {kind.itemsize}u * (gasla::u32)v)"
+    if name not in plan.doubled:
+        return f"c.a.v_{name}[v]"
+    if plan.shape.small:
+        return f"c.a.v_{name}[c.u.{copy}_at + v]"  # an addition of 32 bits
+    return f"(c.a.v_{name} + c.u.{copy}_at)[v]"
+
+
+def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
+    """The value of a field."""
+    own = "c.a.originals[v]" if plan.relabelled else "v"
+    if name == "id":
+        return own
+    if name in ("in_degree", "out_degree"):
+        p = f"c.a.{name[:-7]}_p"
+        return f"(long long)({p}[{own} + 1] - {p}[{own}])"
+    return place(plan, name, copy)
+
+
+def load_edge(plan: GpuPlan, name: str, side: str) -> str:
+    """The value of a field of the edge at position `e` of the lists of a side."""
+    position = f"(c.a.{side}e ? c.a.{side}e[e] : e)"
+    if name == "id":
+        return f"(long long){position}"
+    return f"c.a.{side}v_{name}[e]" if name in plan.edge_values else f"c.a.e_{name}[{position}]"
+
+
+def call(plan: GpuPlan, name: str) -> str:
+    """A call of a printed function; roles are local names, and what belongs to the run comes from `c`."""
+    arguments = []
+    for s in plan.functions[name].symbols:
+        role, field = plan.functions[name].sources[s.name]
+        if role == "self":
+            arguments.append(of_run(plan, field))
+        elif role == "":
+            arguments.append("gathered")
+        elif role in LOCAL:
+            arguments.append(f"{LOCAL[role]}_{field}")
+        else:
+            arguments.append(f"{role}.f_{field}")
+    return f"{plan.functions[name].printed}({', '.join(arguments)})"
+
+
+def of_run(plan: GpuPlan, name: str) -> str:
+    """A parameter, an aggregate, or what is known of the run."""
+    return f"c.a.self_{name}" if name in plan.traced.parameter_types or name == "n" else f"c.u.self_{name}"
+
+
+def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
+    """A local that holds a field of a vertex."""
+    return f"const {cuda.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
+
+
+def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
+    """Statements in CUDA, for the vertex `v` and the edge at position `e` of the lists of a side."""
+    return [line for statement in statements for line in _render(plan, statement, side)]
+
+
+def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
+    match statement:
+        case Load("src" | "dst" as role, field, copy):
+            return [f"{role}.f_{field} = {load(plan, field, copy)};"]
+        case Load(role, field, copy):
+            return [local(plan, role, field, load(plan, field, copy))]
+        case LoadEdge(field):
+            return [f"edge.f_{field} = {load_edge(plan, field, side)};"]
+        case Copy(role, field, of):
+            return [local(plan, role, field, f"{LOCAL[of]}_{field}")]
+        case Call(name, role):
+            return _results(plan, name, role)
+        case Store(field):
+            return [f"{place(plan, field, 'new')} = after_{field};"]
+        case StoreEdge(field):
+            return [f"c.a.e_{field}[c.a.se ? c.a.se[e] : e] = result_{field};"]
+        case Reduce(name):
+            return [f"c.sums.sum_{name} = combine_{name}(c.sums.sum_{name}, {call(plan, name)});"]
+
+
+def _results(plan: GpuPlan, name: str, role: str) -> list[str]:
+    """Call a function that returns fields; each lands in a local of its own."""
+    kinds = {field: cuda.ctype(value.type) for field, value in plan.functions[name].result.items()}
+    if len(kinds) == 1:
+        return [f"const {kind} {role}_{field} = {call(plan, name)};" for field, kind in kinds.items()]
+    items = [f"const {kind} {role}_{field} = results.item{i};" for i, (field, kind) in enumerate(kinds.items())]
+    return [f"const auto results = {call(plan, name)};", *items]

@@ -1,0 +1,122 @@
+"""How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
+
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.gpu.program.generate.places import call, rendered
+from gasla.gpu.program.generate.writing import function, literal
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.statements import Reduce, observed
+from semirings import Symbol, TupleType
+from semirings.printers import cuda
+
+
+def reduction(plan: GpuPlan) -> list[str]:
+    """What an edge gives, and how such values are reduced, put aside and sent."""
+    ends = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
+    edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
+    parts = [function(f"bool edge_mask({ends})", [f"return {edge_mask};"])]
+    parts.append(function(f"Gathered gather({ends})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
+    if not plan.gathers:
+        parts.append(function("Gathered identity()", ["return 0;"]))
+        parts.append(function("Gathered kept(const Context& c, vertex_t v)", ["return 0;"]))
+        parts.append(function("void keep(const Context& c, vertex_t v, const Gathered& gathered)", []))
+        return parts
+    kind, monoid = plan.traced.gathered_type, plan.traced.monoid
+    assert monoid is not None
+    parts.append(function("Gathered identity()", [f"return {literal(monoid.identity(kind), kind)};"]))
+    combined = "return combine_(x, y);"
+    parts.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
+    over = "return false;" if plan.final is None else "return is_terminal_(x);"
+    parts.append(function("bool is_terminal(const Gathered& x)", [over]))
+    parts += _kept(plan) if plan.keeps else []
+    if plan.absorbs and plan.pushes:
+        parts += _improve(plan, plan.absorbs)
+    elif plan.pushes and not plan.takes_first:
+        parts.append(_accumulate(plan))
+    return parts
+
+
+def _kept(plan: GpuPlan) -> list[str]:
+    """Values put aside: an array for each part of a tuple."""
+    if isinstance(plan.traced.gathered_type, TupleType):
+        keep = [f"c.a.acc_{i}[v] = gathered.item{i};" for i in range(len(plan.components))]
+        values = ", ".join(f"c.a.acc_{i}[v]" for i in range(len(plan.components)))
+        kept = f"return Gathered{{{values}}};"
+    else:
+        keep, kept = ["c.a.acc[v] = gathered;"], "return c.a.acc[v];"
+    return [
+        function("void keep(const Context& c, vertex_t v, const Gathered& gathered)", keep),
+        function("Gathered kept(const Context& c, vertex_t v)", [kept]),
+    ]
+
+
+def _accumulate(plan: GpuPlan) -> str:
+    """Reducing into an accumulator that others reduce into as well."""
+    if _native(plan.traced.monoid, plan.traced.gathered_type) == "add":
+        body = ["gasla::add(c.a.acc + v, value);"]
+    else:
+        wanted = "" if plan.final is None else "wanted = !is_terminal_(old); "
+        change = f"[&](Gathered old, bool& wanted) {{ {wanted}return combine_(old, value); }}"
+        body = [f"gasla::update(c.a.acc + v, {change});"]
+    return function("void accumulate(const Context& c, vertex_t v, Gathered value)", body)
+
+
+def _improve(plan: GpuPlan, field: str) -> list[str]:
+    """Reducing into the field itself, and whether that changes it."""
+    kind, native = plan.traced.gathered_type, _native(plan.traced.monoid, plan.traced.gathered_type)
+    differs = "next != old && (next == next || old == old)" if kind.kind == "f" else "next != old"
+    place, combined = f"c.a.v_{field}", "const Gathered next = combine_(old, value);"
+    if native in ("min", "max"):
+        body = [f"return gasla::improve_{native}({place} + v, value);"]
+    else:
+        body = [
+            "bool changed = false;",
+            f"gasla::update({place} + v, [&](Gathered old, bool& wanted) {{",
+            f"    {combined}",
+            f"    wanted = changed = {differs};",
+            "    if (wanted) value = next;",
+            "    return next;",
+            "});",
+            "return changed;",
+        ]
+    better = [f"const Gathered old = {place}[v];", combined, f"return {differs};"]
+    return [
+        function("bool improves(const Context& c, vertex_t v, Gathered value)", better),
+        function("bool improve(const Context& c, vertex_t v, Gathered& value)", body),
+    ]
+
+
+def _native(monoid: Any, kind: Any) -> str | None:
+    """The atomic that the hardware has for a monoid."""
+    if not isinstance(kind, np.dtype) or kind.itemsize < 4:
+        return None
+    x, y = Symbol("x", kind), Symbol("y", kind)
+    result = monoid.combine(x, y)
+    forms = {"add": x + y, "min": semirings.minimum(x, y), "max": semirings.maximum(x, y)}
+    return next((name for name, form in forms.items() if result is form), None)
+
+
+def aggregates(plan: GpuPlan) -> list[str]:
+    """How aggregates add up, what the next iteration sees of them, and what they begin with."""
+    names = list(plan.traced.aggregates)
+    add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
+    parts = []
+    if are_paired(plan):
+        parts.append(f"typedef {cuda.ctype(plan.traced.aggregate_types[names[0]])} Sum;")
+        parts.append(function("Sum add_sum(const Sum& x, const Sum& y)", [f"return combine_{names[0]}(x, y);"]))
+    start = rendered(plan, [*observed(plan), *map(Reduce, names)])
+    return [
+        *parts,
+        function("Sums add_sums(const Sums& x, const Sums& y)", [f"return Sums{{{add}}};"]),
+        function("void take_sums(Context& c, const Sums& total)", [f"c.u.self_{n} = total.sum_{n};" for n in names]),
+        function("void aggregate_start(Context& c, vertex_t v)", start),
+    ]
+
+
+def are_paired(plan: GpuPlan) -> bool:
+    """Whether there are two aggregates, alike, whose order is free."""
+    kinds = {(kind, plan.traced.aggregates[n].monoid) for n, kind in plan.traced.aggregate_types.items()}
+    return len(plan.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)

@@ -1,0 +1,129 @@
+"""What happens at a vertex once it has gathered: apply, activate, aggregates; its mask, its priority, its start."""
+
+from gasla.gpu.program.generate.ends import ALONG
+from gasla.gpu.program.generate.places import call, kind_of, load, local, of_run, place, rendered
+from gasla.gpu.program.generate.writing import function, struct
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
+from semirings.printers import cuda
+
+AT_VERTEX = "(const Context& c, vertex_t v)"
+
+
+def vertex(plan: GpuPlan) -> list[str]:
+    """The functions of a vertex, and those that the whole run asks."""
+    parts = _finish(plan)
+    mask = ["return true;"]
+    if "mask" in plan.functions:
+        mask = [*rendered(plan, loads(plan, "vertex", "mask")), f"return {call(plan, 'mask')};"]
+    parts.append(function(f"bool admits{AT_VERTEX}", mask))
+    copies = [f"{place(plan, f, 'new')} = {place(plan, f)};" for f in sorted(plan.doubled)]
+    parts.append(function(f"void carry_over{AT_VERTEX}", copies))
+    if "post_apply" in plan.functions:
+        parts.append(function(f"void post_apply{AT_VERTEX}", rendered(plan, applied_once_more(plan))))
+    if "stop" in plan.functions:
+        parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
+    return [*parts, *(_priority(plan) if plan.prioritised else [])]
+
+
+def _finish(plan: GpuPlan) -> list[str]:
+    """Apply to a vertex what was gathered, with what it had; the result says what came of it, as an Outcome."""
+    had = _had(plan)
+    asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
+    active = call(plan, "activate") if "activate" in plan.functions else "false"
+    outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
+    result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
+    loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
+    arguments = "Context& c, vertex_t v, const Gathered& gathered"
+    return [
+        struct("Had", [(cuda.ctype(kind_of(plan, f)), f"f_{f}") for f in had]),
+        function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
+        function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in asked]),
+        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), result]),
+        function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
+    ]
+
+
+def _had(plan: GpuPlan) -> list[str]:
+    """What is loaded of a vertex before its row is reduced; what was before is not, where few look at that."""
+    had = read(plan, "vertex", ["apply"])
+    return had if plan.closes else sorted({*had, *watched(plan)})
+
+
+def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
+    lines = []
+    for statement in applied(plan):
+        if not isinstance(statement, Load):
+            lines += rendered(plan, [statement])
+        elif statement.field in had:
+            lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
+        else:  # what the mask reads has changed where it refuses now: no need to look at what was before
+            name = f"before_{statement.field}"
+            lines.append(f"{cuda.ctype(kind_of(plan, statement.field))} {name}{{}};")
+            lines.append(f"if (open) {name} = {load(plan, statement.field)};")
+        if plan.closes and isinstance(statement, Call):
+            lines.append(f"const bool open = {'false' if plan.shuts else _still_open(plan)};")
+    return lines
+
+
+def _still_open(plan: GpuPlan) -> str:
+    """Whether the mask admits the vertex after apply, from what apply gave."""
+    mask, written = plan.functions["mask"], written_by(plan, "apply")
+    arguments = []
+    for s in mask.symbols:
+        role, field = mask.sources[s.name]
+        known = f"after_{field}" if field in written else load(plan, field)
+        arguments.append(known if role == "vertex" else of_run(plan, field))
+    return f"{mask.printed}({', '.join(arguments)})"
+
+
+def _priority(plan: GpuPlan) -> list[str]:
+    """A vertex's priority with the value that its field has come to, and with the field as it is."""
+    is_float = plan.functions["priority"].result.type.kind == "f"
+    asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
+    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f != plan.absorbs]
+    known = [f"const Gathered own_{plan.absorbs} = value;", *rendered(plan, others), asked]
+    return [
+        function("double priority(const Context& c, vertex_t v, Gathered value)", known),
+        function(f"double priority_of{AT_VERTEX}", [f"return priority(c, v, {load(plan, str(plan.absorbs))});"]),
+    ]
+
+
+def starts(plan: GpuPlan) -> list[str]:
+    """How fields start, in memory or near; and what the mask says of that."""
+    parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
+    for n in plan.starts:
+        number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
+        first = f"return c.a.from_{n} ? c.a.from_{n}[{own}] : {number};"
+        parts.append(function(f"{cuda.ctype(plan.traced.vertex_types[n])} initial_{n}{AT_VERTEX}", [first]))
+        lines.append(f"if (c.a.fills_{n}) {place(plan, n)} = initial_{n}(c, v);")
+    parts.append(function(f"void fill{AT_VERTEX}", lines))
+    if "mask" in plan.functions:
+        parts.append(_admits_at_start(plan))
+    return [*parts, *(_near(plan) if plan.near_fields else [])]
+
+
+def _admits_at_start(plan: GpuPlan) -> str:
+    """What the mask says of a vertex that has just been filled, without reading what was written."""
+    lines = []
+    for n in read(plan, "vertex", ["mask"]):
+        filled = f"c.a.fills_{n} ? initial_{n}(c, v) : " if n in plan.starts else ""
+        lines.append(local(plan, "vertex", n, filled + load(plan, n)))
+    return function(f"bool admits_at_start{AT_VERTEX}", [*lines, f"return {call(plan, 'mask')};"])
+
+
+def _near(plan: GpuPlan) -> list[str]:
+    """Fields that live in shared memory: where they are, and how they come there and back."""
+    enter, bring, put_back, before = [], [], [], 0
+    for n in plan.near_fields:
+        at = f"c.u.near_at + {before}u * (gasla::u32)c.a.self_n + {plan.near_bytes(n) // 2}u * c.u"
+        enter += [f"c.u.{copy}_near_{n} = gasla::hide({at}.{copy}_at);" for copy in ("old", "new")]
+        before += plan.near_bytes(n)
+        there = f"c.a.v_{n}[c.u.old_at + v]"
+        bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {place(plan, n)} = {there};")
+        put_back.append(f"{there} = {place(plan, n)};")
+    return [
+        function("void enter_near(const Context& c)", enter),
+        function(f"void bring_near{AT_VERTEX}", bring),
+        function(f"void put_back{AT_VERTEX}", put_back),
+    ]

@@ -1,0 +1,35 @@
+"""Pieces of CUDA: functions, structs and constants."""
+
+from typing import Any
+
+import numpy as np
+
+from semirings import Symbol, TupleType, VectorType
+from semirings.printers import cuda
+
+INDENT = "    "
+
+
+def function(head: str, lines: list[str]) -> str:
+    """A static device function of the struct."""
+    return "\n".join([f"__device__ __forceinline__ static {head} {{", *(INDENT + line for line in lines), "}"])
+
+
+def struct(name: str, members: list[tuple[str, str]]) -> str:
+    """A struct of members, each its type and its name."""
+    return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
+
+
+def combination(name: str, monoid: Any, kind: Any) -> str:
+    """A function that combines two values."""
+    x, y = Symbol("x", kind), Symbol("y", kind)
+    return cuda.function(name, [x, y], monoid.combine(x, y))
+
+
+def literal(value: Any, kind: Any) -> str:
+    """A constant of any type; a number stands for a vector of it."""
+    if isinstance(kind, VectorType):
+        return cuda.literal(np.broadcast_to(value, kind.length), kind)
+    if isinstance(kind, TupleType):
+        return f"{cuda.ctype(kind)}{{{', '.join(literal(v, k) for v, k in zip(value, kind.items, strict=True))}}}"
+    return cuda.literal(value, kind)

@@ -1,0 +1,254 @@
+"""Prepared runs: a vertex program and a graph brought together once, and run many times."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gasla.arrays import Device
+from gasla.engines import Running, Runs, engine
+from gasla.graph.arguments import NO_LIMIT, most_iterations
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.result import Result, left_by, under_way
+from gasla.program.binding import AUTO, PULL, PUSH
+from gasla.program.frontier import as_frontier
+from gasla.program.program import VertexProgram, as_program
+from gasla.program.schedule import as_schedule
+
+__all__ = ["Prepared", "prepare"]
+
+Direction = Literal["auto", "push", "pull"]
+Options = tuple[int, bool, bool]  # way; whether deterministic; whether scheduled
+WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
+TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
+
+
+def prepare(
+    program: VertexProgram | type[VertexProgram],
+    graph: Any,
+    *,
+    direction: Direction = "auto",
+    deterministic: bool = False,
+    scheduled: bool = False,
+    notice: bool = True,
+    device: Device | None = None,
+) -> "Prepared":
+    """Bring a vertex program and a graph together, for runs that differ in where and with what they start.
+
+    A call of what this gives takes a few microseconds beside the run itself: all else has been settled. On a GPU the
+    program's kernel is being compiled meanwhile.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        An instance (with its parameters), or a class (with their defaults).
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j.
+    direction, deterministic, notice, device
+        As for `gasla.run`.
+    scheduled : bool
+        Whether its runs will be along schedules.
+
+    Returns
+    -------
+    Prepared
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> class Hops(gasla.VertexProgram):
+    ...     hops = gasla.vertex(np.int32, init=100)
+    ...     reduce = semirings.min
+    ...     def gather(self, src, dst, edge): return src.hops + 1
+    ...     def apply(self, vertex, gathered): return {"hops": semirings.minimum(vertex.hops, gathered)}
+    >>> search = gasla.prepare(Hops, csr_array(np.eye(4, k=1)))
+    >>> [search(active=[source], hops={source: 0}).hops.tolist() for source in (0, 2)]
+    [[0, 1, 2, 3], [100, 100, 0, 1]]
+    """
+    options = way_of(direction), deterministic, scheduled
+    return Prepared(as_program(program), as_graph(graph), options, notice, device and check_device(device))
+
+
+class Prepared:
+    """A program and a graph, ready to be run; made by `gasla.prepare`.
+
+    A run leaves fresh arrays. One call at a time: another thread prepares its own.
+    """
+
+    def __init__(
+        self, program: VertexProgram, graph: Graph, options: Options, notice: bool, device: Device | None
+    ) -> None:
+        self._program, self._given, self._options, self._device = program, graph, options, device
+        self._notices = notice and bool(program.edge_fields)
+        self._is_running = False
+        self._settle()
+        self._runs.compile_ahead(program, self._graph)
+
+    def __repr__(self) -> str:
+        return f"Prepared({type(self._program).__name__}, {self._graph!r})"
+
+    def _settle(self) -> None:
+        if self._notices:
+            self._given.notice_values()
+        self._mark = self._given.kept("values", lambda _: object())
+        self._graph = self._given if self._device is None else self._given.to(self._device)
+        self._runs = runs_of(self._program, self._graph, self._options)
+
+    def __call__(
+        self,
+        *,
+        active: Any = None,
+        max_iterations: int | None = None,
+        delta: float | None = None,
+        trace: bool = False,
+        callback: Callable[[Result], Any] | None = None,
+        progress: Callable[[int], Any] | None = None,
+        schedule: Any = None,
+        wait: bool = True,
+        **values: Any,
+    ) -> Result:
+        """Run it.
+
+        Parameters
+        ----------
+        active, max_iterations, delta, trace, callback, progress, schedule, wait
+            As for `gasla.run`.
+        **values
+            Start values of fields, as for `gasla.run`, and parameters that are to be others in this run.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        RuntimeError
+            If another call is under way: that of another thread, or the one whose callback this comes from.
+        """
+        if self._is_running:
+            raise RuntimeError(
+                f"a prepared run of {type(self._program).__name__} was called while another call of it is under way; "
+                "prepare one for each thread, and for use in a callback"
+            )
+        if self._options[2] is (schedule is None):
+            words = ("with", "without") if self._options[2] else ("without", "with")
+            name = type(self._program).__name__
+            raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
+        self._is_running = True
+        try:
+            if self._notices:
+                self._given.notice_values()
+                if self._given.known("values") is not self._mark:  # some were written into
+                    self._settle()
+            if self._runs.turn.locked():  # others run the same
+                self._runs = engine(self._graph.device).prepare(self._program, self._graph, *self._options)
+            return run_once(
+                self._runs, self._program, self._graph, values,
+                active, max_iterations, delta, trace, callback, progress, schedule, wait,
+            )  # fmt: skip
+        finally:
+            self._is_running = False
+
+
+def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
+    """Those that the graph keeps for a program with such options, or others while these are under way."""
+    kind = type(program), *options
+    runs: Runs | None = graph.known(kind)
+    if runs is None or runs.turn.locked():
+        if options[2] and (hasattr(program, "scatter") or hasattr(program, "mask")):
+            raise ValueError("the program of a scheduled run has no mask and no scatter; remove them")
+        made = runs = engine(graph.device).prepare(program, graph, *options)
+        graph.kept(kind, lambda _: made)
+    return runs
+
+
+def run_once(
+    runs: Runs,
+    program: VertexProgram,
+    graph: Graph,
+    values: dict[str, Any],
+    active: Any,
+    max_iterations: int | None,
+    delta: float | None,
+    trace: bool,
+    callback: Callable[[Result], Any] | None,
+    progress: Callable[[int], Any] | None,
+    schedule: Any,
+    wait: bool,
+) -> Result:
+    """Run what has been prepared."""
+    limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
+    if delta is not None and not (isinstance(delta, int | float | np.number) and delta > 0):
+        raise ValueError(f"delta is {delta!r}; expected a positive number")
+    if schedule is None:
+        frontier = as_frontier(graph.n, active)
+    else:
+        frontier, schedule = None, as_schedule(graph.n, schedule)
+        if active is not None:
+            raise ValueError("a scheduled run takes no active set; leave out active, or the schedule")
+    if program.parameters:
+        changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
+        program = type(program)(**program.values | changed) if changed else program
+    with runs.turn:
+        running, is_left = runs.begin(program, graph, values, frontier, schedule, delta), False
+        try:
+            if not (trace or callback):
+                is_left = not wait and not progress and running.leave(limit)
+                if is_left:
+                    return under_way(running)
+                running.advance(limit, progress)
+                while not running.ended and running.iteration < limit:
+                    running.advance(limit, progress)
+                return left_by(running)
+            rows = in_pieces(running, limit, trace, callback, progress)
+            return left_by(running, _as_table(rows) if trace else None)
+        finally:
+            if not is_left:
+                running.close()
+
+
+def in_pieces(
+    running: Running,
+    limit: int,
+    trace: bool,
+    callback: Callable[[Result], Any] | None,
+    progress: Callable[[int], Any] | None,
+) -> list[np.ndarray]:
+    """Let the loop run, in pieces where somebody wants to look in between; returns the pieces of the trace."""
+    piece = 1 if callback else running.log_rows
+    rows = []
+    while True:
+        began = running.iteration
+        running.advance(limit if limit - began <= piece else began + piece, progress, trace)
+        if trace:
+            rows.append(running.log(running.iteration - began))
+        enough = running.ended or running.iteration >= limit
+        if callback and running.iteration > began and callback(left_by(running)):
+            enough = True
+        if enough:
+            return rows
+
+
+def _as_table(rows: list[np.ndarray]) -> np.ndarray:
+    """The pieces of a trace as the one that a person gets."""
+    numbers = np.concatenate(rows)
+    table = np.empty(len(numbers), TRACE)
+    table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
+    table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
+    return table
+
+
+def way_of(direction: str) -> int:
+    """A direction as engines have it."""
+    way = WAYS.get(direction)
+    if way is None:
+        raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
+    return way
+
+
+def check_device(device: Device) -> Device:
+    """The same, if it is one."""
+    if device not in get_args(Device):
+        raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
+    return device

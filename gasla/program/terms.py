@@ -1,0 +1,143 @@
+"""A product over a semiring as engines see it: the matrix by its rows or columns, and what is computed of an entry.
+
+A semiring's functions are traced here, once for each combination of types; an engine compiles what comes of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+import semirings
+from semirings import Expr, Monoid, Semiring, Symbol, TupleType
+
+Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+Format = Literal["csr", "csc"]
+Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # see `Ready`
+
+
+@dataclass(eq=False)
+class Lists:
+    """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True.
+
+    Products that are made of them stay with those that are kept, with a graph or (on a GPU) beside a matrix.
+    """
+
+    indptr: Array
+    indices: Array
+    values: Array | None
+    width: int
+    are_kept: bool = False
+    products: dict[Hashable, Ready] = field(default_factory=dict)
+
+
+class Ready(NamedTuple):
+    """A product of a matrix, as far as it is settled before x is seen.
+
+    ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits; False if the matrix points outside
+    itself.
+    """
+
+    terms: Terms
+    multiply: Multiply
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A semiring as an engine sees it: what is computed of an entry, for one combination of types.
+
+    The symbols of `product`: `value` (of the entry), `x` (at its index), `row` and `other` (its two indices).
+    """
+
+    name: str
+    monoid: Monoid
+    product: Expr
+    merged: Expr | None  # what is stored: accum(old, new), or where the total is held in another form, what it means
+    out_type: Any
+
+    @property
+    def type(self) -> Any:
+        return self.product.type
+
+    @functools.cached_property
+    def symbols(self) -> list[Symbol]:
+        return [s for s in semirings.free_symbols(self.product) if isinstance(s, Symbol)]
+
+    @functools.cached_property
+    def combination(self) -> Expr:
+        """What two products, symbols `a` and `b`, come to."""
+        return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
+
+    @functools.cached_property
+    def any_will_do(self) -> bool:
+        """Whether a row is reduced once a product is not the identity."""
+        return self.monoid.terminal(self.type) is semirings.ANY
+
+    @functools.cached_property
+    def takes_first(self) -> bool:
+        """Whether that is so after the first entry, for all that can be said of the products."""
+        return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other"), (0, 2**62)))
+
+    @functools.cached_property
+    def final(self) -> Expr | None:
+        """Whether nothing can change the total of some products, symbol `a`, any more; None if something always can."""
+        if isinstance(self.type, TupleType) and not self.any_will_do:
+            return None
+        return self.monoid.is_final(Symbol("a", self.type))
+
+    @functools.cached_property
+    def reads_old(self) -> bool:
+        """Whether what is stored depends on what is there."""
+        return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
+
+    def reads(self, name: str) -> bool:
+        """Whether the product depends on the symbol of this name."""
+        return any(s.name == name for s in self.symbols)
+
+
+@functools.lru_cache(maxsize=1024)
+def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any) -> Terms:
+    """Call the functions of a semiring once, with symbols. `merging` is an accumulator and the types of its output."""
+    value = semirings.as_expr(True) if value_type is None else Symbol("value", value_type)
+    x, row, other = Symbol("x", x_type), Symbol("row", np.int64), Symbol("other", np.int64)
+    zero = semirings.constant(0, np.int64)
+    args = (x, value, zero, other, row) if by_column else (value, x, row, other, zero)
+    product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
+    if not all(isinstance(part, np.dtype) for part in parts(product.type)):
+        raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
+    monoid, lifted, total = semiring.monoid, product, None
+    if held := monoid.held:
+        monoid.combine(product, product)  # refuses the types that its operator does not work on
+        lifted = semirings.as_expr(semirings.trace(held.lift, product))
+        total = semirings.as_expr(semirings.trace(held.lower, Symbol("new", lifted.type)))
+        if parts(total.type) != parts(product.type):
+            raise TypeError(
+                f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
+            )
+        monoid = held.monoid
+    return Terms(semiring.name, monoid, lifted, *_merged(total, product.type, merging))
+
+
+def _merged(total: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
+    """What is stored, if not the total itself, and its type; `kind` is the product's."""
+    if merging is None:
+        return total, kind
+    accum, types = merging
+    out_type = TupleType(types) if isinstance(kind, TupleType) else types[0]
+    new = Symbol("new", kind) if total is None else total
+    merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), new))
+    if parts(merged.type) != types:
+        raise TypeError(
+            f"accum of out, of type {out_type}, and the product, of type {kind}, gives {merged.type}; "
+            f"expected {out_type}, to be written back: convert out, or cast in accum"
+        )
+    return merged, out_type
+
+
+def parts(kind: Any) -> tuple[Any, ...]:
+    """The types of the arrays that hold values of a type."""
+    return kind.items if isinstance(kind, TupleType) else (kind,)
