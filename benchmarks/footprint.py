@@ -75,6 +75,12 @@ def first_result_seconds() -> float:
     return median(once() for _ in range(REPEATS))
 
 
+def process_seconds() -> Iterator[tuple[str, float]]:
+    """Both, by name."""
+    yield "import", import_seconds()
+    yield "first result", first_result_seconds()
+
+
 def called(algorithm: str, graph: Any, source: int) -> Any:
     """The answer; its size is that of the program's fields, or less."""
     if algorithm == "bfs":
@@ -200,8 +206,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     generator = made.module_at(options.graphs_module)
     on_cpu = options.device == "cpu"
-    times = {"import": import_seconds(), "first result": first_result_seconds()} if on_cpu else {}
-    for name, seconds in times.items():
+    report, times = Report(provenance(options.device, options.commit), {}, []), dict[str, float]()
+    for name, seconds in report.watched("times of processes", process_seconds) if on_cpu else ():
+        times[name] = seconds
         verdict = "ok" if seconds <= BARS[name] else "OVER"
         print(f"{name:<32}{seconds:8.2f} s   at most {BARS[name]:.1f} s   {verdict}", flush=True)
     figures = []
@@ -211,8 +218,7 @@ def main(arguments: list[str] | None = None) -> None:
             figures.append(memory(graph, algorithm, directed))
             print(line(figures[-1]), flush=True)
     if options.json:
-        found = provenance(options.device, options.commit)
-        Report(found, {}, []).write(options.json, seconds=times, memory=figures)
+        report.write(options.json, seconds=times, memory=figures)
 
 
 def line(figure: dict[str, Any]) -> str:

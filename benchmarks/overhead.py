@@ -241,18 +241,26 @@ def main(arguments: list[str] | None = None) -> None:
         "outside",
         sep="",
     )
-    report, kept = Report(provenance(options.engine, options.commit), {}, []), []
+    report, kept = Report(provenance(options.engine, options.commit), {}, []), dict[tuple[str, str], dict[str, Any]]()
     for name in options.graphs.split(","):
         benchmark = made.load(name, generator) if generator else load(name, options.engine)
         graph = benchmark.graph
         product = partial(gasla.mxv, graph, graph.values[: graph.n])
-        for algorithm in options.algorithms.split(","):
-            call = product if algorithm == "mxv" else of_gasla(call_of(algorithm, benchmark))
-            found = parts_of(call, options.engine)
-            kept.append({"graph": name, "edges": graph.m, "algorithm": algorithm, **found})
-            print(line(kept[-1]), flush=True)
+        calls = {
+            algorithm: product if algorithm == "mxv" else of_gasla(call_of(algorithm, benchmark))
+            for algorithm in options.algorithms.split(",")
+        }
+        for algorithm, found in report.watched(name, partial(each, calls, options.engine)):
+            kept[name, algorithm] = {"graph": name, "edges": graph.m, "algorithm": algorithm, **found}
+            print(line(kept[name, algorithm]), flush=True)
         if options.json:
-            report.write(options.json, overhead=kept)
+            report.write(options.json, overhead=list(kept.values()))
+
+
+def each(calls: dict[str, Callable[[], Any]], device: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """The parts of all calls, by name."""
+    for name, call in calls.items():
+        yield name, parts_of(call, device)
 
 
 def of_gasla(call: Callable[[], Any]) -> Callable[[], Any]:

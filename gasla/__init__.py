@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+__version__ = "0.2.0"
+
 _HOMES = {
     "Graph": "graph.graph",
     "as_graph": "graph.graph",

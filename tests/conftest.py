@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gasla.bench.reports import machine
 from gasla.cpu.runtime import cores
 
 # Before Numba is imported: what two threads do is tested on one core, too.
@@ -34,6 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = gpu_missing() if marked else None
     for item in marked if reason else []:
         item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Benchmarks that are tested need not see that tests run beside them."""
+    monkeypatch.setattr(machine, "spin", lambda: machine.Spin(0.0, 1.0))
+    monkeypatch.setattr(machine, "STAT", Path(os.devnull))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 import gasla
 from gasla.bench import answers, cells, graphs, interleave, mxv, peers, programs, properties
 from gasla.bench.limits import ceilings, floors
-from gasla.bench.reports import plot, provenance, report, table
+from gasla.bench.reports import machine, plot, provenance, report, table
 from gasla.cli import main
 
 CEILINGS = ceilings.Ceilings(
@@ -428,3 +428,51 @@ def test_the_command_on_the_gpu(tmp_path: Path) -> None:
     read = report.Report.read(file)
     assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
     assert read.provenance["gpu"]
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+SPIN, Spin = machine.spin, machine.Spin  # before any test has it replaced
+
+
+def test_a_spin_tells_time_and_what_was_lost_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "WORK", 20_000)
+    found = SPIN()
+    assert 0 <= found.stolen < 1 and found.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("spins", "stat", "times"),
+    [
+        ([Spin(0.02, 1.0), Spin(0.0, 1.04)], [0, 0], 1),
+        ([Spin(0.0, 1.0), Spin(0.2, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0, 0, 0], 2),  # stolen at the end
+        ([Spin(0.2, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0], 1),  # only before anything was measured
+        ([Spin(0.0, 1.0), Spin(0.0, 1.1), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0, 0, 0], 2),  # slower
+        ([Spin(0.0, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 30, 30, 31], 2),  # by a hypervisor
+        ([Spin(0.2, 1.0)] * 6, [0, 0, 0, 0], 2),  # it stays so
+    ],
+)
+def test_what_was_disturbed_is_measured_once_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spins: list[Spin], stat: list[int], times: int
+) -> None:
+    left, jiffies = list(spins), [[100 * k, 0, 0, 0, 0, 0, 0, stolen] for k, stolen in enumerate(stat)]
+    monkeypatch.setattr(machine, "spin", lambda: left.pop(0))
+    monkeypatch.setattr(machine, "_jiffies", lambda: jiffies.pop(0))
+    monkeypatch.setattr(machine, "_fastest", float("inf"))
+    monkeypatch.setattr(machine, "PAUSE", 0)
+    notes: list[dict[str, Any]] = []
+    assert list(machine.watched("grid4", lambda: ["cell"], notes)) == ["cell"] * times
+    assert not left and len(notes) == times and {note["measured"] for note in notes} == {"grid4"}
+    said = capsys.readouterr().err
+    assert said.count("grid4: the machine was not its own") == sum(max(n["stolen"], n["slowed"]) > 0.05 for n in notes)
+    assert ("may be too high" in said) == (max(notes[-1]["stolen"], notes[-1]["slowed"]) > 0.05)
+
+
+def test_cells_of_a_disturbed_machine_are_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spins = [Spin(0.0, 1.0), Spin(0.5, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)]
+    monkeypatch.setattr(machine, "spin", lambda: spins.pop(0))
+    found = report.Report.begin(replace(CEILINGS, device="cpu"))
+    assert len(list(found.measure(graphs.load("grid4"), ["levels"], [], QUICK))) == 2
+    found.write(tmp_path / "a.json")
+    read = report.Report.read(tmp_path / "a.json")
+    assert len(read.cells) == 1 and [note["stolen"] for note in read.provenance["machine"]] == [0.5, 0.0]

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -227,9 +228,51 @@ def test_others_may_read_what_is_kept(folder: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in entries(folder)} == {0o644}
 
 
-def test_a_change_of_the_engine_is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Have a module's text seem another, as in a process that begins after an edit."""
+    texts, text = dict[str, str](), modules._text
+
+    def edit(name: str) -> None:
+        texts[name] = text(name) + "# changed"
+        modules._made_of.cache_clear()
+
+    monkeypatch.setattr(modules, "_text", lambda name: texts.get(name) or text(name))
+    yield edit
+    modules._made_of.cache_clear()
+
+
+KERNELS, THREADS, FOREST = "gasla.cpu.program.queues", "gasla.cpu.runtime.threads", "gasla.cpu.primitive.forest"
+
+
+@pytest.mark.parametrize(
+    ("module", "file", "shows"),
+    [
+        (KERNELS, KERNELS, True),
+        (KERNELS, "gasla.cpu.runtime.blocks", True),
+        (KERNELS, "gasla.cpu.runtime.cores", True),  # by way of threads.py
+        (KERNELS, "gasla.cpu.program.pieces", False),  # the text generators, which show in the text
+        (KERNELS, "gasla.cpu.program.stage_functions", False),
+        (KERNELS, FOREST, False),
+        (FOREST, "gasla.cpu.runtime.intrinsics", True),
+        (FOREST, KERNELS, False),
+        (THREADS, FOREST, False),
+    ],
+)
+def test_code_is_made_anew_where_what_it_is_made_of_has_changed(
+    edited: Callable[[str], None], module: str, file: str, shows: bool
+) -> None:
+    import_module(module)
+    before = modules._made_of(module)
+    edited(file)
+    assert (modules._made_of(module) != before) == shows
+
+
+def test_a_change_of_what_generated_code_imports_is_seen(folder: Path, edited: Callable[[str], None]) -> None:
     call(7)
-    monkeypatch.setattr(modules, "_engine", lambda: "changed")
+    edited("gasla.cpu.program.generate")
+    assert call(7) == (2, 0)
+    edited("gasla.cpu.runtime.modules")
     assert call(7) == (0, 2)
 
 

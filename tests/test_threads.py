@@ -28,7 +28,7 @@ from gasla import datasets, primitives, stages
 from gasla.algorithms.bfs import LEVELS
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
-from gasla.cpu.runtime.atomics import fetch_add, load, pause
+from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
 from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, timed
 from gasla.program.binding import AUTO
 

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from gasla.cpu.runtime import workers
-from gasla.cpu.runtime.atomics import fetch_add
+from gasla.cpu.runtime.intrinsics import fetch_add
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:

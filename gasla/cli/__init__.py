@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import takewhile
 
+from gasla import __version__
 from gasla.cli import bench, compute, tools
 from gasla.operations.result import ConvergenceWarning
 from gasla.verify import VerificationError
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     top = argparse.ArgumentParser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
-    top.add_argument("--version", action="version", version=f"gasla {compute.version()}")
+    top.add_argument("--version", action="version", version=f"gasla {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compute.add_commands(commands)
     tools.add_commands(commands)

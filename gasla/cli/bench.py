@@ -89,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
             say(table.line(cell))
             if json:  # now, so that who stops here keeps what there is
                 report.write(json)
+        if json:  # and whether the machine was disturbed
+            report.write(json)
     say("", *table.explanation())
     if picture:
         plot.draw(report, picture)

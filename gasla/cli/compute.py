@@ -99,17 +99,6 @@ def statistics(
     yield from text.facts(rows)
 
 
-def version() -> str:
-    """The version of the installed package."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("gasla")
-    except PackageNotFoundError:
-        return "(a source tree, not installed)"
-
-
 def provenance() -> str:
     """Versions and device, without which no figure means anything."""
     import platform
@@ -117,10 +106,11 @@ def provenance() -> str:
     import numba
     import numpy as np
 
+    import gasla
     from gasla.bench.reports.provenance import processor
 
     return (
-        f"gasla {version()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"gasla {gasla.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {processor()}"
     )
 

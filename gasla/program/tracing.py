@@ -114,7 +114,7 @@ class Traced:
         """Whether, for each vertex, apply leaves the same value in every field that mask reads, whatever was gathered.
 
         Then, if the mask refuses a vertex after one apply, it does after any: several threads may apply to it at
-        once, none twice. At most one field may depend on what was gathered, or parts of two values could mix.
+        once, none twice. At most one word may depend on what was gathered, or parts of two values could mix.
         """
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
         if apply is None or mask is None or self.aggregates or not mask.reads("vertex") <= set(apply.result):
@@ -125,7 +125,7 @@ class Traced:
             changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
             if changing and name in mask.reads("vertex"):
                 return False
-            fickle += changing
+            fickle += changing * getattr(self.vertex_types[name], "length", 1)
         return fickle <= 1
 
     @functools.cached_property

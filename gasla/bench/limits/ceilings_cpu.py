@@ -3,8 +3,8 @@
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.runtime.atomics import fetch_add
 from gasla.cpu.runtime.blocks import entry_point, inlined
+from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import barrier, launched
 
 _A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)

@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gasla.bench import peers
 from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits.ceilings import Ceilings
+from gasla.bench.reports.machine import watched
 from gasla.bench.reports.provenance import provenance
 from gasla.output import replacing
+
+_T = TypeVar("_T")
 
 
 class Report(NamedTuple):
@@ -39,6 +42,8 @@ class Report(NamedTuple):
     ) -> Iterator[Cell]:
         """Measure one graph on its device, and yield its cells as they come; all are kept.
 
+        If the machine was disturbed they come once more, and these are kept.
+
         Parameters
         ----------
         groups
@@ -56,9 +61,20 @@ class Report(NamedTuple):
             "fingerprint": graph.fingerprint,  # so that who makes the graph again can see that it's the same
         }
         rivals = {name: peers.make(name, graph) for name in peer_names}
-        for cell in chain(measure(graph, groups, rivals, settings), function_cells(graph, functions or {}, settings)):
-            self.cells.append(cell)
-            yield cell
+        groups, first = list(groups), len(self.cells)
+
+        def attempt() -> Iterator[Cell]:
+            del self.cells[first:]
+            own = function_cells(graph, functions or {}, settings)
+            for cell in chain(measure(graph, groups, rivals, settings), own):
+                self.cells.append(cell)
+                yield cell
+
+        yield from self.watched(graph.name, attempt)
+
+    def watched(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
+        """Yield what is measured, and all of it once more if the machine was disturbed; the provenance says so."""
+        return watched(what, measure, self.provenance.setdefault("machine", []))
 
     def write(self, path: Path, **more: Any) -> None:
         """Write all of it as JSON."""

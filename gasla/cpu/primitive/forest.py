@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.atomics import compare_and_swap, prefetch
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
+from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, prefetch, store_unordered
 from gasla.cpu.runtime.threads import barrier, launched
 from gasla.graph.graph import Graph
 
@@ -88,13 +88,13 @@ def _hook(thread, threads, control, indptr, indices, parents, block):
 @inlined
 def _find(parents, v):
     """The root of v's tree. Halves the path: every other vertex on it is put under its grandparent."""
-    parent = np.uint64(parents[v])
-    grandparent = np.uint64(parents[parent])
+    parent = np.uint64(load_unordered(parents, v))
+    grandparent = np.uint64(load_unordered(parents, parent))
     while parent != grandparent:
-        parents[v] = grandparent
+        store_unordered(parents, v, grandparent)
         v = grandparent
-        parent = np.uint64(parents[v])
-        grandparent = np.uint64(parents[parent])
+        parent = np.uint64(load_unordered(parents, v))
+        grandparent = np.uint64(load_unordered(parents, parent))
     return parent
 
 
@@ -126,7 +126,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, block):
         for v in range(start, end):
-            if parents[v] != known:
+            if load_unordered(parents, v) != known:
                 low = np.uint64(indptr[v])
                 _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
 
@@ -141,24 +141,24 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
         for v in range(start, end):
             low = np.uint64(indptr[v])
             low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
-            if parents[v] != known:
+            if load_unordered(parents, v) != known:
                 _link_list(parents, v, indices, low, high)
             else:
                 for k in range(low, high):
-                    if parents[np.uint64(indices[k])] != known:
+                    if load_unordered(parents, np.uint64(indices[k])) != known:
                         _link_list(parents, v, indices, k, k + _ONE)
 
 
 @jit
 def _flatten(parents, v):
     """Point v at its root, which is returned. Only reads the path: others may be done with it."""
-    parent = np.uint64(parents[v])
-    root = np.uint64(parents[parent])
+    parent = np.uint64(load_unordered(parents, v))
+    root = np.uint64(load_unordered(parents, parent))
     if parent != root:
         while parent != root:
             parent = root
-            root = np.uint64(parents[parent])
-        parents[v] = root
+            root = np.uint64(load_unordered(parents, parent))
+        store_unordered(parents, v, root)
     return root
 
 
@@ -189,8 +189,8 @@ def _number(thread, threads, control, parents, counts):
     for v in range(start, end):
         parent = parents[v]
         at = v if parent < 0 else np.uint64(parent)
-        named = ~parents[at]
-        parents[v] = parent if parent < 0 else named
+        named = ~load_unordered(parents, at)
+        store_unordered(parents, v, parent if parent < 0 else named)
     barrier(control, threads)
     for v in range(start, end):
         parents[v] = max(parents[v], ~parents[v])

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.cpu.runtime.atomics import prefetch
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
+from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import STOP, barrier, launched
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph

@@ -85,7 +85,7 @@ class Module(Stages):
             if self.final is not None:
                 parts.append("@jit\n" + printer.function("is_final", [Symbol("x", kind)], self.final))
             if self.pushes and isinstance(kind, np.dtype):
-                parts.append(_atomic(kind, self.final is not None))
+                parts.append(_atomic(self.final is not None))
         for name, declared in self.traced.aggregates.items():
             parts.append(_combine(f"combine_{name}", declared.monoid, self.traced.aggregate_types[name]))
             parts.append(COMBINED.format(name=name))
@@ -97,12 +97,12 @@ ATOMIC = '''
 def improve(field, v, value, shared):
     """field[v] = combine(field[v], value); whether that changed it."""
     while True:
-        old = {load}
+        old = load_unordered(field, v)
         new = combine(old, value)
         if new == old or (new != new and old != old):
             return False
         if not shared:
-            field[v] = new
+            store_unordered(field, v, new)
             return True
         if compare_and_swap(field, v, old, new):
             return True
@@ -115,7 +115,7 @@ def accumulate(field, v, value, shared):
         field[v] = combine(field[v], value)
         return
     while True:
-        old = {load}
+        old = load_unordered(field, v)
         if {settled}compare_and_swap(field, v, old, combine(old, value)):
             return
 '''
@@ -132,9 +132,8 @@ def combined_{name}(part, parts):
 '''
 
 
-def _atomic(kind: np.dtype, ends: bool) -> str:
-    load = "load(field, v)" if kind != np.dtype(bool) else "field[v]"
-    return ATOMIC.format(load=load, settled="is_final(old) or " if ends else "")
+def _atomic(ends: bool) -> str:
+    return ATOMIC.format(settled="is_final(old) or " if ends else "")
 
 
 def _combine(name: str, monoid: Any, kind: Any) -> str:

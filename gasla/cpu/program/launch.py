@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gasla.cpu.runtime.atomics import words_at
-from gasla.cpu.runtime.threads import CONTROL_SIZE, CROWD, NEXT_CREW, are_awake, launching, run, time_apart
+from gasla.cpu.runtime.intrinsics import launching, words_at
+from gasla.cpu.runtime.threads import CONTROL_SIZE, CROWD, NEXT_CREW, are_awake, run, time_apart
 from gasla.cpu.runtime.workers import CROWD_SIZE, helper
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.

@@ -1,5 +1,6 @@
 """The text for one vertex or one edge: what is loaded, called and stored; and the loops around it."""
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -67,7 +68,12 @@ class Pieces(Arguments):
             p = f"{name[:-7]}_p"
             return f"np.int64({p}[{at} + one] - {p}[{at}])"
         kind = self.traced.vertex_types[name]
-        return load_text(self.row(name, when), kind, at)
+        return load_text(self.row(name, when), kind, at, name in self.racing)
+
+    @functools.cached_property
+    def racing(self) -> set[str]:
+        """The fields that pushes write in place: other threads read them meanwhile, or write them too."""
+        return self.traced.writes("apply") if self.absorbs or self.push_at_once else set()
 
     def row(self, name: str, when: str) -> str:
         """The array to read a vertex field from; of two copies the "old" or the "new" one."""
@@ -89,7 +95,8 @@ class Pieces(Arguments):
                 results = ", ".join(f"{role}_{field}" for field in self.functions[function].result)
                 return [f"{results} = {self.call(function)}"]
             case Store(field):
-                return store_text(self.row(field, "new"), self.traced.vertex_types[field], at, f"after_{field}")
+                row, kind = self.row(field, "new"), self.traced.vertex_types[field]
+                return store_text(row, kind, at, f"after_{field}", field in self.racing)
             case StoreEdge(field):
                 kind, place = self.traced.edge_types[field], f"np.uintp({side}e[e])"
                 return store_text(f"e_{field}", kind, place, f"result_{field}")
@@ -214,7 +221,7 @@ class Pieces(Arguments):
             f"    size = np.uint64({sizes})",
             "    while True:",
             f"        start = take(counters, other, {ticket}, np.int64(size))",
-            "        if start >= size or control[STOP] != 0:",
+            "        if start >= size or load_unordered(control, STOP) != 0:",
             "            break",
             "        for position in range(start, min(start + np.uint64(CHUNK), size)):",
             *(INDENT * 3 + line for line in ahead),
@@ -258,7 +265,7 @@ class Pieces(Arguments):
         return [
             "size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)",
             "start, stop = size * part // parts, size * (part + one) // parts",
-            "while control[STOP] == 0:",
+            "while load_unordered(control, STOP) == 0:",
             "    if not narrow:",
             f"        start = take(counters, 0, {ticket}, receiver_count)",
             "        stop = min(start + np.uint64(CHUNK), size)",
@@ -300,7 +307,7 @@ class Pieces(Arguments):
             "size = np.uint64(self_n)",
             "while True:",
             "    start = np.uint64(fetch_add(counters, DENSE_TICKET, DENSE_CHUNK))",
-            "    if start >= size or control[STOP] != 0:",
+            "    if start >= size or load_unordered(control, STOP) != 0:",
             "        break",
             "    for base in range(start, min(start + np.uint64(DENSE_CHUNK), size), np.uint64(64)):",
             *(INDENT * 2 + line for line in before),
@@ -324,18 +331,22 @@ class Pieces(Arguments):
         ]
 
 
-def load_text(array: str, kind: Any, at: str) -> str:
-    """The value of a field at an index: a tuple of items for a vector."""
+def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
+    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile."""
     if isinstance(kind, VectorType):
-        return "(" + "".join(f"{array}[{at}, {i}], " for i in range(kind.length)) + ")"
-    return f"{array}[{at}]"
+        items = (f"load_unordered({array}[{at}], {i})" if races else f"{array}[{at}, {i}]" for i in range(kind.length))
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+    return f"load_unordered({array}, {at})" if races else f"{array}[{at}]"
 
 
-def store_text(array: str, kind: Any, at: str, value: str) -> list[str]:
-    """Statements that store a value at an index."""
+def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) -> list[str]:
+    """Statements that store a value at an index; `races` where others may read or write it meanwhile."""
     if isinstance(kind, VectorType):
-        return [f"{array}[{at}, {i}] = {value}[{i}]" for i in range(kind.length)]
-    return [f"{array}[{at}] = {value}"]
+        items = range(kind.length)
+        if races:
+            return [f"store_unordered({array}[{at}], {i}, {value}[{i}])" for i in items]
+        return [f"{array}[{at}, {i}] = {value}[{i}]" for i in items]
+    return [f"store_unordered({array}, {at}, {value})" if races else f"{array}[{at}] = {value}"]
 
 
 def literal_text(value: Any, kind: Any) -> str:

@@ -28,7 +28,8 @@ from gasla.cpu.program.launch import (
     WORK,
     launched,
 )
-from gasla.cpu.runtime.atomics import (
+from gasla.cpu.runtime.blocks import entry_point, jit
+from gasla.cpu.runtime.intrinsics import (
     apart,
     compare_and_swap,
     count_trailing_zeros,
@@ -37,13 +38,14 @@ from gasla.cpu.runtime.atomics import (
     fetch_or,
     float_of,
     load,
+    load_unordered,
     prefetch,
     select,
     store,
+    store_unordered,
     words_at,
 )
-from gasla.cpu.runtime.blocks import INNER, entry_point, jit
-from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.modules import INNER, compiled
 from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import CROWD_SIZE
 
@@ -113,6 +115,7 @@ __all__ = [
     "jit",
     "launched",
     "load",
+    "load_unordered",
     "note",
     "np",
     "prefetch",
@@ -124,6 +127,7 @@ __all__ = [
     "smallest",
     "sort_by_level",
     "store",
+    "store_unordered",
     "take",
     "time_apart",
     "to_bits",
@@ -159,7 +163,7 @@ def has(bits, vertex):
 def claim(bits, vertex, shared):
     """Set the bit of `vertex`; True for the one caller that found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
-    if bits[word] & bit:
+    if load_unordered(bits, word) & bit:
         return False
     if shared:
         return fetch_or(bits, word, bit) & bit == np.uint64(0)
@@ -324,7 +328,7 @@ def beyond(low, delta):
 def take(counters, thread, ticket, size):
     """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
     at = block(thread) + 8 * ticket
-    if counters[at] >= size:
+    if load_unordered(counters, at) >= size:
         return np.uint64(size)
     return np.uint64(fetch_add(counters, at, CHUNK))
 

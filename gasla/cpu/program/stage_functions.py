@@ -259,7 +259,7 @@ class Stages(Pieces):
 
     def _clear_claim(self) -> list[str]:
         """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
-        return ["last_claims[u >> np.uint64(6)] = zero"] if self.absorbs or self.push_at_once else []
+        return ["store_unordered(last_claims, u >> np.uint64(6), zero)"] if self.absorbs or self.push_at_once else []
 
     def push(self) -> Stage:
         loads = [*self.loads("dst", "v", "gather", "edge_mask"), *self.edge_loads("s", "gather", "edge_mask")]
@@ -394,9 +394,8 @@ class Stages(Pieces):
 
     def release(self) -> Stage:
         """Clear the claims of the receivers."""
-        return self.stage(
-            "release", "Forget who was claimed.", self.over_receivers(3, ["claims[v >> np.uint64(6)] = zero"])
-        )
+        loop = self.over_receivers(3, ["store_unordered(claims, v >> np.uint64(6), zero)"])
+        return self.stage("release", "Forget who was claimed.", loop)
 
     def scatter(self) -> Stage:
         body = ["v = np.uint64(si[e])", *self.rendered(scattered(self))]

@@ -5,19 +5,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from gasla.cpu.runtime.atomics import fetch_add
-from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.intrinsics import fetch_add
+from gasla.cpu.runtime.modules import INNER, LEAN, OPTIONS, compiled
 from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
-# `_nrt=False`: such functions only use arrays that they are given, so Numba need not count references to them. It would
-# otherwise do so wherever an array is handed to a helper, at 4 ns a time in the hottest loops. C never calls them, and
-# Python few: the wrappers that Numba would make for that take a tenth of the time to compile.
-OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-INNER = {**OPTIONS, "no_cpython_wrapper": True}
 entry_point = compiled(**OPTIONS)  # what Python calls
 jit = compiled(**INNER)  # what compiled code alone calls: Python would jump to nowhere
-inlined = njit(nogil=True, error_model="numpy", _nrt=False, inline="always")  # for helpers in hot loops
+inlined = njit(**LEAN, inline="always")  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line
 SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
@@ -61,7 +56,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     return control[LEAVE] == 0
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False)  # Numba can't use a generator that it takes from its cache
+@njit(**LEAN)  # Numba can't use a generator that it takes from its cache
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
     while not control[STOP]:

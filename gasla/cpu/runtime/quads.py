@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-from gasla.cpu.runtime.atomics import element_pointer
+from gasla.cpu.runtime.intrinsics import element_pointer
 from semirings.types import SCALAR_NAMES
 
 SIZE = 4

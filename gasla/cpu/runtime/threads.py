@@ -16,15 +16,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.ufunc import parallel
 
 from gasla.cpu.runtime import cores, workers
-from gasla.cpu.runtime.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
-from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.intrinsics import (
+    call,
+    compare_and_swap,
+    fetch_add,
+    get_num_threads,
+    launching,
+    load,
+    pause,
+    store,
+    this_thread,
+    words_at,
+)
+from gasla.cpu.runtime.modules import OPTIONS, compiled
 from gasla.cpu.runtime.workers import (
     APART,
     ARGUMENTS,
@@ -82,8 +91,6 @@ SPINS = 4000  # of a wait, before the thread sleeps
 NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
 
 _nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
-_this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
-_get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
 _timer = np.zeros(2, np.int64)
 # Who took the threads last, by a lock, and has them as long as it is locked: `with turn:` locks and unlocks in C, while
 # Ctrl-C may come wherever a function of Python begins or a call ends, and leave what was taken taken.
@@ -99,7 +106,7 @@ def num_threads() -> int:
     """
     global _is_numba_ready
     if not _is_numba_ready:
-        parallel.get_num_threads()  # has Numba start its threads, who know that number
+        numba.get_num_threads()  # has Numba start its threads, who know that number
         _is_numba_ready = True
     crowd[USABLE] = cores.usable()
     return number_now()
@@ -120,10 +127,10 @@ def number_now() -> int:
     return found
 
 
-@compiled(error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+@compiled(**{**OPTIONS, "nogil": False})
 def _wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
     """The same, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return min(_get_num_threads(), crowd[USABLE], MOST)
+    return min(get_num_threads(), crowd[USABLE], MOST)
 
 
 def new_control() -> np.ndarray:
@@ -162,7 +169,7 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
         times += 1
     if times < SPINS:
         return
-    is_first, crew = np.int64(_this_thread()) == control[FIRST], words_at(control[CREW], control[TEAM])
+    is_first, crew = np.int64(this_thread()) == control[FIRST], words_at(control[CREW], control[TEAM])
     since = time_without_core(crew, 0) if is_first else 0
     while load(words, slot) == value:
         stand_by(times)
@@ -213,52 +220,6 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 # --- a launch --------------------------------------------------------------------------------------------------------
 
 
-def launching(run: Any) -> Any:
-    """The head of kernels of which `run`, compiled, has all threads do their parts; see `launched`."""
-
-    @intrinsic
-    def launched(typing_context: Any, thread: Any, threads: Any, control: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            thread, threads, control = arguments
-            is_launch = builder.icmp_signed("<", thread, thread.type(0))
-            with builder.if_then(is_launch, likely=False):
-                given = context.call_conv.get_arguments(builder.function)
-                word = context.get_value_type(types.intp)
-                size = sum(context.get_abi_sizeof(value.type) for value in given) // 8 + 1
-                pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [word(size), *given]))
-                addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
-                kind = typing_context.resolve_value_type(run)
-                called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
-                context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
-            return is_launch
-
-        return types.boolean(types.intp, types.intp, control), generate
-
-    return launched
-
-
-def _part(context: Any, builder: Any, pack: Any) -> Any:
-    """A function of a thread's number and an address: it calls the kernel at hand with what lies there.
-
-    That is the number of words there, and as many but one: what the kernel was passed, a thread's number first.
-    """
-    import llvmlite.ir as ir
-
-    kernel = builder.function
-    word = context.get_value_type(types.intp)
-    kind = ir.FunctionType(ir.VoidType(), [word, word])
-    part = ir.Function(builder.module, kind, kernel.name + ".part")
-    part.linkage = "internal"
-    part.attributes.add("noinline")
-    inner = ir.IRBuilder(part.append_basic_block())
-    thread, place = part.args
-    given = cgutils.unpack_tuple(inner, inner.load(inner.inttoptr(place, pack)))
-    results = [inner.alloca(a.type.pointee) for a in kernel.args[:2]]
-    inner.call(kernel, [*results, thread, *given[2:]])
-    inner.ret_void()
-    return part
-
-
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
     _this_core = types.ExternalFunction("sched_getcpu", types.int32())
 
@@ -276,7 +237,7 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
 
     A kernel may have fewer call it at first, or have some, or all, call it again, by saying so in its control array.
     """
-    control[TEAM], control[FIRST] = threads, np.int64(_this_thread())
+    control[TEAM], control[FIRST] = threads, np.int64(this_thread())
     given, crew = words_at(arguments, PASSED + 1), abs(control[NEXT_CREW])
     crew = min(crew, threads) if crew > 0 else threads
     while crew > 0:

@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from gasla.cpu.runtime.atomics import select
+from gasla.cpu.runtime.intrinsics import select
 
 LANES = 64  # at most four vectors of 16 values are computed side by side
 

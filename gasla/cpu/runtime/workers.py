@@ -4,16 +4,26 @@ import ctypes
 import os
 import threading
 import time
-from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from gasla.cpu.runtime import cores
-from gasla.cpu.runtime.atomics import call, compare_and_swap, fetch_add, load, pause, store, words_at
-from gasla.cpu.runtime.modules import compiled
+from gasla.cpu.runtime.intrinsics import (
+    acquire_lock,
+    call,
+    compare_and_swap,
+    fetch_add,
+    load,
+    new_lock,
+    pause,
+    read_clock,
+    release_lock,
+    store,
+    take_lock,
+    words_at,
+)
+from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
 
 # A worker's letters are int64; what others write is a cache line (8 words) apart from what it waits for. They are: a
 # job; whether it sleeps; on which lock and core, and how many cores there are; whether a thread serves them, and the
@@ -30,43 +40,18 @@ SLEEPING, HIRED, USABLE, APART, BALANCE, SINCE, CROWD_SIZE = range(7)
 MOST = 64 * SET  # threads
 AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
 
-# Python's own locks, which need not hold its global one.
-_acquire = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
-_release = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
-_new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
-_take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 crew = np.zeros(MOST, np.int64)  # addresses of all workers' letters
 crowd = np.zeros(CROWD_SIZE, np.int64)
 _workers: "list[Worker]" = []
 
-helper = compiled(error_model="numpy", nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+helper = compiled(**INNER)
 
 
 @helper
 def wake(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Have a worker look for a job, if it sleeps."""
     if compare_and_swap(letters, ASLEEP, 1, 0):
-        _release(letters[LOCK])
-
-
-@intrinsic
-def _read(typing_context: Any, clock: Any) -> Any:
-    """What a clock of the system says, in nanoseconds; 0 where there is none."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        import llvmlite.ir as ir
-
-        if os.name != "posix":
-            return context.get_constant(types.int64, 0)
-        number, word = ir.IntType(32), ir.IntType(64)
-        place = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
-        kind = ir.FunctionType(number, [number, place.type])
-        function = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
-        builder.call(function, [arguments[0], place])
-        seconds, rest = (builder.extract_value(builder.load(place), i) for i in (0, 1))
-        return builder.add(builder.mul(seconds, word(1_000_000_000)), rest)
-
-    return types.int64(types.int32), generate
+        release_lock(letters[LOCK])
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 0)
@@ -75,7 +60,7 @@ _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 0)
 @helper
 def now() -> int:  # pragma: no cover - compiled
     """The time, in nanoseconds."""
-    return _read(np.int32(_MONOTONIC))
+    return read_clock(np.int32(_MONOTONIC))
 
 
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
@@ -92,7 +77,7 @@ if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
         """How much more time has passed than workers had a core; less what this said at the time that counts begins."""
         result = now()
         for address in addresses:
-            result -= _read(np.int32(words_at(address, LETTERS)[CLOCK]))
+            result -= read_clock(np.int32(words_at(address, LETTERS)[CLOCK]))
         return result - since
 
 else:
@@ -147,7 +132,7 @@ else:
         pass
 
 
-@compiled(error_model="numpy", nogil=True, _nrt=False, no_cfunc_wrapper=True)
+@compiled(**OPTIONS)
 def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
     """Do jobs for ever: awake for a while after one, as one call often follows another, and when woken for none.
 
@@ -167,7 +152,7 @@ def _serve(letters: np.ndarray) -> None:  # pragma: no cover - compiled
             fetch_add(crowd, SLEEPING, 1)
             fetch_add(letters, ASLEEP, 1)
             if fetch_add(letters, JOB, 0) != GIVEN or not compare_and_swap(letters, ASLEEP, 1, 0):
-                _acquire(letters[LOCK], 1)
+                acquire_lock(letters[LOCK], 1)
             fetch_add(crowd, SLEEPING, -1)
             if settled:
                 _leave(letters)
@@ -191,8 +176,8 @@ class Worker:
         letters[PLACE], letters[CORE], letters[CORES] = place, -1, cores.usable()
         letters[SELF] = self.address = letters.ctypes.data
         letters[SLEEPERS] = crowd.ctypes.data
-        letters[LOCK] = lock = _new_lock()
-        _take(lock, 1)
+        letters[LOCK] = lock = new_lock()
+        take_lock(lock, 1)
 
     def begin(self) -> None:
         """Start its thread. If Ctrl-C comes before that is noted, this may be called again: the second one leaves."""

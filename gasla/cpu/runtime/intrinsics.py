@@ -1,14 +1,35 @@
-"""Single machine instructions that Numba does not offer, above all atomic operations on the elements of arrays.
+"""What compiled code can do that Numba does not offer: single machine instructions, and the head of a kernel.
 
-Not on the CPU, that is. Each function here becomes one LLVM instruction: `atomicrmw`, `cmpxchg`, an atomic
-load or store, or a prefetch. Indices are taken as unsigned and are not checked.
+Above all atomic operations on the elements of arrays, which Numba has on GPUs alone. Most functions here become one
+LLVM instruction. Indices are taken as unsigned and are not checked.
+
+This is what gasla needs from inside Numba, llvmlite and CPython, beside `modules.py` (what is compiled, and kept) and
+`quads.py` and `vector_math.py` (vectors). Tried with Numba 0.66.0 and 0.68.1, llvmlite 0.48.0 and 0.50.0.
 """
 
 # mypy: disable-error-code="no-untyped-def"
+import ctypes
+import os
+
+import llvmlite.binding
+import llvmlite.ir as ir  # an intrinsic's instructions are llvmlite's: Numba has no other way to write them
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils  # addresses of elements, variables on the stack, functions of C: no public name
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+from numba.np.arrayobj import populate_array  # an array at an address: `numba.carray` takes pointers, not numbers
+
+# In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
+acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
+release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
+this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
+new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
+take_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
+
+# What `numba.get_num_threads` asks, once that has been called: in compiled code that one would also print and raise.
+get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
+
+
+# --- atomic operations -----------------------------------------------------------------------------------------------
 
 
 def element_pointer(context, builder, array_type, array, index):
@@ -51,48 +72,68 @@ def compare_and_swap(typing_context, array, index, expected, new):
         fresh = context.cast(builder, arguments[3], new_type, element)
         pointer = element_pointer(context, builder, array_type, arguments[0], position)
         if isinstance(element, types.Float):  # cmpxchg takes integers alone
-            import llvmlite.ir as ir
-
             bits = ir.IntType(element.bitwidth)
             pointer = builder.bitcast(pointer, bits.as_pointer())
             old = builder.bitcast(old, bits)
             fresh = builder.bitcast(fresh, bits)
-        elif isinstance(element, types.Boolean):
-            import llvmlite.ir as ir
-
-            old, fresh = (builder.zext(x, ir.IntType(8)) for x in (old, fresh))
+        else:
+            old, fresh = (context.data_model_manager[element].as_data(builder, x) for x in (old, fresh))
         result = builder.cmpxchg(pointer, old, fresh, "acq_rel", "acquire")
         return builder.extract_value(result, 1)
 
     return types.boolean(array, index, expected, new), generate
 
 
-@intrinsic
-def load(typing_context, array, index):
-    """`array[index]`, read afresh from memory and before anything after it."""
+def _load(ordering):
+    """An intrinsic `f(array, index) -> value` over an atomic load."""
 
-    def generate(context, builder, signature, arguments):
-        array_type, index_type = signature.args
-        position = context.cast(builder, arguments[1], index_type, types.uintp)
-        pointer = element_pointer(context, builder, array_type, arguments[0], position)
-        return builder.load_atomic(pointer, "acquire", array_type.dtype.bitwidth // 8)
+    @intrinsic
+    def load(typing_context, array, index):
+        def generate(context, builder, signature, arguments):
+            array_type, index_type = signature.args
+            position = context.cast(builder, arguments[1], index_type, types.uintp)
+            pointer = element_pointer(context, builder, array_type, arguments[0], position)
+            data = builder.load_atomic(pointer, ordering, _size(context, pointer))
+            return context.data_model_manager[array_type.dtype].from_data(builder, data)
 
-    return array.dtype(array, index), generate
+        return array.dtype(array, index), generate
+
+    return load
 
 
-@intrinsic
-def store(typing_context, array, index, value):
-    """Write `array[index]` after everything before it."""
+def _store(ordering):
+    """An intrinsic `f(array, index, value)` over an atomic store."""
 
-    def generate(context, builder, signature, arguments):
-        array_type, index_type, value_type = signature.args
-        position = context.cast(builder, arguments[1], index_type, types.uintp)
-        operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
-        pointer = element_pointer(context, builder, array_type, arguments[0], position)
-        builder.store_atomic(operand, pointer, "release", array_type.dtype.bitwidth // 8)
-        return context.get_dummy_value()
+    @intrinsic
+    def store(typing_context, array, index, value):
+        def generate(context, builder, signature, arguments):
+            array_type, index_type, value_type = signature.args
+            position = context.cast(builder, arguments[1], index_type, types.uintp)
+            operand = context.cast(builder, arguments[2], value_type, array_type.dtype)
+            pointer = element_pointer(context, builder, array_type, arguments[0], position)
+            data = context.data_model_manager[array_type.dtype].as_data(builder, operand)
+            builder.store_atomic(data, pointer, ordering, _size(context, pointer))
+            return context.get_dummy_value()
 
-    return types.void(array, index, value), generate
+        return types.void(array, index, value), generate
+
+    return store
+
+
+def _size(context, pointer):
+    """The bytes of what a pointer points to."""
+    return context.get_abi_sizeof(pointer.type.pointee)
+
+
+# Read afresh from memory and before anything after it; and written after everything before it.
+load, store = _load("acquire"), _store("release")
+
+# Of an element that other threads may write at the same time: some value that it had, no mixture. On processors these
+# are plain loads and stores; but of plain ones LLVM may assume that nobody else writes, and read twice.
+load_unordered, store_unordered = _load("unordered"), _store("unordered")
+
+
+# --- addresses -------------------------------------------------------------------------------------------------------
 
 
 @intrinsic
@@ -116,8 +157,6 @@ def call(typing_context, function, number, address):
     """Call a function, known by its address, that takes a number and an address."""
 
     def generate(context, builder, signature, arguments):
-        import llvmlite.ir as ir
-
         word = context.get_value_type(types.intp)
         function, *given = (context.cast(builder, a, t, types.intp) for a, t in zip(arguments, signature.args))
         kind = ir.FunctionType(ir.VoidType(), [word, word])
@@ -127,13 +166,14 @@ def call(typing_context, function, number, address):
     return types.void(function, number, address), generate
 
 
+# --- single instructions ---------------------------------------------------------------------------------------------
+
+
 @intrinsic
 def prefetch(typing_context, array, index):
     """Ask for the cache line of `array[index]`; any index is safe."""
 
     def generate(context, builder, signature, arguments):
-        import llvmlite.ir as ir
-
         array_type, index_type = signature.args
         position = context.cast(builder, arguments[1], index_type, types.uintp)
         pointer = element_pointer(context, builder, array_type, arguments[0], position)
@@ -172,8 +212,6 @@ def select(typing_context, condition, yes, no):
 
 def _same_bits(given, found):
     """A float's bits as a whole number, or the other way round."""
-    import llvmlite.ir as ir
-
     words = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
     words |= {types.int32: ir.IntType(32), types.int64: ir.IntType(64)}
     to = dict(zip(given, found))
@@ -201,8 +239,6 @@ def select_bits(typing_context, condition, yes, no):
     def generate(context, builder, signature, arguments):
         condition, yes, no = arguments
         if isinstance(signature.return_type, types.Float):
-            import llvmlite.ir as ir
-
             word = ir.IntType(signature.return_type.bitwidth)
             hide = ir.FunctionType(word, [word])  # an empty instruction: LLVM would see that they are floats
             bits = [builder.asm(hide, "", "=r,0", [builder.bitcast(x, word)], False) for x in (yes, no)]
@@ -228,10 +264,7 @@ def pause(typing_context):
     """Tell the processor that this is a spinning wait."""
 
     def generate(context, builder, signature, arguments):
-        import llvmlite.binding as binding
-        import llvmlite.ir as ir
-
-        machine = binding.get_process_triple()
+        machine = llvmlite.binding.get_process_triple()
         if machine.startswith(("x86", "i386", "i686", "amd64")):
             kind = ir.FunctionType(ir.VoidType(), [])
             builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
@@ -242,3 +275,68 @@ def pause(typing_context):
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+@intrinsic
+def read_clock(typing_context, clock):
+    """What a clock of the system says, in nanoseconds; 0 where there is none."""
+
+    def generate(context, builder, signature, arguments):
+        if os.name != "posix":
+            return context.get_constant(types.int64, 0)
+        number, word = ir.IntType(32), ir.IntType(64)
+        place = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
+        kind = ir.FunctionType(number, [number, place.type])
+        function = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
+        builder.call(function, [arguments[0], place])
+        seconds, rest = (builder.extract_value(builder.load(place), i) for i in (0, 1))
+        return builder.add(builder.mul(seconds, word(1_000_000_000)), rest)
+
+    return types.int64(types.int32), generate
+
+
+# --- a launch --------------------------------------------------------------------------------------------------------
+
+
+def launching(run):
+    """The head of kernels of which `run`, compiled, has all threads do their parts; see `launched`."""
+
+    @intrinsic
+    def launched(typing_context, thread, threads, control):
+        def generate(context, builder, signature, arguments):
+            thread, threads, control = arguments
+            is_launch = builder.icmp_signed("<", thread, thread.type(0))
+            with builder.if_then(is_launch, likely=False):
+                given = context.call_conv.get_arguments(builder.function)
+                word = context.get_value_type(types.intp)
+                size = sum(context.get_abi_sizeof(value.type) for value in given) // 8 + 1
+                pack = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [word(size), *given]))
+                addresses = [builder.ptrtoint(p, word) for p in (_part(context, builder, pack.type), pack)]
+                kind = typing_context.resolve_value_type(run)
+                called = kind.get_call_type(typing_context, (types.intp,) * 2 + signature.args, {})
+                context.get_function(kind, called)(builder, [*addresses, thread, threads, control])
+            return is_launch
+
+        return types.boolean(types.intp, types.intp, control), generate
+
+    return launched
+
+
+def _part(context, builder, pack):
+    """A function of a thread's number and an address: it calls the kernel at hand with what lies there.
+
+    That is the number of words there, and as many but one: what the kernel was passed, a thread's number first.
+    """
+    kernel = builder.function
+    word = context.get_value_type(types.intp)
+    kind = ir.FunctionType(ir.VoidType(), [word, word])
+    part = ir.Function(builder.module, kind, kernel.name + ".part")
+    part.linkage = "internal"
+    part.attributes.add("noinline")
+    inner = ir.IRBuilder(part.append_basic_block())
+    thread, place = part.args
+    given = cgutils.unpack_tuple(inner, inner.load(inner.inttoptr(place, pack)))
+    results = [inner.alloca(a.type.pointee) for a in kernel.args[:2]]
+    inner.call(kernel, [*results, thread, *given[2:]])
+    inner.ret_void()
+    return part

@@ -1,0 +1,82 @@
+"""Build the sdist, and the wheel from that; see that all is in them; run the demo from the wheel, outside the tree.
+
+python tools/check_distributions.py (needs the `build` package, and a package index)
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path, PurePosixPath
+
+TREE = Path(__file__).resolve().parents[1]
+PACKAGES = ("gasla", "semirings")
+
+
+def expected() -> set[str]:
+    """The files of both packages, as the tree has them."""
+    found = (path for package in PACKAGES for path in (TREE / package).rglob("*") if path.is_file())
+    return {path.relative_to(TREE).as_posix() for path in found if "__pycache__" not in path.parts}
+
+
+def check(names: set[str], wanted: set[str], what: str) -> None:
+    """End if a file is missing."""
+    if missing := sorted(wanted - names):
+        sys.exit(f"{what} lacks {len(missing)} files, such as {missing[0]}; see package-data in pyproject.toml")
+
+
+def check_wheel(wheel: Path) -> None:
+    """It has both packages whole, the license, and nothing else."""
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    check(names, expected(), wheel.name)
+    beside = {name for name in names - expected() if ".dist-info" not in PurePosixPath(name).parts[0]}
+    if beside:
+        sys.exit(f"{wheel.name} has {len(beside)} files that belong to no package, such as {min(beside)}")
+    if not any(name.endswith("/licenses/LICENSE") for name in names):
+        sys.exit(f"{wheel.name} lacks the LICENSE")
+
+
+def check_sdist(sdist: Path) -> None:
+    """It has all that a wheel is made of."""
+    with tarfile.open(sdist) as archive:
+        names = {str(PurePosixPath(*PurePosixPath(name).parts[1:])) for name in archive.getnames()}
+    check(names, expected() | {"LICENSE", "README.md", "pyproject.toml"}, sdist.name)
+
+
+def run(*command: str | Path, **where: Path) -> str:
+    """What a command prints; if it fails, so does this."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = [*map(str, command)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment, **where)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)} ended with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def main() -> None:
+    """Do all of it."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        run(sys.executable, "-m", "build", "--outdir", work / "dist", TREE)
+        (wheel,), (sdist,) = (work / "dist").glob("*.whl"), (work / "dist").glob("*.tar.gz")
+        check_wheel(wheel)
+        check_sdist(sdist)
+        venv.create(work / "fresh", with_pip=True)
+        python = work / "fresh" / ("Scripts" if os.name == "nt" else "bin") / "python"
+        run(python, "-m", "pip", "install", wheel)
+        elsewhere = work / "elsewhere"
+        elsewhere.mkdir()
+        version = run(python, "-c", "import gasla; print(gasla.__version__, gasla.__file__)", cwd=elsewhere).split()
+        if not wheel.name.startswith(f"gasla-{version[0]}-") or not Path(version[1]).is_relative_to(work / "fresh"):
+            sys.exit(f"{wheel.name} was installed, and {' '.join(version)} imported")
+        report = run(python, "-m", "gasla", "demo", "--no-map", cwd=elsewhere)
+        print(f"{sdist.name}, {wheel.name}: whole; the demo runs from the wheel ({len(report.splitlines())} lines)")
+
+
+if __name__ == "__main__":
+    main()
