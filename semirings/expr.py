@@ -24,6 +24,11 @@ BRANCH_ADVICE = (
     "semirings.minimum and semirings.maximum for min() and max(), and (a <= x) & (x < b) for `a <= x < b`"
 )
 
+REDUCTIONS = ("sum", "min", "max", "any", "all", "prod")
+REDUCTION_ADVICE = (
+    "a monoid reduces the items of a vector: semirings.plus(x) is their sum, "
+    "and there are semirings.min(x), max(x), any(x > 0) and others"
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
@@ -75,7 +80,7 @@ class Expr:
     type : numpy.dtype, VectorType or TupleType
     args : tuple of Expr
     payload : object
-        A symbol's name, a constant's NumPy scalar, an item's index; else None.
+        A symbol's name, a constant's NumPy scalar, an item's index, that a ``where`` is of Python numbers; else None.
     """
 
     __slots__ = ("__weakref__", "args", "op", "payload", "type")
@@ -125,7 +130,10 @@ class Expr:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Expr:
         if function not in _MEANINGS:
             name = function.__name__
-            raise TypeError(f"np.{name} on a symbolic value: use operators, NumPy's ufuncs or semirings.where")
+            advice = "use operators, NumPy's ufuncs or semirings.where"
+            raise TypeError(
+                f"np.{name} on a symbolic value: {REDUCTION_ADVICE if name.removeprefix('a') in REDUCTIONS else advice}"
+            )
         result: Expr = _MEANINGS[function](*args, **kwargs)
         return result
 
@@ -142,6 +150,8 @@ class Expr:
         names = self.type.names if isinstance(self.type, TupleType) else None
         if names is None or name not in names:
             fields = f"; its items are {', '.join(names)}" if names else ""
+            if isinstance(self.type, VectorType) and name in REDUCTIONS:
+                fields = f": {REDUCTION_ADVICE}"
             raise AttributeError(f"a symbolic value of type {self.type} has no attribute {name!r}{fields}")
         return item(self, names.index(name))
 

@@ -7,6 +7,7 @@ the same for arrays and symbols; a tuple is a Python tuple of arrays.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from semirings.casting import cast_array
 from semirings.expr import Expr, as_expr, cast_expr, make_tuple, make_vector, means, vector_items
 from semirings.types import TupleType, Type, VectorType, as_type
-from semirings.ufuncs import common_type, operand_as, select
+from semirings.ufuncs import WeakArray, choose, common_type, joined_kind, operand, operand_as, settled, strong
 
 __all__ = [
     "abs",
@@ -29,6 +30,7 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "ctz",
     "exp",
     "exp2",
     "expm1",
@@ -36,6 +38,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "hash",
     "hypot",
     "isfinite",
     "isinf",
@@ -50,7 +53,9 @@ __all__ = [
     "logical_xor",
     "maximum",
     "minimum",
+    "popcount",
     "power",
+    "random",
     "reciprocal",
     "rint",
     "sign",
@@ -87,12 +92,18 @@ def is_tuple(value: Any) -> bool:
     return isinstance(value, tuple) or (isinstance(value, Expr) and isinstance(value.type, TupleType))
 
 
-@means(np.where)
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
     `a` where `condition` holds, else `b`: what stands for a Python ``if``.
 
-    Both `a` and `b` are computed. They may be tuples, chosen item by item.
+    Both `a` and `b` are computed. They may be tuples, chosen item by item. Two Python numbers stay one: it takes the
+    type of what it meets next, where `numpy.where` makes it int64 or float64.
+
+    Parameters
+    ----------
+    condition : symbolic value, array or scalar
+        Any number; all but 0 is true.
+    a, b : symbolic values, arrays, scalars or tuples of those
 
     Examples
     --------
@@ -100,14 +111,33 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     >>> x = Symbol("x", np.float32)
     >>> where(x > 0, x, 0)
     <where(x > 0.0, x, 0.0): float32>
+    >>> x * where(x > 0, 1, 0.5)
+    <x * float32(where(x > 0.0, 1.0, 0.5)): float32>
     >>> where(np.array([True, False]), np.array([1, 2]), 0)
     array([1, 0])
     """
     if is_symbolic((condition, a, b)):
         return _where(condition, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return tuple(np.where(condition, x, y) for x, y in zip(a, b, strict=True))
-    return np.where(condition, a, b)
+        return tuple(where(condition, x, y) for x, y in zip(a, b, strict=True))
+    return _where_arrays(condition, a, b)
+
+
+def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
+    """`where` of arrays and numbers."""
+    if isinstance(a, WeakArray) or isinstance(b, WeakArray):
+        dtype = common_type([a, b])
+        chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
+    else:
+        chosen = np.where(condition, a, b)
+    is_plain = type(chosen) is np.ndarray  # and not CuPy's
+    return chosen.view(WeakArray) if is_plain and joined_kind(a, b, chosen.dtype) else chosen
+
+
+@means(np.where)
+def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
+    """NumPy's own, whose values are never weak."""
+    return settled(_where(condition, settled(a), settled(b)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
@@ -115,12 +145,11 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
-    values = [value if _is_weak(value) else as_expr(value) for value in (a, b)]
+    values = [operand(value) for value in (a, b)]
     kinds = [test.type, *(value.type for value in values if isinstance(value, Expr))]
     lengths = {kind.length for kind in kinds if isinstance(kind, VectorType)}
     if not lengths:
-        dtype = common_type(values)
-        return select(test, *(operand_as(value, dtype, "where") for value in values))
+        return choose(test, *values)
     length = max(lengths)
     columns = [vector_items(v, length) if isinstance(v, Expr) else [v] * length for v in (test, *values)]
     return make_vector([_where(*row) for row in zip(*columns, strict=True)])
@@ -140,11 +169,6 @@ def _names(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, Expr) and isinstance(value.type, TupleType):
         return value.type.names
     return getattr(value, "_fields", None)
-
-
-def _is_weak(value: Any) -> bool:
-    """A Python int or float adapts to the type beside it."""
-    return type(value) in (int, float)
 
 
 def cast(value: Any, type: Any) -> Any:
@@ -189,6 +213,105 @@ def clip(x: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
+def popcount(x: Any) -> Any:
+    """
+    How many bits of an integer are set, as int64: what counts, counts without overflow.
+
+    Of a negative number those of its two's complement, where `numpy.bitwise_count` takes the absolute value.
+
+    Examples
+    --------
+    >>> popcount(np.array([0, 6, -1], np.int8))
+    array([0, 2, 8])
+    """
+    return cast(np.bitwise_count(_unsigned(x, "popcount")), np.int64)
+
+
+def ctz(x: Any) -> Any:
+    """
+    How many zeros an integer's bits end with, as int64: the place of its lowest bit; of 0, the number of bits.
+
+    Examples
+    --------
+    >>> ctz(np.array([1, 12, 0], np.uint16))
+    array([ 0,  2, 16])
+    """
+    bits = _unsigned(x, "ctz")
+    with np.errstate(over="ignore"):
+        return popcount(~bits & (bits - bits.dtype.type(1)))
+
+
+def hash(*values: Any) -> Any:
+    """
+    64 bits, as uint64, in which every bit of all these integers has its part; the same everywhere and always.
+
+    ``hash(x)`` is output x of the generator SplitMix64 (Steele, Lea and Flood 2014) that starts at 1, counted from 0;
+    ``hash(x, y)`` output y of the one that starts at ``hash(x)``, and so on. Integers of all types mix as 64-bit ones,
+    so ``hash(int8(-1))`` is ``hash(int64(-1))``. It is no secret: who wants equal hashes finds them.
+
+    Parameters
+    ----------
+    *values : symbolic values, arrays or scalars
+        One integer or more, bools too; their order counts.
+
+    Examples
+    --------
+    >>> hash(np.arange(2)), hash(0, 1)
+    (array([10451216379200822465, 13757245211066428519], dtype=uint64), np.uint64(17405687883870564846))
+    """
+    if not values:
+        raise TypeError("hash of nothing: give at least one integer")
+    with np.errstate(over="ignore"):
+        return functools.reduce(_mixed, (_word(value) for value in values), np.uint64(1))
+
+
+def random(seed: Any, *counters: Any) -> Any:
+    """
+    A number between 0 and 1, as float64, that looks drawn: a function of its arguments alone.
+
+    The upper 53 bits of their `hash`, over 2**53: 0 may come, 1 doesn't, and the mean is 1/2. Who draws more than once
+    says which draw it is, by a counter: a vertex, an iteration, a place in a walk.
+
+    Parameters
+    ----------
+    seed : symbolic value, array or scalar
+        An integer.
+    *counters : symbolic values, arrays or scalars
+        More integers.
+
+    Examples
+    --------
+    >>> random(42, np.arange(3)).round(3)
+    array([0.807, 0.092, 0.802])
+    """
+    return (hash(seed, *counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _unsigned(x: Any, name: str) -> Any:
+    """The bits of an integer as an unsigned one."""
+    x = x if isinstance(x, Expr) else np.asarray(x)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
+    return x.astype(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def _word(x: Any) -> Any:
+    """An integer as one of 64 bits, unsigned."""
+    x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy's stay so
+    if x.dtype.kind not in "biu":
+        given = "an integer of more than 64 bits" if x.dtype == object else str(x.dtype)
+        raise TypeError(f"hash of {given}: it takes integers; semirings.cast(x, np.int64) makes one")
+    return x.astype(np.uint64)
+
+
+def _mixed(state: Any, number: Any) -> Any:
+    """Output `number` of the SplitMix64 that starts at a state."""
+    z = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
 def vector(*items: Any) -> Any:
     """
     The vector with these scalars as items.
@@ -204,6 +327,6 @@ def vector(*items: Any) -> Any:
         raise ValueError("vector() without items: give at least one")
     if not is_symbolic(items):
         return np.stack(np.broadcast_arrays(*items))
-    values = [item if _is_weak(item) else as_expr(item) for item in items]
+    values = [operand(item) for item in items]
     dtype = common_type(values)
     return make_vector([operand_as(value, dtype, "vector") for value in values])

@@ -236,7 +236,26 @@ class Monoid:
             )
         return result
 
-    __call__ = combine
+    def __call__(self, x: Any, *y: Any) -> Any:
+        """
+        `combine` of two values; of a vector alone, all of its items, from the first to the last.
+
+        The type is the items'. On arrays, the items lie along the first axis.
+
+        Examples
+        --------
+        >>> import semirings
+        >>> semirings.min(np.array([[4, 1], [2, 3]]))
+        array([2, 1])
+        >>> semirings.plus(Symbol("x", (np.float32, (3,))))
+        <(x[0] + x[1]) + x[2]: float32>
+        """
+        if y:
+            return self.combine(x, *y)
+        is_vector = isinstance(x.type, VectorType) if isinstance(x, Expr) else getattr(x, "ndim", 0) > 0 and len(x)
+        if not is_vector:
+            raise TypeError(f"{self.name}({x!r}): expected a vector, to reduce its items, or two values to combine")
+        return functools.reduce(self.combine, x)
 
     def reduce(self, array: Any) -> Any:
         """

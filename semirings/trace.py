@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from semirings.expr import Expr, as_expr
+from semirings.ufuncs import settled
 
 
 def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] | dict[str, Expr]:
@@ -22,7 +23,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     Returns
     -------
     Expr, tuple of Expr, or dict of str to Expr
-        What the function returned, with numbers turned into constants; a NamedTuple keeps its names.
+        What the function returned, with numbers turned into constants, and no type left to what it will meet; a
+        NamedTuple keeps its names.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
 def _value(value: Any, where: str) -> Expr:
     """One returned value as an expression."""
     try:
-        return as_expr(value)
+        return settled(as_expr(value))
     except TypeError:
         forgotten = " (is a return missing?)" if value is None else ""
         raise TypeError(

@@ -1,14 +1,15 @@
 """What each NumPy ufunc means on symbolic values.
 
-NumPy itself decides the types (`numpy.ufunc.resolve_dtypes`, so promotion is NumPy's by construction). The rules
-here rewrite whatever can be said with simpler operations, so that the printers know few of them.
+NumPy itself decides the types (`numpy.ufunc.resolve_dtypes`, so promotion is NumPy's by construction). Python numbers
+are weak: they take the type of what they meet, and so does what `semirings.where` makes of two of them. The rules here
+rewrite whatever can be said with simpler operations, so that the printers know few of them.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,7 @@ COMPARISONS = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
     "equal": operator.eq, "not_equal": operator.ne,
 }  # fmt: skip
-BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift")
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "bitwise_count")
 # The operations a printer must know, beside symbol, constant, item, vector, tuple, where and cast.
 PRIMITIVES = frozenset((*FLOAT_FUNCTIONS, *ARITHMETIC, *COMPARISONS, *BITWISE, "power", "minimum", "maximum"))
 
@@ -37,7 +38,7 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
     name = ufunc.__name__
     if name not in PRIMITIVES and name not in RULES:
         raise TypeError(f"np.{name} is not available on symbolic values; there are {', '.join(sorted(PRIMITIVES))}")
-    values = [_operand(operand) for operand in operands]
+    values = [operand(value) for value in operands]
     lengths = {value.type.length for value in values if isinstance(value, Expr) and isinstance(value.type, VectorType)}
     if not lengths:
         return _scalar(ufunc, values)
@@ -48,8 +49,69 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
     return make_vector([_scalar(ufunc, list(row)) for row in zip(*columns, strict=True)])
 
 
-def _operand(value: Any) -> Any:
+class Weak(NamedTuple):
+    """What marks a `where` of Python numbers, as its payload: their kind, and between which ints they are."""
+
+    kind: type[int] | type[float]
+    lowest: int = 0
+    highest: int = 0
+
+
+class WeakArray(np.ndarray[Any, Any]):
+    """What `where` of Python numbers gives on arrays. What is computed of it is an ordinary array."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        if any(isinstance(value, Expr) for value in operands):
+            return NotImplemented  # Expr's own method knows
+        types = resolve(ufunc, list(operands)) if method == "__call__" else [value.dtype for value in operands]
+        values = [strong(value, dtype, ufunc.__name__) for value, dtype in zip(operands, types, strict=False)]
+        return getattr(ufunc, method)(*values, **options)
+
+    def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
+        """An ordinary array of the type."""
+        return np.asarray(self).astype(dtype, *arguments, **options)
+
+
+def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """An array as it is, but a WeakArray as an ordinary one of the type that operation `name` works in."""
+    if not isinstance(value, WeakArray):
+        return value
+    plain = np.asarray(value)
+    for end in (plain.min(), plain.max()) if plain.size else ():
+        _check_fits(end, dtype, name)
+    return plain.astype(dtype)
+
+
+def kind_of(value: Any) -> Any:
+    """What promotion is told of a value: its dtype; int or float, if it takes the type of what it meets."""
+    if type(value) in (int, float):
+        return type(value)
+    if isinstance(value, Expr):
+        return value.payload.kind if isinstance(value.payload, Weak) else value.dtype
+    dtype = np.asarray(value).dtype
+    return {"i": int, "f": float}[dtype.kind] if isinstance(value, WeakArray) else dtype
+
+
+def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float] | None:
+    """Which kind of number a choice between two is; None if one isn't weak, or ints are too large for int64."""
+    kinds = [kind_of(value) for value in (a, b)]
+    kind = float if float in kinds else int
+    return kind if all(isinstance(each, type) for each in kinds) and dtype == np.dtype(kind) else None
+
+
+def settled(value: Any) -> Any:
+    """The same, but not weak."""
+    if not isinstance(value, Expr):
+        return value
+    if value.op in ("vector", "tuple"):
+        return node(value.op, value.type, *map(settled, value.args))
+    return node(value.op, value.type, *value.args) if isinstance(value.payload, Weak) else value
+
+
+def operand(value: Any) -> Any:
     """An Expr, or a Python int or float, which adapts to the type of what it meets (NumPy's "weak" scalars)."""
+    if isinstance(value, WeakArray) and value.ndim == 0:
+        value = value.item()
     if type(value) in (int, float):
         return value
     expr = as_expr(value)
@@ -77,8 +139,12 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
     """The types NumPy computes in: one for each operand, then the result's."""
-    given = [value.dtype if isinstance(value, Expr) else type(value) for value in values]
+    given = [kind_of(value) for value in values]
     name = ufunc.__name__
+    if all(isinstance(kind, type) for kind in given):
+        given = [np.dtype(kind) for kind in given]
+    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):  # exact, and any int is allowed
+        given = [k if type(v) is int else np.dtype(k) for k, v in zip(given, values, strict=True)]
     try:
         types = ufunc.resolve_dtypes((*given, None))
     except TypeError as error:
@@ -96,11 +162,17 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
     """An operand converted to the type an operation works in; a Python int must fit."""
     if isinstance(value, Expr):
+        for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
+            _check_fits(end, dtype, name)
         return cast_expr(value, dtype)
-    if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
-        raise OverflowError(f"the constant {value} does not fit {dtype}: cast the other side of {name} to a wider type")
+    _check_fits(value, dtype, name)
     with np.errstate(over="ignore"):
         return constant(dtype.type(value))
+
+
+def _check_fits(value: Any, dtype: np.dtype[Any], name: str) -> None:
+    if isinstance(value, int | np.integer) and dtype.kind in "iu" and not fits(int(value), dtype):
+        raise OverflowError(f"the constant {value} does not fit {dtype}: cast the other side of {name} to a wider type")
 
 
 def fits(value: int, dtype: np.dtype[Any]) -> bool:
@@ -124,11 +196,24 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
     return a if a is b else node("where", a.type, condition, a, b)
 
 
-def common_type(values: list[Any]) -> np.dtype[Any]:
-    """The type that symbolic values and numbers are promoted to side by side."""
-    types = [value.dtype for value in values if isinstance(value, Expr)]
-    weak = [value for value in values if not isinstance(value, Expr)]
-    return scalar_type(np.result_type(*types, *(weak if types else map(np.asarray, weak))))
+def choose(condition: Expr, a: Any, b: Any) -> Expr:
+    """`semirings.where` of scalars; of two Python numbers it is weak as they are, and so of what this gave."""
+    dtype = common_type([a, b])
+    sides = [operand_as(value, dtype, "where") for value in (a, b)]
+    kind = joined_kind(a, b, dtype)
+    if kind is None:
+        return select(condition, *sides)
+    ends = [end for value in (a, b) for end in (value.payload[1:] if isinstance(value, Expr) else (value,))]
+    weak = Weak(int, min(ends), max(ends)) if kind is int else Weak(float)
+    return node("where", dtype, cast_expr(condition, BOOL), *sides, payload=weak)
+
+
+def common_type(values: Sequence[Any]) -> np.dtype[Any]:
+    """The type that values and numbers are promoted to side by side."""
+    kinds = [kind_of(value) for value in values]
+    if all(isinstance(kind, type) for kind in kinds):  # int64, unless a number is too large for that
+        kinds = [value.dtype if isinstance(value, Expr) else np.asarray(value).dtype for value in values]
+    return scalar_type(np.result_type(*(kind() if isinstance(kind, type) else kind for kind in kinds)))
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
@@ -220,6 +305,14 @@ def _reciprocal(x: Expr) -> Expr:
     if _kind(x) != "f":
         raise TypeError(f"np.reciprocal of {x.type}: write 1 / x, which is a float")
     return operation("divide", x.dtype, constant(1, x.type), x)
+
+
+def _bitwise_count(x: Expr) -> Expr | None:
+    """Of the absolute value, as NumPy has it: that of an unsigned number is left to the printers."""
+    if _kind(x) == "u":
+        return None
+    size = abs(x)
+    return operation("bitwise_count", np.dtype(np.uint8), cast_expr(size, np.dtype(f"u{x.dtype.itemsize}")))
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
@@ -315,6 +408,7 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "sign": _sign,
     "square": lambda x: x * x,
     "reciprocal": _reciprocal,
+    "bitwise_count": _bitwise_count,
     "logaddexp": _logaddexp,
     "fmod": _fmod,
     "fmin": _fmin,

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import semirings
 from semirings import Symbol, TupleType, VectorType, as_type, cast, constant, free_symbols, trace, vector, where
 from semirings.expr import _NODES, in_order
+from semirings.types import SCALAR_NAMES
+from semirings.ufuncs import WeakArray
 
 X = Symbol("x", np.float32)
 N = Symbol("n", np.int32)
@@ -256,7 +258,17 @@ class TestErrorsNameTheReplacement:
             (lambda: list(X), "only vectors and tuples can be iterated"),
             (lambda: len(X), "no length"),
             (lambda: np.array(X), "semirings.vector"),
-            (lambda: np.sum(V), "use operators, NumPy's ufuncs or semirings.where"),
+            (lambda: np.cumsum(V), "use operators, NumPy's ufuncs or semirings.where"),
+            (lambda: np.sum(V), r"np.sum on a symbolic value: .*semirings.plus\(x\) is their sum"),
+            (lambda: np.max(V), r"np.max on a symbolic value: .*semirings.min\(x\), max\(x\)"),
+            (lambda: semirings.popcount(X), r"popcount of float32: it takes integers; semirings.cast\(x"),
+            (lambda: semirings.ctz(X > 0), "ctz of bool: it takes integers"),
+            (lambda: semirings.hash(N, 0.5), "hash of float64: it takes integers"),
+            (lambda: semirings.hash(N, 2**64), "hash of an integer of more than 64 bits"),
+            (lambda: semirings.hash(), "hash of nothing: give at least one integer"),
+            (lambda: semirings.random(T), "is a tuple"),
+            (lambda: semirings.plus(X), "expected a vector, to reduce its items, or two values to combine"),
+            (lambda: semirings.min(T), "expected a vector"),
             (lambda: np.add.reduce(V), "call np.add with values alone"),
             (lambda: np.add(X, 1, dtype=np.float64), r"the options \['dtype'\]"),
             (lambda: np.gcd(N, N), "np.gcd is not available on symbolic values; there are absolute"),
@@ -274,6 +286,12 @@ class TestErrorsNameTheReplacement:
     def test_overflow(self) -> None:
         with pytest.raises(OverflowError, match="the constant 300 does not fit int8"):
             Symbol("i", np.int8) + 300
+        with pytest.raises(OverflowError, match="the constant 300 does not fit int8"):
+            Symbol("i", np.int8) + where(X > 0, 1, 300)
+
+    def test_reductions_as_methods(self) -> None:
+        with pytest.raises(AttributeError, match=r"no attribute 'sum': .*semirings.plus\(x\) is their sum"):
+            V.sum()
 
 
 def test_numpy_functions_work() -> None:
@@ -281,6 +299,41 @@ def test_numpy_functions_work() -> None:
     assert np.clip(X, 0, 1) is semirings.clip(X, 0, 1)
     assert np.maximum(X, 0) is semirings.maximum(X, 0)
     assert np.float64(2) * X is constant(np.float64(2)) * X
+
+
+def test_numbers_chosen_by_where_are_weak() -> None:
+    number = where(X > 0, 1, where(N > 0, 2, 3))
+    half = where(X > 0, 1, 0.5)
+    assert (number.type, half.type) == (np.int64, np.float64)
+    for kind in SCALAR_NAMES[1:]:  # of bool and a number, NumPy makes the number's type
+        symbol = Symbol("s", kind)
+        assert (symbol + number).type == np.maximum(number, symbol).type == where(X > 0, number, symbol).type == kind
+        assert (half * symbol).type == (symbol * 0.5).type
+        assert vector(number, symbol).type.scalar == kind
+    assert (X * (number + 1)).type == np.float64  # computed of it alone: strong
+    assert (X + np.where(X > 0, 1, 2)).type == (X + np.where(X > 0, number, 3)).type == np.float64
+    assert (X + where(X > 0, True, 2)).type == np.float64
+    assert (X + where(X > 0, 2**63, 2**64 - 1)).type == np.float64  # no int64, and so uint64
+    assert (V * where(V > 0, 1, 2)).type == V.type
+    assert (Symbol("i", np.int8) < where(X > 0, 300, 2)).type == (X > 0).type
+    assert pickle.loads(pickle.dumps(number)) is number
+    returned = trace(lambda: (number, vector(number, 1)))
+    assert (X + returned[0]).type == (X + returned[1][0]).type == np.float64  # a result is int64
+
+
+def test_numbers_chosen_by_where_are_weak_on_arrays() -> None:
+    condition, x = np.array([True, False]), np.array([2, 4], np.float32)
+    number = where(condition, 1, where(condition, 2, 3))
+    for got in (x + number, x + where(condition, 1, 3.0), where(condition, number, x), where(False, 1, 2) + x):
+        assert type(got) is np.ndarray and got.dtype == np.float32
+    np.testing.assert_array_equal(x + number, [3, 7])
+    for got in (number + 1, -number, number.astype(np.int64), semirings.cast(number, np.int64), np.add.reduce(number)):
+        assert not isinstance(got, WeakArray) and got.dtype == np.int64
+    assert (np.array([100, 2], np.int8) < where(condition, 300, 1)).tolist() == [True, False]
+    assert (x + where(np.array([], bool), 1, 2)[:0].reshape(0, 1)).dtype == np.float32
+    with pytest.raises(OverflowError, match="the constant 300 does not fit int8: cast the other side of add"):
+        np.array([1, 2], np.int8) + where(condition, 1, 300)
+    assert (where(True, 1, 2) * X).type == (X * where(True, 1, 2)).type == np.float32  # beside symbols, a number
 
 
 def test_text() -> None:

@@ -41,6 +41,11 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "divided by minus one": lambda x: x // -1 if x.dtype.kind == "i" else x,
     "less than much": lambda x: x < 300,
     "clipped": lambda x: semirings.clip(x, 1, 3),
+    "bitwise_count": np.bitwise_count,
+    "popcount": semirings.popcount,
+    "ctz": semirings.ctz,
+    "hash": semirings.hash,
+    "random": semirings.random,
     **{f"cast to {dtype}": partial(semirings.cast, type=dtype) for dtype in TYPES},
 }  # fmt: skip
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -55,6 +60,13 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "copysign": lambda x, y: np.copysign(x, semirings.where(y == y, y, 1)),  # the sign of NaN is anyone's
     "where": lambda x, y: semirings.where(x > y, x, y),
     "where bool": lambda x, y: semirings.where(x, y, 1),
+    "where of numbers": lambda x, y: semirings.where(x > y, 1, 3),
+    "weak": lambda x, y: x + semirings.where(y, 1, semirings.where(x > y, 3, 4)),
+    "weak float": lambda x, y: semirings.where(y > 1, 1, 0.5) * x,
+    "weak, compared": lambda x, y: x < semirings.where(y > 1, 300, 2),
+    "where of weak": lambda x, y: semirings.where(x > 1, semirings.where(y > 1, 2, 3), y),
+    "hash of two": semirings.hash,
+    "random of two": lambda x, y: semirings.random(7, x, y),
 }  # fmt: skip
 
 

@@ -37,6 +37,9 @@ UNARY: list[Callable[[Any], Any]] = [
     np.sign,
     lambda a: a**2,  # of bool: refused
     lambda a: a**5 if a.dtype.kind in "iu" else a,
+    semirings.popcount,
+    semirings.ctz,
+    lambda a: semirings.where(a > 1, 1, 2),
     *(partial(semirings.cast, type=name) for name in SCALAR_NAMES),
 ]
 BINARY: list[Callable[[Any, Any], Any]] = [
@@ -65,6 +68,9 @@ BINARY: list[Callable[[Any, Any], Any]] = [
     np.logical_xor,
     lambda a, b: semirings.where(a, b, 0),
     lambda a, b: semirings.where(a > b, a, b),
+    lambda a, b: semirings.where(a > b, 1, 0.5),
+    semirings.hash,
+    semirings.random,
 ]
 NUMBERS = [0, 1, 2, 3, -1, 7, 100, 0.5, -2.0, 1e10, True]
 SCALARS = st.sampled_from([as_type(name) for name in SCALAR_NAMES])

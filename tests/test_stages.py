@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
@@ -57,11 +59,52 @@ def spread() -> stages.State:
         (lambda: stages.link(GRAPH, parents=np.arange(2.0)), TypeError, "the forest is float64"),
         (lambda: stages.compress(np.broadcast_to(np.int64(0), 3)), ValueError, "read-only"),
         (lambda: gasla.Frontier(2.5, [0]), TypeError, "integer"),
+        (
+            lambda: gasla.Frontier(3, [0]) | gasla.Frontier(4, [0]),
+            ValueError,
+            r"Frontier\(1 of 3 vertices\) \| Frontier\(1 of 4 vertices\); expected two frontiers of one graph",
+        ),
+        (
+            lambda: gasla.Frontier(3, [0]) - [1],
+            TypeError,
+            r"Frontier\(1 of 3 vertices\) - \[1\]; expected another Frontier: gasla.Frontier\(3, ids\) makes one",
+        ),
     ],
 )
 def test_refused(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+def frontiers(n: int, members: set[int]) -> list[Any]:
+    """A set of vertices in all the forms that it may have."""
+    ids = np.array(sorted(members), np.int32)
+    found = [gasla.Frontier(n, ids[::-1]), gasla.Frontier(n, mask=np.isin(np.arange(n), ids))]
+    found += [gasla.Frontier.all(n)] if len(members) == n else []
+    found += [gasla.Frontier.none(n)] if not members else []
+    return [*found, *(gasla.Frontier.one(n, v) for v in members if len(members) == 1)]
+
+
+@given(st.integers(1, 6), st.data())
+def test_frontiers_are_sets(n: int, data: st.DataObject) -> None:
+    a, b = (data.draw(st.sets(st.integers(0, n - 1))) for _ in range(2))
+    for x in frontiers(n, a):
+        for y in frontiers(n, b):
+            for result, right in ((x | y, a | b), (x & y, a & b), (x - y, a - b), (x ^ y, a ^ b)):
+                assert set(result) == right and len(result) == len(right) and result.n == n
+            assert (set(x), set(y)) == (a, b)
+
+
+@pytest.mark.gpu
+def test_frontiers_on_either_device_are_sets() -> None:
+    import cupy
+
+    n, a, b = 5, {0, 3, 4}, {3}
+    for x in frontiers(n, a):
+        for y in [*frontiers(n, b), gasla.Frontier.all(n), gasla.Frontier.none(n)]:
+            for left, right in ((x.to("gpu"), y), (x, y.to("gpu")), (x.to("gpu"), y.to("gpu"))):
+                for result, plain in ((left | right, x | y), (left & right, x & y), (left - right, x - y)):
+                    assert isinstance(result.mask, cupy.ndarray) and set(result) == set(plain)
 
 
 def test_values_of_other_types_and_lists_are_taken_where_they_fit() -> None:

@@ -1,8 +1,8 @@
 """Sets of vertices and of edges, as the stages pass them on: a list or a bitmap, one object."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from operator import index
+from operator import and_, index, or_, xor
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ __all__ = ["EdgeFrontier", "Frontier"]
 
 class Frontier:
     """A set of vertices of a graph, held as a list of ids, a boolean mask, or both once both were asked for.
+
+    Sets of one graph join by ``|``, meet by ``&``, and differ by ``-`` and ``^``, as Python's do. Each is a pass over
+    `n` booleans, on the GPU if either set is there.
 
     Parameters
     ----------
@@ -30,6 +33,8 @@ class Frontier:
     >>> frontier = gasla.Frontier(5, [3, 1])
     >>> len(frontier), 3 in frontier, frontier.mask
     (2, True, array([False,  True, False,  True, False]))
+    >>> list(frontier | gasla.Frontier(5, [0])), list(frontier - gasla.Frontier(5, [3]))
+    ([0, 1, 3], [1])
     """
 
     is_all = False
@@ -104,6 +109,35 @@ class Frontier:
             mask = array_module(self.ids).zeros(self.n, bool)
             mask[self.ids] = True
         return mask
+
+    def __or__(self, other: "Frontier") -> "Frontier":
+        return self._with(other, "|", or_)
+
+    def __and__(self, other: "Frontier") -> "Frontier":
+        return self._with(other, "&", and_)
+
+    def __sub__(self, other: "Frontier") -> "Frontier":
+        return self._with(other, "-", lambda these, those: these & ~those)
+
+    def __xor__(self, other: "Frontier") -> "Frontier":
+        return self._with(other, "^", xor)
+
+    def _with(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
+        """The set whose mask the operation makes of both."""
+        if not isinstance(other, Frontier):
+            raise TypeError(
+                f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
+            )
+        if self.n != other.n:
+            raise ValueError(f"{self} {sign} {other}; expected two frontiers of one graph")
+        device: Device = "gpu" if "gpu" in (self._place, other._place) else "cpu"
+        return Frontier(self.n, mask=operation(self.to(device).mask, other.to(device).mask))
+
+    @property
+    def _place(self) -> Device:
+        """Where its arrays are, if it has any."""
+        held = [self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__]
+        return device_of(held[0]) if held else self._device
 
     def __len__(self) -> int:
         if self.is_all:

@@ -130,7 +130,7 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     semirings isnan isinf isfinite threadIdx blockIdx blockDim gridDim warpSize
-    NULL INFINITY NAN __int_as_float __longlong_as_double
+    NULL INFINITY NAN __int_as_float __longlong_as_double __popc __popcll
     """.split()  # noqa: SIM905  (a list of 90 words reads better as text)
 )
 _INFIX = {
@@ -245,6 +245,8 @@ def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
         return f"!{args[0]}" if dtype.kind == "b" else _narrow(f"~{args[0]}", dtype)
     if op == "absolute" and dtype.kind != "f":
         return f"semirings::absolute({arguments})"
+    if op == "bitwise_count":
+        return _narrow(f"__popc{'ll' if expr.args[0].dtype.itemsize == 8 else ''}({arguments})", dtype)
     if op in ("isnan", "isinf", "isfinite"):
         return f"{op}({arguments})"
     return f"{_MATH[op]}{'f' if dtype.itemsize == 4 else ''}({arguments})"
