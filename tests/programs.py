@@ -330,3 +330,23 @@ class Bell(Alarm):
 
     def apply(self, vertex, gathered):
         return {"heard": vertex.heard + semirings.cast(gathered[0], np.int32) + 1}
+
+
+class Drawing(gasla.VertexProgram):
+    """Bits that are counted and hashed, draws, a vector whose items are reduced, parameters that have no sign."""
+
+    bits = gasla.vertex(np.uint64, init=lambda vertex: semirings.hash(vertex.id))
+    items = gasla.vertex((np.int32, (3,)))
+    salt = gasla.parameter(np.uint32, 2**32 - 1)
+    doubles = gasla.parameter(np.bool_, True)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        drawn = semirings.random(self.salt, src.id, dst.id, self.iteration)
+        return semirings.popcount(src.bits ^ dst.bits) * semirings.where(drawn < 0.5, 1, 3)
+
+    def apply(self, vertex, gathered):
+        last = semirings.max(vertex.items) - semirings.min(vertex.items) + semirings.plus(vertex.items)
+        grown = vertex.items * semirings.where(self.doubles & semirings.any(vertex.items > 0), 2, 1)
+        news = semirings.vector(gathered, semirings.ctz(vertex.bits), last)
+        return {"bits": semirings.hash(vertex.bits, gathered), "items": grown + semirings.cast(news, (np.int32, (3,)))}

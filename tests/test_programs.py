@@ -55,6 +55,7 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Ring, lambda s: {}, True, 4),
     (programs.Rising, lambda s: {}, True, 5),
     (programs.Bell, lambda s: {}, True, 4),
+    (programs.Drawing, lambda s: {}, True, 4),
 ]
 PROGRAMS = [program for program, *_ in CASES]
 NAMES = [program.__name__ for program in PROGRAMS]

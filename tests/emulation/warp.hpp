@@ -156,6 +156,7 @@ inline unsigned long long __shfl_xor_sync(unsigned mask, unsigned long long word
     return __shfl_sync(mask, word, warp::me() ^ bits);
 }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 inline void __syncthreads() { warp::all.wait(); }
