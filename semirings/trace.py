@@ -50,9 +50,10 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
 def _value(value: Any, where: str) -> Expr:
     """One returned value as an expression."""
     try:
-        return settled(as_expr(value))
+        result: Expr = settled(as_expr(value))
     except TypeError:
         forgotten = " (is a return missing?)" if value is None else ""
         raise TypeError(
             f"{where} returned {value!r}{forgotten}: expected a symbolic value, a number, a tuple or a dict of those"
         ) from None
+    return result

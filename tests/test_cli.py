@@ -61,7 +61,7 @@ def complains(outcome: Outcome, *words: str) -> None:
 
 def test_as_a_program_of_its_own() -> None:
     done = subprocess.run([sys.executable, "-m", "gasla", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("gasla ")
+    assert done.stdout == f"gasla {gasla.__version__}\n"
 
 
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
