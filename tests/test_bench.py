@@ -51,6 +51,7 @@ def test_unknown_graph_is_refused() -> None:
         graphs.load("star3")
 
 
+@pytest.mark.slow
 def test_a_graph_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("0 1\n1 0\n2 2\n1 2\n")
     graph = graphs.load(str(tmp_path / "mine.txt"))

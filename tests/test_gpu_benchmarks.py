@@ -17,6 +17,7 @@ from gasla.bench.limits import ceilings, floors
 from gasla.bench.reports import report
 
 
+@pytest.mark.slow
 def test_ranks() -> None:
     grid = gasla.datasets.grid(8)
     pattern = (grid != 0).astype(np.float64)
@@ -40,6 +41,7 @@ def test_figures_of_cells() -> None:
     assert (product.value, product.unit, product.bar) == (2, "x", 1.15)
 
 
+@pytest.mark.slow
 def test_parents_over_levels_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graphs.load("rmat6")
 

@@ -112,6 +112,7 @@ def test_programs_run_whatever_their_names(everyone: bool) -> None:
     assert len({*result.state, *result.aggregates}) == len(HOSTILE) - len(parameters) - 1
 
 
+@pytest.mark.slow
 def test_stages_and_priorities_whatever_the_names() -> None:
     some = ["two words", "class", "größe", "old_x"]
     found = gasla.run(nearest(some), GRAPH, active=[0], **{"two words": {0: 0}}).state["two words"]

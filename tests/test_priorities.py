@@ -53,7 +53,7 @@ RANKS = st.lists(st.one_of(st.sampled_from(NUMBERS), st.floats()), min_size=6, m
 DELTAS = [None, 1.0, 1e-300, 1e300, np.inf, 5e-324]
 
 
-@pytest.mark.parametrize("program", [Ranked, Mixed])
+@pytest.mark.parametrize("program", [Ranked, pytest.param(Mixed, marks=pytest.mark.slow)])
 @settings(max_examples=60)
 @given(ranks=RANKS, delta=st.sampled_from(DELTAS))
 def test_no_priority_loses_a_vertex_or_holds_a_run_up(program: Any, ranks: list[float], delta: float | None) -> None:
@@ -65,7 +65,7 @@ def test_no_priority_loses_a_vertex_or_holds_a_run_up(program: Any, ranks: list[
     np.testing.assert_array_equal(found.distance, expected.distance)
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize("kind", [np.int64, pytest.param(np.uint64, marks=pytest.mark.slow)])
 def test_the_ends_of_integers_are_priorities_too(kind: type) -> None:
     program = Ranked.typed(rank=np.dtype(kind))
     ends = [np.iinfo(kind).min, np.iinfo(kind).max, 0, np.iinfo(kind).max - 1, 7, np.iinfo(kind).min]

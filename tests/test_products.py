@@ -332,6 +332,7 @@ def test_held_in_another_form(semiring: Semiring, dtype: Any) -> None:
     run()
 
 
+@pytest.mark.slow
 def test_a_program_may_hold_it_too() -> None:
     lift, add, lower = semirings.logaddexp.held or pytest.fail("log-sum-exp has another form")
 

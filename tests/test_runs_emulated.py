@@ -94,7 +94,7 @@ def test_everyone_hears_the_active(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "mode",
     [
-        pytest.param({}, id="packed"),
+        pytest.param({}, id="packed", marks=pytest.mark.slow),
         pytest.param({"thin": True}, id="thin", marks=pytest.mark.slow),
         pytest.param({"thin": True, "local": True}, id="local"),
     ],
