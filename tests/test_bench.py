@@ -448,7 +448,8 @@ def test_a_spin_tells_time_and_what_was_lost_of_it(monkeypatch: pytest.MonkeyPat
         ([Spin(0.02, 1.0), Spin(0.0, 1.04)], [0, 0], 1),
         ([Spin(0.0, 1.0), Spin(0.2, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0, 0, 0], 2),  # stolen at the end
         ([Spin(0.2, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0], 1),  # only before anything was measured
-        ([Spin(0.0, 1.0), Spin(0.0, 1.1), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0, 0, 0], 2),  # slower
+        ([Spin(0.0, 1.0), Spin(0.0, 1.2)], [0, 0], 1),  # as clocks vary
+        ([Spin(0.0, 1.0), Spin(0.0, 1.3), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 0, 0, 0], 2),  # slower
         ([Spin(0.0, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0), Spin(0.0, 1.0)], [0, 30, 30, 31], 2),  # by a hypervisor
         ([Spin(0.2, 1.0)] * 6, [0, 0, 0, 0], 2),  # it stays so
     ],
@@ -465,8 +466,9 @@ def test_what_was_disturbed_is_measured_once_more(
     assert list(machine.watched("grid4", lambda: ["cell"], notes)) == ["cell"] * times
     assert not left and len(notes) == times and {note["measured"] for note in notes} == {"grid4"}
     said = capsys.readouterr().err
-    assert said.count("grid4: the machine was not its own") == sum(max(n["stolen"], n["slowed"]) > 0.05 for n in notes)
-    assert ("may be too high" in said) == (max(notes[-1]["stolen"], notes[-1]["slowed"]) > 0.05)
+    is_much = [note["stolen"] > 0.05 or note["slowed"] > 0.25 for note in notes]
+    assert said.count("grid4: the machine was not its own") == sum(is_much)
+    assert ("may be too high" in said) == is_much[-1]
 
 
 def test_cells_of_a_disturbed_machine_are_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
