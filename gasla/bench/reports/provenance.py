@@ -10,13 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import gasla
 from gasla.arrays import Device
 from gasla.bench import interleave
 from gasla.bench.peers import threads
 from gasla.graph import generators
 
 PACKAGES = (
-    "gasla", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
+    "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
     "cupy-cuda12x", "cupy-cuda13x", "cugraph-cu12", "cugraph-cu13", "cugraph",
 )  # fmt: skip
 HERE = Path(__file__).resolve()
@@ -43,7 +44,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         "threads": threads(),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {"gasla": gasla.__version__} | {name: found for name in PACKAGES if (found := _version(name))},
     }
     return found | {"cpu": dict, "gpu": _gpu}[device]()
 
