@@ -36,6 +36,7 @@ _HOMES = {
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
     # modules
+    "engines": "engines",
     "datasets": "graph.datasets",
     "io": "graph.io",
     "primitives": "operations.primitives",
@@ -43,9 +44,9 @@ _HOMES = {
     "stages": "operations.stages",
     "verify": "verify",
 }
-_MODULES = ("datasets", "io", "primitives", "progress", "stages", "verify")
+_MODULES = ("datasets", "engines", "io", "primitives", "progress", "stages", "verify")
 
-__all__ = [*_HOMES]
+__all__ = [name for name in _HOMES if name != "engines"]  # which are there for those who write one
 
 
 def __getattr__(name: str) -> Any:

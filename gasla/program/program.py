@@ -5,7 +5,6 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
-from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -175,8 +174,11 @@ class VertexProgram(Declared):
 
 
 def _engines() -> ModuleType:
-    """What knows the engines, by string: it stands on programs, which only ask it what it would make of them."""
-    return import_module("gasla.engines")
+    """What knows the engines. It stands on programs, so it comes by gasla's public names, which import nothing."""
+    import gasla
+
+    engines: ModuleType = gasla.engines
+    return engines
 
 
 def as_program(given: Any) -> VertexProgram:
