@@ -38,13 +38,14 @@ _HOMES = {
     # modules
     "engines": "engines",
     "datasets": "graph.datasets",
+    "generators": "graph.generators",
     "io": "graph.io",
     "primitives": "operations.primitives",
     "progress": "progress",
     "stages": "operations.stages",
     "verify": "verify",
 }
-_MODULES = ("datasets", "engines", "io", "primitives", "progress", "stages", "verify")
+_MODULES = ("datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
 
 __all__ = [name for name in _HOMES if name != "engines"]  # which are there for those who write one
 
