@@ -4,8 +4,7 @@ import functools
 
 import numpy as np
 
-from gasla.cpu.program.few import FEW, combined, within
-from gasla.cpu.program.pieces import INDENT, Pieces, Stage, literal_text, load_text, store_text
+from gasla.cpu.program.pieces import FEW, INDENT, Pieces, Stage, combined, literal_text, load_text, store_text, within
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
     Call,
