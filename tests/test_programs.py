@@ -501,6 +501,29 @@ def test_empty_graphs_and_no_edges() -> None:
             assert all(len(a) == (graph.m if k in program.edge_fields else n) for k, a in result.state.items())
 
 
+class Closing(gasla.VertexProgram):
+    """Gathers nothing, and looks along edges at what apply writes: all have to look before any applies."""
+
+    y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4)
+    sources = "active"
+
+    def edge_mask(self, src, dst, edge):
+        return src.y <= dst.y + 1
+
+    def apply(self, vertex, gathered):
+        return {"y": (vertex.y + 1) % 9}
+
+
+def test_without_gather_all_look_along_edges_before_any_applies() -> None:
+    rng = np.random.default_rng(2)
+    graph = Graph.from_edges(*rng.integers(0, 40, (2, 160)), n=40)
+    for options in ({}, {"deterministic": True}, {"direction": "pull"}):
+        same(gasla.run(Closing, graph, max_iterations=4, **options), Reference(Closing(), graph).run(None, 4))
+    levels = rng.integers(-1, 3, 40)
+    found = gasla.run(Closing, graph, schedule=levels).y
+    np.testing.assert_array_equal(found, np.arange(40) % 4 + (levels >= 0))
+
+
 def test_int64_offsets_and_ids() -> None:
     small = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 2], np.array([1, 2, 3, 9]))
     wide = Graph.from_csr(small.out.indptr.astype(np.int64), small.out.indices.astype(np.int64), small.out_values)

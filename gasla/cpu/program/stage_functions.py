@@ -35,7 +35,7 @@ class Stages(Pieces):
         if self.prioritised:
             found.append(self.split())
         if "receivers" in self.arrays:
-            if self.staged or (self.components and self.components[0][0] in self.arrays):
+            if self.two_phases or (self.components and self.components[0][0] in self.arrays):
                 found.append(self.apply_list())
             if self.sends and not self.scheduled:
                 found.append(self.release())
