@@ -210,24 +210,18 @@ def select(typing_context, condition, yes, no):
     return yes(types.boolean, yes, yes), generate
 
 
-def _same_bits(given, found):
-    """A float's bits as a whole number, or the other way round."""
-    words = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
-    words |= {types.int32: ir.IntType(32), types.int64: ir.IntType(64)}
-    to = dict(zip(given, found))
+@intrinsic
+def float_of(typing_context, bits):
+    """The float of the same bits as a whole number."""
+    to = {types.int32: (types.float32, ir.FloatType()), types.int64: (types.float64, ir.DoubleType())}
+    if bits not in to:
+        return None
+    found, word = to[bits]
 
-    @intrinsic
-    def same_bits(typing_context, x):
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], words[to[x]])
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], word)
 
-        return (to[x](x), generate) if x in to else None
-
-    return same_bits
-
-
-bits_of = _same_bits((types.float32, types.float64), (types.int32, types.int64))
-float_of = _same_bits((types.int32, types.int64), (types.float32, types.float64))
+    return found(bits), generate
 
 
 @intrinsic
