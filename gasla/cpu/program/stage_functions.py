@@ -18,8 +18,10 @@ from gasla.program.statements import (
     scattered,
     written_by,
 )
+from semirings.types import has_wide
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
+LINES, DISTANCE = 8, 12  # of a vector that are fetched ahead; so many edges
 
 
 class Stages(Pieces):
@@ -169,13 +171,23 @@ class Stages(Pieces):
         lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
         lines += [f"while begin + np.uint64({FEW}) <= last:"]
         for i in range(FEW):
-            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *loads]
+            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self._rows_ahead(), *loads]
             lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
         symbols = self.functions["gather"].symbols
         several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
         lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
         lines += [f"    begin += np.uint64({FEW})"]
         return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
+
+    def _rows_ahead(self) -> list[str]:
+        """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
+        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({DISTANCE}), np.uint64(len(gi)) - one)])"]
+        for name in sorted(self._read("gather", "src")):
+            kind = self.traced.vertex_types.get(name)
+            if has_wide(kind):
+                places = range(0, min(kind.length, LINES * 64 // kind.scalar.itemsize), 64 // kind.scalar.itemsize)
+                lines += [f"prefetch({self.row(name, 'old')}[ahead], np.uint64({i}))" for i in places]
+        return lines if len(lines) > 1 else []
 
     def gather_one(self) -> str:
         """What has been gathered once an edge's value is with it."""
