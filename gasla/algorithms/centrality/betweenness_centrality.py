@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.bfs import LEVELS
-from gasla.algorithms.sssp import sssp
+from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import array_module, finish, module_of
 from gasla.graph.arguments import check_weights, source_vertex, whole_number
 from gasla.graph.graph import Graph, as_graph
