@@ -1,7 +1,6 @@
 """The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
 
 import functools
-import re
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from gasla.program.statements import (
     scattered,
     written_by,
 )
-from semirings.types import has_wide
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
-LINES, DISTANCE = 8, 12  # of a vector that are fetched ahead; so many edges
 
 
 class Stages(Pieces):
@@ -131,7 +128,7 @@ class Stages(Pieces):
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
         if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
             some = self.is_wide and core == more + inner[len(more) :]
-            lines += self._several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
+            lines += self.several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
@@ -164,42 +161,6 @@ class Stages(Pieces):
             lines += ["else:", f"    for e in range(first, last, np.uint64({LINE})):"]
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
-
-    def _several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
-        """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
-        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
-        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
-        lines += [f"while begin + np.uint64({FEW}) <= last:"]
-        for i in range(FEW):
-            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self._rows_ahead(), *loads]
-            lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
-        symbols = self.functions["gather"].symbols
-        several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
-        lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
-        lines += [f"    begin += np.uint64({FEW})"]
-        return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
-
-    def _rows_ahead(self) -> list[str]:
-        """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
-        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({DISTANCE}), np.uint64(len(gi)) - one)])"]
-        for name in sorted(self._read("gather", "src")):
-            kind = self.traced.vertex_types.get(name)
-            if has_wide(kind):
-                places = range(0, min(kind.length, LINES * 64 // kind.scalar.itemsize), 64 // kind.scalar.itemsize)
-                lines += [f"prefetch({self.row(name, 'old')}[ahead], np.uint64({i}))" for i in places]
-        return lines if len(lines) > 1 else []
-
-    def gather_one(self) -> str:
-        """What has been gathered once an edge's value is with it."""
-        if not self.is_wide or self.takes_first:
-            return self.reduced("gathered", self.call("gather"))
-        return f"gather_into({', '.join(['gathered', *(s.name for s in self.functions['gather'].symbols)])})"
-
-    def _read(self, function: str, role: str) -> set[str]:
-        return self.functions[function].reads(role) if function in self.functions else set()
-
-    def reduced(self, old: str, new: str) -> str:
-        return new if self.takes_first else f"combine({old}, {new})"
 
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""
@@ -320,7 +281,7 @@ class Stages(Pieces):
 
     def _target(self) -> str:
         """The field of a target that is fetched ahead."""
-        read = {self.absorbs} if self.absorbs else self._read("mask", "vertex")
+        read = {self.absorbs} if self.absorbs else self.read_by("mask", "vertex")
         fields = sorted(f for f in read if isinstance(self.traced.vertex_types.get(f), np.dtype))
         return f"v_{fields[0]}" if fields else ""
 
