@@ -54,11 +54,21 @@ def old(terms: Terms, at: str) -> str:
 
 def store(terms: Terms, at: str) -> str:
     """Write a `total`, or what it comes to with the `old` value there."""
-    result = "total" if terms.merged is None else "merge_(old, total)"
-    items = [f".item{p}" if isinstance(terms.out_type, TupleType) else "" for p in range(len(outputs(terms)))]
-    lines = [f"const auto result = {result};"]
-    lines += [f"{name}[{at}] = result{item};" for name, item in zip(outputs(terms), items)]
+    lines = [f"const auto result = {result(terms)};"]
+    lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
     return "\n".join(f"        {line}" for line in lines)
+
+
+def result(terms: Terms) -> str:
+    """What is stored."""
+    return "total" if terms.merged is None else "merge_(old, total)"
+
+
+def items(terms: Terms) -> list[str]:
+    """What is stored in each of the arrays."""
+    if isinstance(terms.out_type, TupleType):
+        return [f"result.item{p}" for p in range(len(terms.out_type.items))]
+    return ["result"]
 
 
 def size_of(kind: Any) -> int:
