@@ -20,6 +20,8 @@ _HOMES = {
     "triangle_count": "algorithms.triangle_count",
     "betweenness_centrality": "algorithms.betweenness_centrality",
     "ConvergenceWarning": "operations.result",
+    "mxm": "operations.matrices",
+    "Sparse": "operations.sparse",
     "mxv": "operations.multiply",
     "vxm": "operations.multiply",
     "VertexProgram": "program.program",
