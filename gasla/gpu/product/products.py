@@ -14,12 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.gpu.product import printed
+from gasla.gpu.product.entries import MatrixProduct as of_matrices
+from gasla.gpu.product.entries import at_entries
+from gasla.gpu.product.wide import ready as ready_wide
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
 from gasla.graph import lists_gpu as neighbour_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from semirings.printers import cuda as printer
+
+__all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 TEMPLATE = """// A product over the semiring {name}
 #include "rows.cuh"
@@ -161,6 +166,13 @@ def _term(terms: Terms, shape: Shape) -> list[str]:
     found = {"value": once.format("values"), "x": "x[other]"}
     found |= {"row": "(long long)row", "other": "(long long)other"}
     return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
+
+
+def available() -> int | None:
+    """See `gasla.engines.Products`."""
+    import cupy
+
+    return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
 
 # --- matrices of CuPy ------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from semirings.printers import cuda as printer
 WHOLE = 256  # entries of the longest row that isn't cut, and of a piece
 LOAD = 16  # bytes, the most at once
 WIDTHS = 4, 2, 1  # columns of a thread
+WARP = 32
 
 TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
 #include "wide.cuh"
@@ -50,7 +51,9 @@ struct Product {{
         const u64 at = row * columns + column;
         return had_t{{{had_loaded}}};
     }}
-    __device__ __forceinline__ void finish(row_t row, u64 column, const value_t (&totals)[WIDTH], const had_t& had) const {{
+    __device__ __forceinline__ void finish(
+        row_t row, u64 column, const value_t (&totals)[WIDTH], const had_t& had
+    ) const {{
         const u64 at = row * columns + column;
 {packs}
 #pragma unroll
@@ -64,11 +67,15 @@ struct Product {{
     }}
 }};
 
-extern "C" __global__ void __launch_bounds__({threads}) product_of_columns(Rows<offset_t> rows, u64 columns{parameters}) {{
+extern "C" __global__ void __launch_bounds__({threads}) product_of_columns(
+    Rows<offset_t> rows, u64 columns{parameters}
+) {{
     Product product{{{names}}};
     reduce_wide<LANES, WIDTH, row_t>(rows, columns, product);
 }}
-extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_columns(Rows<offset_t> rows, u64 columns{parameters}) {{
+extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_columns(
+    Rows<offset_t> rows, u64 columns{parameters}
+) {{
     Product product{{{names}}};
     reduce_wide_cut_rows<LANES, WIDTH, row_t>(rows, columns, product);
 }}
@@ -125,17 +132,21 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
     """Threads a row, and how many columns each takes at once: as the arrays are aligned, and a mask is looked up."""
     width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
-    return min(rows.WARP, 1 << (-(-columns // width) - 1).bit_length()), width
+    return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
 
 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
     """Whether so many values beside each other can be loaded or stored at once."""
     sizes = [width * array.dtype.itemsize for array in arrays]
-    return sizes[0] <= LOAD and not any(rows.address(array) % size for array, size in zip(arrays, sizes))
+    return sizes[0] <= LOAD and not any(_address(array) % size for array, size in zip(arrays, sizes))
+
+
+def _address(array: Array) -> int:
+    return int(array.data.ptr)  # type: ignore[attr-defined]
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Of a launch where so many threads take each of the items; what is over the most that there can be, comes again."""
+    """Of a launch where so many threads take each item; what is over the most that there can be, comes again."""
     return min(-(-items * lanes // rows.THREADS), 2**31 - 1)
 
 
@@ -179,7 +190,9 @@ def source(terms: Terms, shape: Shape) -> str:
         old=_old(terms),
         result=printed.result(terms),
         packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(printed.items(terms))),
-        stored="\n".join(f"        {_at(pack, name, '')} = pack{p};" for p, (name, pack) in enumerate(zip(outs, packs))),
+        stored="\n".join(
+            f"        {_at(pack, name, '')} = pack{p};" for p, (name, pack) in enumerate(zip(outs, packs))
+        ),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         names=", ".join([*kinds, "columns"]),

@@ -13,6 +13,7 @@
 namespace gasla {
 
 constexpr u32 NONE = 0xffffffffu;  // no column, no slot
+constexpr u32 NAME = 0x7fffffffu;  // the bits of a column's number
 
 // Compressed rows.
 struct Lines {
@@ -121,15 +122,16 @@ struct Table {
     template <u32 lanes> __device__ __forceinline__ void clear() const {
         for (u32 i = lane_of<lanes>(); i < size(); i += lanes) keys[start + i] = NONE;
     }
-    // True for the one that brought it. A slot once taken stays so: who reads that it is free asks again, by an atomic.
-    __device__ __forceinline__ bool insert(u32 column) const {
+    // True for the one that brought it, with a bit beside its name. A slot once taken stays so: who reads that it is free
+    // asks again, by an atomic.
+    __device__ __forceinline__ bool insert(u32 column, u32 bit = 0) const {
         for (u32 slot = home(column);; slot = after(slot)) {
             u32 held = *const_cast<volatile u32*>(keys + start + slot);
             if (held == NONE) {
-                held = atomicCAS(keys + start + slot, NONE, column);
+                held = atomicCAS(keys + start + slot, NONE, column | bit);
                 if (held == NONE) return true;
             }
-            if (held == column) return false;
+            if ((held & NAME) == column) return false;
         }
     }
     __device__ __forceinline__ u32 find(u32 column) const {

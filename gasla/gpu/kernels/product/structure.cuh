@@ -14,7 +14,7 @@ constexpr u32 AT_ONCE = 4;  // pairs of a lane under way at a time
 
 // What all of these kernels are given.
 struct Structure {
-    Lines a, b;
+    Lines a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
     const long long* rows;  // those to look at
     u64 count;
     const long long* bounds;   // of each row of A: the most columns that it may have
@@ -23,7 +23,18 @@ struct Structure {
     int* columns;              // null while they are counted
 };
 
-template <u32 lanes> __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, u64 first, u64 last) {
+constexpr u32 OUT = 0x80000000u;  // beside the name of a column: it is left out
+
+// How many columns were not there before.
+template <u32 lanes>
+__device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, bool has_row, long long row) {
+    const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
+    table.clear<lanes>();
+    __syncwarp();
+    if (s.left_out.offsets && has_row)
+        for (u64 at = s.left_out.offsets[row] + lane_of<lanes>(); at < (u64)s.left_out.offsets[row + 1]; at += lanes)
+            table.insert((u32)s.left_out.indices[at], OUT);
+    __syncwarp();
     u32 found = 0;
     for_each_pair<lanes, AT_ONCE>(first, last, Whole{s.a, s.b}, [&](const Pair (&pairs)[AT_ONCE]) {
         u32 columns[AT_ONCE];
@@ -33,10 +44,12 @@ template <u32 lanes> __device__ __forceinline__ u32 insert_pairs(const Structure
         for (u32 k = 0; k < AT_ONCE; ++k)
             if (columns[k] != NONE) found += table.insert(columns[k]);
     });
+    __syncwarp();
     return sum_lanes<lanes>(found);
 }
 
-// Batcher's bitonic sort; what is free comes to the end. Tables of the lanes beside have as many slots.
+// Batcher's bitonic sort; what is left out comes to the end, and what is free after it. Tables of the lanes beside have
+// as many slots.
 template <u32 lanes> __device__ __forceinline__ void sort_table(const Table& table) {
     u32* keys = table.keys + table.start;
     for (u32 run = 2; run <= table.size(); run <<= 1)
@@ -57,12 +70,8 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
     for (u64 base = warp_of_grid() * groups; base < s.count; base += warps_of_grid() * groups) {
         const bool has_row = base + group < s.count;
         const long long row = has_row ? s.rows[base + group] : 0;
-        const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
         const Table table{keys, group << most_bits, groups > 1 ? most_bits : least(most_bits, bits_for(s.bounds[row]))};
-        table.clear<lanes>();
-        __syncwarp();
-        const u32 found = insert_pairs<lanes>(s, table, first, last);
-        __syncwarp();
+        const u32 found = insert_pairs<lanes>(s, table, has_row, row);
         if (s.columns) {
             sort_table<lanes>(table);
             const long long to = has_row ? s.offsets[row] : 0;
@@ -91,6 +100,12 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
                 if (columns[k] != NONE) claim(bits, columns[k]);
         });
         __syncwarp();
+        if (s.left_out.offsets)
+            for (u64 at = s.left_out.offsets[row] + lane(); at < (u64)s.left_out.offsets[row + 1]; at += WARP) {
+                const u32 column = (u32)s.left_out.indices[at] - (u32)low;
+                if (column < width) atomicAnd(bits + column / WARP, ~bit_of(column));
+            }
+        __syncwarp();
         if (s.columns) {
             int* to = s.columns + s.offsets[row] + counts[item];
             for (u32 i = 0; i < width / WARP; ++i) {
@@ -113,10 +128,7 @@ __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* 
     for (u64 item = warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];
         const Table table{keys + places[item], 0, bits_for(s.bounds[row])};
-        table.clear<WARP>();
-        __syncwarp();
-        const u32 found = insert_pairs<WARP>(s, table, s.a.offsets[row], s.a.offsets[row + 1]);
-        __syncwarp();
+        const u32 found = insert_pairs<WARP>(s, table, true, row);
         if (!s.columns) {
             if (lane() == 0) s.sizes[row] = found;
             continue;
@@ -124,8 +136,8 @@ __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* 
         int* to = s.columns + s.offsets[row];
         for (u32 i = 0; i < table.size(); i += WARP) {
             const u32 column = table.keys[i + lane()];
-            const u32 votes = __ballot_sync(ALL, column != NONE);
-            if (column != NONE) to[__popc(votes & lanes_below())] = (int)column;
+            const u32 votes = __ballot_sync(ALL, column < OUT);
+            if (column < OUT) to[__popc(votes & lanes_below())] = (int)column;
             to += __popc(votes);
         }
     }
