@@ -41,8 +41,8 @@ struct Product {{
 constexpr u32 WARPS = {warps}, SMALL_SLOTS = (WARP / {small_lanes}) << {small_bits}, BITS = {bits}, WIDTH = {width};
 
 #define GIVEN const long long* a_offsets, const int* indices, const long long* b_offsets, const int* b_indices, \\
-    const long long* offsets, const int* columns, const long long* rows, u64 count{parameters}
-#define ENTRIES Entries{{{{a_offsets, indices}}, {{b_offsets, b_indices}}, {{offsets, columns}}, rows, count}}
+    const long long* offsets, const int* columns, const long long* rows, u64 count, bool are_apart{parameters}
+#define ENTRIES Entries{{{{a_offsets, indices}}, {{b_offsets, b_indices}}, {{offsets, columns}}, rows, count, are_apart}}
 #define PRODUCT Product{{{names}}}
 typedef Product::value_t value_t;
 
@@ -117,6 +117,7 @@ def multiply(
     """Fill `outs`, where so many pairs meet in each row. None: whether the entries' columns ascend is to be found."""
     room = room_of(terms)
     ways = pairs.sort_rows(entries.lengths, met, a.lengths, b.width, room, small=has_small(terms))
+    are_apart = np.bool_(pairs.ascending(b, strictly=True))
     if len(ways["windows"]):
         b = pairs.in_ascending_order(b)
         ascends = pairs.ascending(entries) if ascends is None else ascends
@@ -125,7 +126,7 @@ def multiply(
     matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
 
     def arguments(listed: Array) -> list[Any]:
-        return [*matrices, listed, np.uint64(len(listed)), *values]
+        return [*matrices, listed, np.uint64(len(listed)), are_apart, *values]
 
     find = functools.partial(compiled, terms, device=device())
     windows = pairs.windows_of(b.width, room), np.bool_(ascends)

@@ -107,12 +107,12 @@ def lines(lists: Lists, name: str) -> Lines | None:
     return Lines(offsets, indices, values, lists.width)
 
 
-def ascending(matrix: Lines) -> bool:
-    """Whether the columns of each row ascend; parallel entries may be there."""
+def ascending(matrix: Lines, strictly: bool = False) -> bool:
+    """Whether the columns of each row ascend: if strictly, without parallel entries."""
     xp, indices = array_module(matrix.indices), matrix.indices
     if len(indices) < 2:
         return True
-    falls = xp.less(indices[1:], indices[:-1])
+    falls = (xp.less_equal if strictly else xp.less)(indices[1:], indices[:-1])
     starts = matrix.offsets[1:-1]
     inner = xp.logical_and(xp.greater(starts, 0), xp.less(starts, len(indices)))
     falls[starts[inner] - 1] = False

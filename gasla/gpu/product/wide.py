@@ -18,6 +18,7 @@ WHOLE = 256  # entries of the longest row that isn't cut, and of a piece
 LOAD = 16  # bytes, the most at once
 WIDTHS = 4, 2, 1  # columns of a thread
 WARP = 32
+MOST = 2**31 - 1  # columns of x
 
 TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
 #include "wide.cuh"
@@ -27,6 +28,7 @@ TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
 using namespace gasla;
 typedef {offset} offset_t;
 typedef {vertex} vertex_t;
+typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type unsigned_vertex_t;
 typedef {row} row_t;
 typedef Position<offset_t>::type position_t;
 constexpr u32 LANES = {lanes}, WIDTH = {width};
@@ -38,23 +40,23 @@ struct Product {{
     typedef {x} x_t;
     struct had_t {{ {had} }};
 {members}
-    u64 columns;
+    u32 columns;
 
 {monoid}
-    __device__ __forceinline__ bool wanted(row_t row, u64 column) const {{ return {wanted}; }}
+    __device__ __forceinline__ bool wanted(row_t row, u32 column) const {{ return {wanted}; }}
     __device__ __forceinline__ entry_t entry(position_t at) const {{ return entry_t{{{loaded}}}; }}
-    __device__ __forceinline__ x_t load(const entry_t& entry, u64 column) const {{ return {x_loaded}; }}
-    __device__ __forceinline__ value_t term(row_t row, const entry_t& entry, const x_t& xs, u32 i, u64 column) const {{
+    __device__ __forceinline__ x_t load(const entry_t& entry, u32 column) const {{ return {x_loaded}; }}
+    __device__ __forceinline__ value_t term(row_t row, const entry_t& entry, const x_t& xs, u32 i, u32 column) const {{
         return product_({arguments});
     }}
-    __device__ __forceinline__ had_t load_old(row_t row, u64 column) const {{
-        const u64 at = row * columns + column;
+    __device__ __forceinline__ had_t load_old(row_t row, u32 column) const {{
+        const u64 at = (u64)row * columns + column;
         return had_t{{{had_loaded}}};
     }}
     __device__ __forceinline__ void finish(
-        row_t row, u64 column, const value_t (&totals)[WIDTH], const had_t& had
+        row_t row, u32 column, const value_t (&totals)[WIDTH], const had_t& had
     ) const {{
-        const u64 at = row * columns + column;
+        const u64 at = (u64)row * columns + column;
 {packs}
 #pragma unroll
         for (u32 i = 0; i < WIDTH; ++i) {{
@@ -67,14 +69,14 @@ struct Product {{
     }}
 }};
 
-extern "C" __global__ void __launch_bounds__({threads}) product_of_columns(
-    Rows<offset_t> rows, u64 columns{parameters}
+extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_columns(
+    Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
     reduce_wide<LANES, WIDTH, row_t>(rows, columns, product);
 }}
-extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_columns(
-    Rows<offset_t> rows, u64 columns{parameters}
+extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_cut_columns(
+    Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
     reduce_wide_cut_rows<LANES, WIDTH, row_t>(rows, columns, product);
@@ -116,13 +118,15 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
         return False
     if facts.rows == 0 or columns == 0:
         return True
+    if columns > MOST:
+        raise ValueError(f"x has {columns} columns; expected at most {MOST} on a GPU")
     lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
     shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, lanes, width)
     kernels = compiled(terms, shape, device())
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
     partials = plan.partials(printed.size_of(terms.type) * columns)
     argument = plan.argument(partials)
-    arguments = (struct(argument), np.uint64(columns), *[given[name] for name in kernels.inputs], *outs)
+    arguments = (struct(argument), np.uint32(columns), *[given[name] for name in kernels.inputs], *outs)
     kernels.product.plain(blocks(plan.pieces + facts.rows, lanes), *arguments)
     if plan.cut:
         kernels.product_of_cut_rows.plain(blocks(plan.cut, lanes), *arguments)
@@ -181,18 +185,18 @@ def source(terms: Terms, shape: Shape) -> str:
         had=" ".join(f"{pack} {name};" for name, pack in zip(outs, packs)) if terms.reads_old else "",
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
         monoid=printed.monoid(terms),
-        wanted="mask[row * columns + column] != complement" if shape.masked else "true",
+        wanted="mask[(u64)row * columns + column] != complement" if shape.masked else "true",
         loaded=", ".join({"other": "indices[at]", "value": "values[at]"}[name] for name in entry),
-        x_loaded="*reinterpret_cast<const x_t*>(x + entry.other * columns + column)" if "x" in types else "false",
+        x_loaded="x_t::load(x + ((u64)(unsigned_vertex_t)entry.other * columns + column))" if "x" in types else "false",
         arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
-        had_loaded=", ".join(_at(pack, name) for name, pack in zip(outs, packs)) if terms.reads_old else "",
+        had_loaded=", ".join(f"{pack}::load({name} + at)" for name, pack in zip(outs, packs))
+        if terms.reads_old
+        else "",
         packs="\n".join(f"        {pack} pack{p};" for p, pack in enumerate(packs)),
         old=_old(terms),
         result=printed.result(terms),
         packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(printed.items(terms))),
-        stored="\n".join(
-            f"        {_at(pack, name, '')} = pack{p};" for p, (name, pack) in enumerate(zip(outs, packs))
-        ),
+        stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         names=", ".join([*kinds, "columns"]),
@@ -215,11 +219,6 @@ def _inputs(terms: Terms, shape: Shape) -> dict[str, str]:
     found |= {"x": kinds["x"]} if "x" in kinds else {}
     found |= {"indices": "const vertex_t*"} if "x" in kinds or "other" in kinds else {}
     return found | ({"mask": "const bool*", "complement": "bool"} if shape.masked else {})
-
-
-def _at(pack: str, name: str, const: str = "const ") -> str:
-    """Some values beside each other of an array, from a position on."""
-    return f"*reinterpret_cast<{const}{pack}*>({name} + at)"
 
 
 def _old(terms: Terms) -> str:

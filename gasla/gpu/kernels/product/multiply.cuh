@@ -20,12 +20,20 @@ struct Entries {
     Lines a, b, given;      // the entries that are wanted
     const long long* rows;  // those to look at
     u64 count;
+    bool are_apart;  // no row of B has a column twice
 };
 
-// Each lane has a term for a slot, or NONE: lanes that have one in common take turns, in their order.
+// Each lane has a term for a slot, or NONE: lanes that may have one in common take turns, in their order.
 template <class Product, class value_t = typename Product::value_t>
-__device__ __forceinline__ void combine_in_turn(const Product& product, value_t* values, u32 slot, const value_t& term) {
+__device__ __forceinline__ void combine_in_turn(
+    const Product& product, value_t* values, u32 slot, const value_t& term, bool may_meet
+) {
     const bool has_term = slot != NONE;
+    if (!__any_sync(ALL, may_meet)) {
+        if (has_term) values[slot] = product.combine(values[slot], term);
+        __syncwarp();
+        return;
+    }
     const u32 alike = __match_any_sync(ALL, has_term ? slot : 0x80000000u | lane());
     const u32 before = __popc(alike & lanes_below());
     for (u32 turn = 0;; ++turn) {
@@ -54,7 +62,8 @@ __device__ __forceinline__ void combine_pairs(
         for (u32 k = 0; k < AT_ONCE; ++k)
             if (slots[k] != NONE) terms[k] = product.term(row, pairs[k].left, pairs[k].right, columns[k]);
 #pragma unroll
-        for (u32 k = 0; k < AT_ONCE; ++k) combine_in_turn(product, values, slots[k], terms[k]);
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            combine_in_turn(product, values, slots[k], terms[k], !e.are_apart || pairs[k].mixed);
     });
 }
 
@@ -82,7 +91,7 @@ template <u32 lanes, u32 most_bits, class Product, class value_t = typename Prod
 __device__ __forceinline__ void multiply_in_tables(const Product& product, const Entries& e, u32* keys, value_t* values) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
-    for (u64 base = warp_of_grid() * groups; base < e.count; base += warps_of_grid() * groups) {
+    for (u64 base = this_warp_of_grid() * groups; base < e.count; base += warps_of_grid() * groups) {
         const bool has_row = base + group < e.count;
         const long long row = has_row ? e.rows[base + group] : 0;
         u32 bits = most_bits;
@@ -97,7 +106,7 @@ template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_windows(
     const Product& product, const Entries& e, value_t* values, u32 width, u32 windows, bool ascends
 ) {
-    for (u64 item = warp_of_grid(); item < e.count * windows; item += warps_of_grid()) {
+    for (u64 item = this_warp_of_grid(); item < e.count * windows; item += warps_of_grid()) {
         const long long row = e.rows[item / windows], low = (long long)(item % windows) * width;
         for (u32 i = lane(); i < width; i += WARP) values[i] = product.identity();
         __syncwarp();
@@ -122,7 +131,7 @@ template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_memory(
     const Product& product, const Entries& e, u32* keys, value_t* values, const u64* places
 ) {
-    for (u64 item = warp_of_grid(); item < e.count; item += warps_of_grid()) {
+    for (u64 item = this_warp_of_grid(); item < e.count; item += warps_of_grid()) {
         const long long row = e.rows[item];
         const u32 bits = bits_for(e.given.offsets[row + 1] - e.given.offsets[row]);
         multiply_row<WARP>(product, e, true, row, Table{keys + places[item], 0, bits}, values + places[item]);

@@ -23,7 +23,7 @@ struct Lines {
 
 // An entry of A that meets one of B, by their positions.
 struct Pair {
-    bool valid;
+    bool valid, mixed;  // `mixed` if its row of B is another than that of the first lane's pair
     u64 left, right;
 };
 
@@ -65,7 +65,8 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
 #pragma unroll
                 for (u32 step = lanes / 2; step; step >>= 1)
                     if (shuffle(upto, owner + step - 1, lanes) <= nth) owner += step;
-                pairs[k] = {nth < all, from + owner, shuffle(shift, owner, lanes) + nth};
+                const bool valid = nth < all, mixed = owner != shuffle(owner, 0, lanes);
+                pairs[k] = {valid, valid && mixed, from + owner, shuffle(shift, owner, lanes) + nth};
             }
             take(pairs);
         }

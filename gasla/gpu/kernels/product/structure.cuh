@@ -67,7 +67,7 @@ template <u32 lanes> __device__ __forceinline__ void sort_table(const Table& tab
 template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
-    for (u64 base = warp_of_grid() * groups; base < s.count; base += warps_of_grid() * groups) {
+    for (u64 base = this_warp_of_grid() * groups; base < s.count; base += warps_of_grid() * groups) {
         const bool has_row = base + group < s.count;
         const long long row = has_row ? s.rows[base + group] : 0;
         const Table table{keys, group << most_bits, groups > 1 ? most_bits : least(most_bits, bits_for(s.bounds[row]))};
@@ -86,7 +86,7 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
 // Windows of `width` columns, a multiple of 32, `windows` of them a row; `bits` has room for one, and `counts` is how many
 // columns each has, or, once they are known, how many the windows before it in the row have.
 __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32* bits, u32 width, u32 windows, u32* counts) {
-    for (u64 item = warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
+    for (u64 item = this_warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
         const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
         for (u32 i = lane(); i < width / WARP; i += WARP) bits[i] = 0;
         __syncwarp();
@@ -125,7 +125,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
 
 // Rows whose tables are in global memory, each from its place on.
 __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
-    for (u64 item = warp_of_grid(); item < s.count; item += warps_of_grid()) {
+    for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];
         const Table table{keys + places[item], 0, bits_for(s.bounds[row])};
         const u32 found = insert_pairs<WARP>(s, table, true, row);
