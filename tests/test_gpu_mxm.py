@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_kernel import EmulatedKernel, library
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
@@ -82,7 +84,7 @@ def random_matrix(seed: int, m: int, n: int, dtype: Any, index: Any = np.int32) 
     """Empty, short and long rows, unsorted, with parallel entries; small whole numbers, exact in any order."""
     rng = np.random.default_rng(seed)
     lengths = rng.choice([0, 1, 2, 3, 5, 9, 33, 70], m, p=[0.1, 0.2, 0.2, 0.2, 0.1, 0.1, 0.06, 0.04])
-    indptr = np.append(0, lengths.cumsum()).astype(index)
+    indptr = np.append(0, (lengths * (n > 0)).cumsum()).astype(index)
     indices = (n * rng.random(indptr[-1]) ** 3).astype(index)
     values = rng.integers(-9, 10, len(indices)).astype(dtype)
     return csr_array((values, indices, indptr), shape=(m, n))
@@ -220,40 +222,97 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
         yield Emulated(tmp_path_factory.mktemp("mxm"), patch)
 
 
-EMULATED = [
-    pytest.param(
-        *case,
-        id=case[0].name,
-        marks=[]
-        if case[0] in (semirings.plus_times, farthest_stop, last_product) and case[1] != np.int8
-        else pytest.mark.slow,
-    )
-    for case in CASES
-]
+QUICK = [(semirings.plus_times, np.float32), (last_product, np.int64), (farthest_stop, np.float32)]
+EMULATED = [pytest.param(*case, id=label(case[0]), marks=[] if case in QUICK else pytest.mark.slow) for case in CASES]
+
+
+def places_of(A: csr_array) -> list[tuple[int, int]]:
+    """Row and column of each entry, as they are stored."""
+    return list(zip(*(array.tolist() for array in by_rows(A)[:2])))
 
 
 @needs_compiler
+@pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
 @pytest.mark.parametrize(("semiring", "dtype"), EMULATED)
-def test_emulated_sparse(emulated: Emulated, semiring: Semiring, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for visit in (1, 1000):
-        monkeypatch.setattr(pairs, "VISIT", visit)
-        before = emulated.launches()
-        A, B = random_matrix(1, 40, 50, dtype), random_matrix(2, 50, 600, dtype)
-        found = expected(A, B, semiring)
-        shape = 40, 600
-        check(gasla.mxm(A, B, semiring), shape, found, semiring)
-        mask = random_matrix(3, 40, 600, dtype)
-        left_out = set(zip(*(a.tolist() for a in by_rows(mask)[:2])))
-        check(
-            gasla.mxm(A, B, semiring, mask=mask, complement=True),
-            shape,
-            {p: v for p, v in found.items() if p not in left_out},
-            semiring,
-        )
-        C = gasla.mxm(A, B, semiring, mask=mask)
-        assert_array_equal(C.indices, mask.indices)
-        check_values(C, list(zip(*(a.tolist() for a in by_rows(mask)[:2]))), found, semiring)
-        print({way: n - before[way] for way, n in emulated.launches().items()})
+def test_emulated_sparse(
+    emulated: Emulated, semiring: Semiring, dtype: Any, visit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole, at the entries of a mask, and without those; long rows by windows, or by tables in global memory."""
+    monkeypatch.setattr(pairs, "VISIT", visit)
+    before = emulated.launches()
+    A, B, mask = (random_matrix(seed, *shape, dtype) for seed, shape in enumerate([(40, 50), (50, 600), (40, 600)]))
+    found, admitted = expected(A, B, semiring), places_of(mask)
+    check(gasla.mxm(A, B, semiring), mask.shape, found, semiring)
+    others = {place: value for place, value in found.items() if place not in admitted}
+    check(gasla.mxm(A, B, semiring, mask=mask, complement=True), mask.shape, others, semiring)
+    C = gasla.mxm(A, B, semiring, mask=mask)
+    assert_array_equal(C.indices, mask.indices)
+    check_values(C, admitted, found, semiring)
+    launches = {way: count - before[way] for way, count in emulated.launches().items()}
+    assert launches["tables"] == 7 and launches["windows" if visit == 1 else "memory"] >= 4
+
+
+@needs_compiler
+@settings(max_examples=15)
+@given(data=st.data())
+def test_emulated_shapes(emulated: Emulated, data: Any) -> None:
+    """Empty, one row, parallel entries, int64: against SciPy."""
+    m, n, p = (data.draw(st.sampled_from([0, 1, 4]), label=name) for name in "mnp")
+    seed, index = data.draw(st.integers(0, 99)), data.draw(st.sampled_from([np.int32, np.int64]))
+    A, B, mask = (random_matrix(seed, *shape, np.float32, index) for shape in ((m, n), (n, p), (m, p)))
+    C = gasla.mxm(A, B)
+    assert C.indptr.dtype == C.indices.dtype == np.int32
+    wanted, ones = (A @ B).toarray(), (csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape) for X in (A, B))
+    assert C.nnz == np.count_nonzero((next(ones) @ next(ones)).toarray())
+    assert_array_equal(C.to_scipy().toarray(), wanted)
+    admitted = np.zeros((m, p), bool)
+    rows, columns, _ = by_rows(mask)
+    admitted[rows, columns] = True
+    assert_array_equal(gasla.mxm(A, B, mask=mask).data, wanted[rows, columns])
+    assert_array_equal(gasla.mxm(A, B, mask=mask, complement=True).to_scipy().toarray(), np.where(admitted, 0, wanted))
+    assert_array_equal(gasla.mxm(A, B.toarray()), wanted)
+
+
+@needs_compiler
+def test_emulated_graphs(emulated: Emulated) -> None:
+    star, path = ([0] * 40, range(1, 41)), (range(40), range(1, 41))
+    for src, dst in (star, path):
+        graph = gasla.Graph.from_edges(src, dst, n=41)
+        both = csr_array((np.ones(40), (src, dst)), shape=(41, 41))
+        assert_array_equal(gasla.mxm(graph, graph, semirings.plus_pair).to_scipy().toarray(), (both @ both).toarray())
+        assert_array_equal(gasla.mxm(graph, graph.to("cpu"), semirings.plus_pair, mask=graph).data, 0)
+    graph = gasla.Graph(gasla.datasets.rmat(5))
+    assert gasla.mxm(graph, graph, semirings.plus_pair, mask=graph).data.sum() == 6 * gasla.triangle_count(graph)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["A", "B", "mask"])
+@pytest.mark.parametrize(("array", "value"), [("indices", 9), ("indices", -1), ("indptr", 99), ("indptr", -1)])
+def test_emulated_damage_is_found(emulated: Emulated, name: str, array: str, value: int) -> None:
+    given = {n: csr_array(([1.0, 2, 3], [0, 2, 1], [0, 2, 2, 3]), shape=(3, 3)) for n in ("A", "B", "mask")}
+    getattr(given[name], array)[1] = value
+    before = emulated.launches()
+    with pytest.raises(ValueError, match=f"in {name}, "):
+        gasla.mxm(given["A"], given["B"], mask=given["mask"])
+    if name == "A":
+        with pytest.raises(ValueError, match="of the matrix"):
+            gasla.mxm(given["A"], np.ones((3, 2)))
+    assert emulated.launches() == before
+
+
+@needs_compiler
+def test_emulated_limits(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    A = random_matrix(1, 9, 9, np.float32)
+    monkeypatch.setattr(pairs, "WIDEST", 8)
+    with pytest.raises(ValueError, match="A has 9 columns; expected at most 8 on a GPU"):
+        gasla.mxm(A, A)
+    monkeypatch.setattr(pairs, "WIDEST", 1 << 30)
+    monkeypatch.setattr(pairs, "LONGEST", 1)
+    with pytest.raises(ValueError, match=r"A has a row of \d+ entries; expected at most 1 on a GPU"):
+        gasla.mxm(A, A, mask=A)
+    monkeypatch.setattr(wide, "MOST", 2)
+    with pytest.raises(ValueError, match="x has 3 columns; expected at most 2 on a GPU"):
+        gasla.mxm(A, np.ones((9, 3)))
 
 
 def wide_problem(seed: int, columns: int, dtype: Any) -> tuple[csr_array, Array]:
@@ -287,9 +346,20 @@ def same(found: Any, wanted: list[Array], semiring: Semiring) -> None:
             assert_array_equal(a, b)
 
 
+DENSE = [
+    pytest.param(semirings.plus_times, np.float32, 12, id="plus_times-12"),
+    pytest.param(last_product, np.int64, 7, id="last_product-7"),
+    pytest.param(farthest_stop, np.float32, 150, id="farthest_stop-150"),
+    *(
+        pytest.param(*case, columns, id=f"{label(case[0])}-{label(case[1])}-{columns}", marks=pytest.mark.slow)
+        for case in CASES
+        for columns in (1, 6, 64)
+    ),
+]
+
+
 @needs_compiler
-@pytest.mark.parametrize(("semiring", "dtype"), EMULATED)
-@pytest.mark.parametrize("columns", [1, 7, 12, pytest.param(64, marks=pytest.mark.slow), 150])
+@pytest.mark.parametrize(("semiring", "dtype", "columns"), DENSE)
 def test_emulated_dense(emulated: Emulated, semiring: Semiring, dtype: Any, columns: int) -> None:
     """Rows of over 8 entries are cut."""
     A, X = wide_problem(columns, columns, dtype)
@@ -299,3 +369,137 @@ def test_emulated_dense(emulated: Emulated, semiring: Semiring, dtype: Any, colu
     outs = tuple(np.ones_like(w) for w in wanted)
     gasla.mxv(A, X, semiring, mask=mask, complement=True, out=outs if len(outs) > 1 else outs[0])
     same(outs, [np.where(mask, w.dtype.type(1), w) for w in wanted], semiring)
+
+
+@needs_compiler
+def test_emulated_dense_by_columns_and_merged(emulated: Emulated) -> None:
+    A, X = wide_problem(5, 8, np.float64)
+    out = np.full((30, 8), 2.0)
+    assert gasla.mxv(A, X, accum=semirings.plus, out=out) is out
+    assert_array_equal(out, A @ X + 2)
+    Z = np.random.default_rng(3).integers(-9, 10, (30, 8)).astype(float)
+    assert_array_equal(gasla.vxm(Z, A), A.T @ Z)
+    unaligned = np.empty((25, 9))[:, 1:]
+    unaligned[...] = X
+    assert_array_equal(gasla.mxm(A, unaligned), A @ X)
+
+
+# --- with a GPU ------------------------------------------------------------------------------------------------------
+
+
+def on_gpu(A: csr_array) -> gasla.Sparse:
+    """The same matrix there; CuPy's own hold no integers."""
+    import cupy
+
+    return gasla.Sparse(A.shape, *map(cupy.asarray, (A.indptr, A.indices, A.data)))
+
+
+def equal(found: Any, wanted: Any, semiring: Semiring) -> None:
+    """A product on the GPU, and the CPU's."""
+    if isinstance(wanted, gasla.Sparse):
+        assert found.shape == wanted.shape and found.indices.dtype == wanted.indices.dtype
+        assert_array_equal(found.indptr.get(), wanted.indptr)
+        assert_array_equal(found.indices.get(), wanted.indices)
+        found, wanted = found.data, wanted.data
+    same(found, arrays_of(wanted), semiring)
+
+
+OF_WIDTHS = [  # of B: rows of the product in small tables, tables, windows, and in global memory
+    pytest.param(300, id="narrow"),
+    pytest.param(9_000, id="windows"),
+    pytest.param(3_000_000, id="memory"),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("columns", OF_WIDTHS)
+@pytest.mark.parametrize(("semiring", "dtype"), CASES, ids=label)
+def test_sparse_equals_the_cpu(semiring: Semiring, dtype: Any, columns: int) -> None:
+    if semiring.monoid.terminal(np.dtype(np.int64)) is semirings.ANY:
+        pytest.skip("any of several products is right")
+    A, B = random_matrix(4, 700, 400, dtype), random_matrix(5, 400, columns, dtype)
+    mask = random_matrix(6, 700, columns, dtype)
+    there = tuple(map(on_gpu, (A, B, mask)))
+    equal(gasla.mxm(*there[:2], semiring), gasla.mxm(A, B, semiring), semiring)
+    for complement in (False, True):
+        found = gasla.mxm(*there[:2], semiring, mask=there[2], complement=complement)
+        equal(found, gasla.mxm(A, B, semiring, mask=mask, complement=complement), semiring)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("columns", [1, 2, 7, 16, 64, 300])
+@pytest.mark.parametrize(("semiring", "dtype"), CASES, ids=label)
+def test_dense_equals_the_cpu(semiring: Semiring, dtype: Any, columns: int) -> None:
+    """Some rows are cut."""
+    import cupy
+
+    rng = np.random.default_rng(8)
+    lengths = rng.choice([0, 1, 3, 4, 5, 17, 256, 257, 1500], 500)
+    indptr = np.append(0, lengths.cumsum())
+    indices = rng.integers(0, 400, indptr[-1])
+    A = csr_array((rng.integers(-9, 10, len(indices)).astype(dtype), indices, indptr), shape=(500, 400))
+    X = rng.integers(-9, 10, (400, columns)).astype(dtype)
+    if semiring.monoid.terminal(np.dtype(np.int64)) is semirings.ANY:
+        pytest.skip("any of several products is right")
+    wanted = gasla.mxm(A, X, semiring)
+    equal(gasla.mxm(on_gpu(A), cupy.asarray(X), semiring), wanted, semiring)
+    mask = rng.random((500, columns)) < 0.5
+    outs = [tuple(np.ones_like(w) for w in arrays_of(wanted)) for _ in range(2)]
+    outs[1] = tuple(map(cupy.asarray, outs[1]))
+    for matrix, x, m, out in ((A, X, mask, outs[0]), (on_gpu(A), cupy.asarray(X), cupy.asarray(mask), outs[1])):
+        gasla.mxv(matrix, x, semiring, mask=m, accum=semiring.monoid, out=out if len(out) > 1 else out[0])
+    same(outs[1], list(outs[0]), semiring)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["rmat", "grid"])
+def test_as_cupys_and_the_same_every_time(name: str) -> None:
+    from cupyx.scipy import sparse
+
+    A = getattr(gasla.datasets, name)(10)
+    A.data = np.random.default_rng(1).random(A.nnz, np.float32)
+    there = sparse.csr_matrix(A)
+    C, theirs = gasla.mxm(there, there), there @ there
+    theirs.sort_indices()
+    assert_array_equal(C.indptr.get(), theirs.indptr.get())
+    assert_array_equal(C.indices.get(), theirs.indices.get())
+    np.testing.assert_allclose(C.data.get(), theirs.data.get(), rtol=1e-4)
+    np.testing.assert_allclose(C.to_cupy().toarray().get(), (A @ A).toarray(), rtol=1e-4)
+    for _ in range(3):
+        assert_array_equal(gasla.mxm(there, there).data.get(), C.data.get())
+    graph = gasla.Graph(there)
+    pairs_of_edges = gasla.mxm(graph, graph, semirings.plus_pair, mask=graph)
+    assert int(pairs_of_edges.data.sum()) == 6 * gasla.triangle_count(graph)
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize("columns", OF_WIDTHS)
+@pytest.mark.parametrize("index", [np.int32, np.int64], ids=label)
+def test_small_sparse_products(index: Any, columns: int) -> None:
+    A, B = random_matrix(4, 60, 80, np.float32, index), random_matrix(5, 80, columns, np.float32, index)
+    B.data[::3] = 0
+    mask = random_matrix(6, 60, columns, np.float32, index)
+    there = tuple(map(on_gpu, (A, B, mask)))
+    for semiring in (semirings.plus_times, farthest_stop):
+        check(gasla.mxm(*there[:2], semiring), mask.shape, found := expected(A, B, semiring), semiring)
+        check_values(gasla.mxm(*there[:2], semiring, mask=there[2]), places_of(mask), found, semiring)
+
+
+@pytest.mark.gpu
+def test_a_product_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    A = on_gpu(csr_array(gasla.datasets.rmat(8)))
+    assert gpu.available() > 0
+    monkeypatch.setattr(gpu, "available", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"entries, which take .* bytes, and 1,000 are available"):
+        gasla.mxm(A, A)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("array", "value"), [("indices", 9), ("indices", -1), ("indptr", 99), ("indptr", -1)])
+def test_damage_is_found(array: str, value: int) -> None:
+    A, good = (on_gpu(csr_array(([1.0, 2, 3], [0, 2, 1], [0, 2, 2, 3]), shape=(3, 3))) for _ in range(2))
+    getattr(A, array)[1] = value
+    for left, right, mask in ((A, good, None), (good, A, None), (good, good, A)):
+        with pytest.raises(ValueError, match="of the matrix"):
+            gasla.mxm(left, right, mask=mask)

@@ -41,8 +41,10 @@ struct Product {{
 constexpr u32 WARPS = {warps}, SMALL_SLOTS = (WARP / {small_lanes}) << {small_bits}, BITS = {bits}, WIDTH = {width};
 
 #define GIVEN const long long* a_offsets, const int* indices, const long long* b_offsets, const int* b_indices, \\
-    const long long* offsets, const int* columns, const long long* rows, u64 count, bool are_apart{parameters}
-#define ENTRIES Entries{{{{a_offsets, indices}}, {{b_offsets, b_indices}}, {{offsets, columns}}, rows, count, are_apart}}
+    const long long* offsets, const int* columns, const long long* rows, u64 count, \\
+    bool are_apart{parameters}
+#define ENTRIES Entries{{{{a_offsets, indices}}, {{b_offsets, b_indices}}, {{offsets, columns}}, rows, count, \\
+    are_apart}}
 #define PRODUCT Product{{{names}}}
 typedef Product::value_t value_t;
 

@@ -134,7 +134,7 @@ def count_pairs(a: Lines, b: Lines) -> Array:
     """How many pairs of entries meet in each row of A."""
     xp = array_module(a.offsets)
     sums = xp.zeros(len(a.indices) + 1, np.int64)
-    xp.cumsum(b.lengths[a.indices], out=sums[1:])
+    sums[1:] = xp.cumsum(b.lengths[a.indices])
     found: Array = xp.diff(sums[a.offsets])
     return found
 
@@ -267,7 +267,7 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
     xp = array_module(offsets)
     starts, lengths = offsets[listed], offsets[listed + 1] - offsets[listed]
     sums = xp.zeros(len(listed) + 1, np.int64)
-    xp.cumsum(lengths, out=sums[1:])
+    sums[1:] = xp.cumsum(lengths)
     owners = lists_gpu.owners(sums, columns[: int(sums[-1])])
     where = xp.arange(int(sums[-1])) + (starts - sums[:-1])[owners]
     packed = owners.astype(np.uint64)
