@@ -106,8 +106,9 @@ def mxm(
     if mask is not None and not _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a sparse matrix, as the product is sparse")
     _check_shapes(A, B, mask)
-    left, right, admitted = (_lists(M, name, A, semiring) for name, M in (("A", A), ("B", B), ("mask", mask)))
-    assert left is not None and right is not None
+    left = _lists(A, "A", A, semiring)
+    right = left if B is A else _lists(B, "B", A, semiring)
+    admitted = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
     types = (None if lists.values is None else lists.values.dtype for lists in (left, right))
     terms = trace(semiring, False, *types, merging=None, wide=True)
     if admitted is not None and not complement:
@@ -180,10 +181,8 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
         raise ValueError(f"mask has shape {_shape(mask)}; expected {(m, p)}, that of the product")
 
 
-def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists | None:
+def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
     """The rows of a matrix, on the device of A."""
-    if M is None:
-        return None
     if M is not A:
         require_beside(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")

@@ -7,14 +7,15 @@ column j is left out. So nothing is cleared between rows, and columns that nobod
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
+from gasla.cpu.runtime import quads
 from gasla.cpu.runtime.blocks import block_size, entry_point, jit
-from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add
+from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET, launched
 
 FEW = 32  # columns up to which each finds its place by comparison with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
-_BITS = np.uint64(63)
-_PACKED = np.uint64(8)  # a bitmap is read word by word where there is a column for so many words
+_FOUR, _BITS = np.uint64(4), np.uint64(63)
+_PACKED = np.uint64(8)  # marks are read block by block where there is a column for so many blocks
 
 __all__ = ["block_size", "check", "count", "in_order", "measure"]
 
@@ -29,17 +30,18 @@ def check(thread, threads, control, indptr, indices, width, block):
         start = np.uint64(fetch_add(control, TICKET, 1)) * block
         if start >= rows or control[STOP] != 0:
             return
-        for i in range(start, min(start + block, rows)):
-            first, last = np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])
-            if first > last or last > stored:
-                control[STOP] = 1
-                return
-            most = np.uint64(0)
-            for e in range(first, last):
-                most = max(most, np.uint64(indices[e]))
-            if most >= bound and first < last:
-                control[STOP] = 1
-                return
+        end = min(start + block, rows)
+        first, last, wrong = np.uint64(indptr[start]), np.uint64(indptr[end]), False
+        for i in range(start, end):
+            wrong |= indptr[i] > indptr[i + _ONE]
+        if wrong or first > last or last > stored:
+            control[STOP] = 1
+            return
+        for e in range(first, last):
+            wrong |= np.uint64(indices[e]) >= bound
+        if wrong:
+            control[STOP] = 1
+            return
 
 
 @entry_point
@@ -100,46 +102,66 @@ def leave_out(stamps, stamp, indptr, indices, i):
 
 
 @jit
-def in_order(columns, found, indices, start, bits, tops):
-    """Write so many different columns to `indices` from a place on, ascending. Both bitmaps are 0 before and after.
+def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, mask, i):
+    """Write the columns that row i meets to `columns`, each once, and perhaps one more; how many there are."""
+    found = np.uint64(0)
+    for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
+        k = np.uint64(indices[e])
+        for t in range(np.uint64(other_indptr[k]), np.uint64(other_indptr[k + _ONE])):
+            j = np.uint64(other_indices[t])
+            old = stamps[j]
+            columns[found] = other_indices[t]
+            if mask is None:
+                found += np.uint64(old != stamp)
+                stamps[j] = stamp
+            else:
+                found += np.uint64(abs(old) != stamp)
+                stamps[j] = old if old == -stamp else stamp
+    return found
 
-    A bit of `bits` stands for a column, one of `tops` for a word of `bits`.
+
+@jit
+def in_order(columns, found, indices, start, marks, blocks):
+    """Write so many different columns to `indices` from a place on, ascending. All marks are 0 before and after.
+
+    A byte of `marks` stands for a column, one of `blocks` for 64 of them.
     """
     if found <= np.uint64(FEW):
-        for a in range(found):
-            column, place = columns[a], start
+        zero, one = quads.spread(columns.dtype.type(0)), quads.spread(columns.dtype.type(1))
+        for a in range(np.uint64(0), found, _FOUR):
+            mine = quads.load(columns, a)
+            places = quads.spread(columns.dtype.type(0))
             for b in range(found):
-                place += np.uint64(columns[b] < column)
-            indices[place] = column
+                places = quads.add(places, quads.where(quads.less(quads.spread(columns[b]), mine), one, zero))
+            for _ in range(min(_FOUR, found - a)):
+                indices[start + np.uint64(quads.first(places))] = quads.first(mine)
+                places, mine = quads.turned(places), quads.turned(mine)
         return
     low = high = np.uint64(columns[np.uint64(0)])
     for a in range(found):
         column = np.uint64(columns[a])
-        bits[column >> _SIX] |= _ONE << (column & _BITS)
+        marks[column] = 1
         low, high = min(low, column), max(high, column)
     low, high = low >> _SIX, high >> _SIX
     if found * _PACKED > high - low:
-        for w in range(low, high + _ONE):
-            start = _unpacked(bits, w, indices, start)
+        for block in range(low, high + _ONE):
+            start = _unpacked(marks, block, indices, start)
         return
     for a in range(found):
-        word = np.uint64(columns[a]) >> _SIX
-        tops[word >> _SIX] |= _ONE << (word & _BITS)
-    for h in range(low >> _SIX, (high >> _SIX) + _ONE):
-        top = tops[h]
-        tops[h] = np.uint64(0)
-        while top != np.uint64(0):
-            start = _unpacked(bits, (h << _SIX) + count_trailing_zeros(top), indices, start)
-            top &= top - _ONE
+        blocks[np.uint64(columns[a]) >> _SIX] = 1
+    for group in range(low >> _SIX, (high >> _SIX) + _ONE):
+        word = take_marks(blocks, group << _SIX)
+        while word != np.uint64(0):
+            start = _unpacked(marks, (group << _SIX) + count_trailing_zeros(word), indices, start)
+            word &= word - _ONE
 
 
 @jit
-def _unpacked(bits, w, indices, start):
-    """Write the columns of a word of bits, and clear it; where the next one goes."""
-    word = bits[w]
-    bits[w] = np.uint64(0)
+def _unpacked(marks, block, indices, start):
+    """Write the columns that are marked in a block of 64, and take the marks away; where the next column goes."""
+    word = take_marks(marks, block << _SIX)
     while word != np.uint64(0):
-        indices[start] = (w << _SIX) + count_trailing_zeros(word)
+        indices[start] = (block << _SIX) + count_trailing_zeros(word)
         start += _ONE
         word &= word - _ONE
     return start

@@ -17,7 +17,7 @@ import numpy as np
 from gasla.cpu.product import counting
 from gasla.cpu.product.rows import outs as names_of_outs
 from gasla.cpu.product.rows import write
-from gasla.cpu.runtime import modules, threads
+from gasla.cpu.runtime import modules, quads, threads
 from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.names import title
 from gasla.program.terms import Array, Lists, Terms, parts
@@ -44,7 +44,7 @@ def fill({fill_arguments}):
     if launched(thread, threads, control):
         return
     one, parts = np.uint64(1), np.uint64(len(bounds) - 1)
-    stamps, columns, bits, tops, {totals} = {fill_own}
+    stamps, columns, marks, blocks, {totals} = {fill_own}
     while True:
         part = np.uint64(fetch_add(control, TICKET, 1))
         if part >= parts or control[STOP] != 0:
@@ -71,7 +71,7 @@ def fill({fill_arguments}):
             if found != last - first:
                 control[STOP] = 1
                 return
-            in_order(columns, found, indices, first, bits, tops)
+            in_order(columns, found, indices, first, marks, blocks)
             for t in range(first, last):
                 j = np.uint64(indices[t])
                 {out_t} = {stored_j}
@@ -122,7 +122,7 @@ class Rows:
 
     def divide(self) -> bool:
         """Look through all matrices, and share out the rows; False if one points outside itself."""
-        for lists in filter(None, (self.A, self.B, self.mask)):
+        for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._block(lists)):
                 return False
         steps, mask = np.empty(self.rows, np.int64), self.mask.indptr if self.mask and self.only_masked else None
@@ -178,10 +178,9 @@ class Product(Rows):
         if len(indices) == 0:
             return
         width, crew, terms = self.B.width, self.crew, self.terms
-        most = min(width, self.most) + 1  # one more is written to, and not kept
-        words = -(-width // 64)
-        bits, tops = np.zeros((crew, words), np.uint64), np.zeros((crew, -(-words // 64)), np.uint64)
-        own = (self._stamps(), np.empty((crew, most), self.B.indices.dtype), bits, tops)
+        most = min(width, self.most) + quads.SIZE  # some more are written to or read, and not kept
+        marks, blocks = (np.zeros((crew, n + 64), np.uint8) for n in (width, -(-width // 64)))
+        own = (self._stamps(), np.empty((crew, most), self.B.indices.dtype), marks, blocks)
         totals = tuple(np.empty((crew, width), kind) for kind in parts(terms.type))
         given = (*self.inputs, *self.without, *_values(terms, self.A, self.B), indptr, indices, *outs, *own, *totals)
         if not self.run(module(terms).fill, *given):
@@ -204,7 +203,7 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
     lengths = np.diff(mask.indptr)
     longest = int(lengths.max(initial=0)) + SPARE
     slots = np.empty((rows.crew, mask.width), np.int32 if longest <= np.iinfo(np.int32).max else np.int64)
-    slots[:] = np.arange(mask.width) % SPARE
+    slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
     totals = tuple(np.empty((rows.crew, longest), kind) for kind in parts(terms.type))
     given = (*rows.inputs, mask.indptr, mask.indices, *_values(terms, A, B), *outs, slots, *totals)
     return rows.run(module(terms).at_entries, *given)
@@ -228,7 +227,7 @@ def source(terms: Terms) -> str:
     values = [array for name, array in (("value", "a_values"), ("x", "b_values")) if terms.reads(name)]
     given = ["thread", "threads", "control", "bounds", "a_indptr", "a_indices", "b_indptr", "b_indices"]
     given += ["mask_indptr", "mask_indices", *values]
-    own = ["stamps", "columns", "bits", "tops", *totals]
+    own = ["stamps", "columns", "marks", "blocks", *totals]
     is_tuple, gives_tuple = isinstance(terms.type, TupleType), isinstance(terms.out_type, TupleType)
 
     def total(at: str) -> str:
