@@ -132,9 +132,11 @@ class Stages(Pushes):
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
         if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
-        if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
-            some = self.is_wide and core == more + inner[len(more) :]
-            lines += self.several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
+        takes_all = not (leaving or test_active or "edge_mask" in self.functions)
+        if takes_all and self.is_wide:
+            lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
+        elif not takes_all or needs_wake or not self._may_be_narrow:
+            lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
