@@ -163,11 +163,11 @@ class Binding:
         if not callable(init):
             return init
         graph = self.graph
-        record = Record("vertex", _Lazy(
-            id=lambda: self.xp.arange(graph.n, dtype=self.ids),
-            in_degree=lambda: graph.in_degrees.astype(np.int64),
-            out_degree=lambda: graph.out_degrees.astype(np.int64),
-        ))  # fmt: skip
+        record = Record("vertex", Lazy({
+            "id": lambda: self.xp.arange(graph.n, dtype=self.ids),
+            "in_degree": lambda: graph.in_degrees.astype(np.int64),
+            "out_degree": lambda: graph.out_degrees.astype(np.int64),
+        }))  # fmt: skip
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(record))
         return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
@@ -258,19 +258,7 @@ class NeighbourLists:
         graph = self.graph
         if graph.values is None:
             return self._xp.ones(len(self._lists.indices), kind)
-        if not np.can_cast(graph.values.dtype, kind, "same_kind"):
-            raise TypeError(
-                f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
-                f"convert the matrix, or give the field the type {graph.values.dtype}"
-            )
-        bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
-        if bounds is not None and graph.value_range is not None:
-            least, most = (bound.item() for bound in graph.value_range)
-            if least < bounds[0] or most > bounds[1]:
-                raise ValueError(
-                    f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
-                    f"convert the matrix, or give the field the type {graph.values.dtype}"
-                )
+        check_values(graph, kind)
         if self._values_are_kept:
             values = graph.in_values if self.side == "in" else graph.out_values
         else:
@@ -279,14 +267,36 @@ class NeighbourLists:
         return values.astype(kind, copy=False)
 
 
-class _Lazy(dict[str, Any]):
+def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
+    """Refuse a matrix whose values an edge field of this type can't hold."""
+    if graph.values is None:
+        return
+    if not np.can_cast(graph.values.dtype, kind, "same_kind"):
+        raise TypeError(
+            f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
+            f"convert the matrix, or give the field the type {graph.values.dtype}"
+        )
+    bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+    if bounds is not None and graph.value_range is not None:
+        least, most = (bound.item() for bound in graph.value_range)
+        if least < bounds[0] or most > bounds[1]:
+            raise ValueError(
+                f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                f"convert the matrix, or give the field the type {graph.values.dtype}"
+            )
+
+
+class Lazy(dict[str, Any]):
     """Fields that are made when first read."""
 
-    def __init__(self, **makers: Callable[[], Any]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         super().__init__(makers)
+        self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        return super().__getitem__(name)()
+        if name not in self._made:
+            self._made[name] = super().__getitem__(name)()
+        return self._made[name]
 
 
 def rooms(plan: Any, n: int) -> dict[str, Room]:
