@@ -20,6 +20,7 @@ __all__ = ["Prepared", "prepare"]
 Direction = Literal["auto", "push", "pull"]
 Options = tuple[int, bool, bool, bool]  # way; whether deterministic; whether scheduled; whether compiled
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
+FLAGS = {bool}  # the types of arguments that are True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
 
 
@@ -146,7 +147,7 @@ class Prepared:
                     self._settle()
             if self._runs.turn.locked():  # others run the same
                 self._runs = made_runs(self._program, self._graph, self._options)
-            if not (type(trace) is type(wait) is bool):
+            if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
             return run_once(
                 self._runs, self._program, self._graph, values,
@@ -170,8 +171,8 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
 
 def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     """New ones."""
-    *how, compiled = options
-    return runner(graph.device, compiled).prepare(program, graph, *how)
+    way, deterministic, scheduled, compiled = options
+    return runner(graph.device, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
 def run_once(

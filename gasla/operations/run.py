@@ -5,7 +5,7 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.graph.graph import as_graph
-from gasla.operations.prepare import Direction, check_device, check_flags, run_once, runs_of, way_of
+from gasla.operations.prepare import FLAGS, Direction, check_device, check_flags, run_once, runs_of, way_of
 from gasla.operations.result import Result
 from gasla.program.program import VertexProgram, as_program
 
@@ -111,7 +111,7 @@ def run(
     (array([0, 1, 2, 3], dtype=int32), True)
     """
     program, graph = as_program(program), as_graph(graph)
-    if not (type(compile) is type(deterministic) is type(trace) is type(wait) is type(notice) is bool):
+    if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
     if notice and program.edge_fields:
         graph.notice_values()

@@ -71,7 +71,7 @@ class Run(Binding):
         self._lent = self.check_out(out, fields) if out else {}
         self.graph, self.xp = graph.to("cpu"), np  # from here on
         self._is_elsewhere = self.graph is not graph
-        given = {name: _here(value) for name, value in (self._lent | dict(fields)).items()}
+        given = {name: _here(value) for name, value in ({**self._lent, **fields}).items()}
         vertex = {name: self._field(name, given.get(name)) for name in self.traced.vertex_types}
         active, levels = np.zeros(0, np.int64), None
         if frontier is not None and plan.keeps_active:
@@ -150,7 +150,9 @@ class Run(Binding):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now, where the graph is."""
         edge = {name: self._steps.edge[name] for name in self.plan.edge_states}
-        return self.by_given_name({name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()})
+        return self.by_given_name(
+            {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
+        )
 
     def _there(self, name: str, array: np.ndarray) -> Any:
         """A field's array where the graph is: that which it is to be left in, if one was given."""

@@ -117,7 +117,7 @@ class Steps:
 
     def usable(self, places: np.ndarray) -> np.ndarray:
         """Those edges that `edge_mask` admits."""
-        return places[self.admitted("edge_mask", len(places), *self.ends(places))]
+        return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
         """What each receiver's values come to, in the order of the input."""
@@ -128,9 +128,10 @@ class Steps:
         kinds = kind.items if self.plan.is_tuple else (kind,)
         items = zip(values if self.plan.is_tuple else (values,), kinds, strict=True)
         parts = tuple(_spread(value, k, len(places)) for value, k in items)
-        rows = np.searchsorted(receivers, self.edges.dst[places])
+        place = np.empty(self.graph.n, np.int64)
+        place[receivers] = np.arange(len(receivers))
         with np.errstate(all="ignore"):
-            found = reduce_segments(monoid, parts, rows, len(receivers), kind)
+            found = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
         if not self.plan.is_tuple:
             return found[0]
         return values._make(found) if hasattr(values, "_make") else found
@@ -192,7 +193,7 @@ def _makers(fields: Mapping[str, np.ndarray], ids: np.ndarray) -> dict[str, Call
     return {given_name(name): reading(array) for name, array in fields.items()}
 
 
-def _write(fields: dict[str, np.ndarray], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
+def _write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
     """Change some entries of fields to what a function returned."""
     for name, value in changes.items():
         field = inner(name)
@@ -206,4 +207,3 @@ def _spread(value: Any, kind: Any, count: int) -> np.ndarray:
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
     return np.broadcast_to(np.asarray(value), shape).astype(base)
-
