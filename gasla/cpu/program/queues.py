@@ -90,6 +90,7 @@ __all__ = [
     "TOUCHED",
     "WAY",
     "WORK",
+    "add_news",
     "barrier",
     "begin",
     "beyond",
@@ -129,6 +130,7 @@ __all__ = [
     "store",
     "store_unordered",
     "take",
+    "take_news",
     "time_apart",
     "to_bits",
     "to_list",
@@ -169,6 +171,27 @@ def claim(bits, vertex, shared):
         return fetch_or(bits, word, bit) & bit == np.uint64(0)
     bits[word] |= bit
     return True
+
+
+@jit
+def add_news(news, vertex, bits, shared):
+    """Say that some parts of what a vertex holds are new."""
+    if shared:
+        fetch_or(news, vertex, np.uint8(bits))
+    else:
+        news[vertex] |= np.uint8(bits)
+
+
+@jit
+def take_news(news, vertex, shared):
+    """Which parts of what a vertex holds are new; from now on none is."""
+    bits = load_unordered(news, vertex)
+    if shared:
+        if bits != np.uint8(0):
+            bits = fetch_and(news, vertex, np.uint8(0))
+    else:
+        news[vertex] = np.uint8(0)
+    return np.uint64(bits)
 
 
 @jit

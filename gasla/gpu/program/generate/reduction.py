@@ -33,7 +33,7 @@ def reduction(plan: GpuPlan) -> list[str]:
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
     parts += _kept(plan) if plan.keeps else []
     if plan.absorbs and plan.pushes:
-        parts += _improve(plan, plan.absorbs)
+        parts += _improve(plan, plan.absorbs[0])
     elif plan.pushes and not plan.takes_first:
         parts.append(_accumulate(plan))
     return parts

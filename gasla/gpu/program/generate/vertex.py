@@ -81,11 +81,11 @@ def _priority(plan: GpuPlan) -> list[str]:
     """A vertex's priority with the value that its field has come to, and with the field as it is."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
-    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f != plan.absorbs]
-    known = [f"const Gathered own_{plan.absorbs} = value;", *rendered(plan, others), asked]
+    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
+    known = [f"const Gathered own_{plan.absorbs[0]} = value;", *rendered(plan, others), asked]
     return [
         function("double priority(const Context& c, vertex_t v, Gathered value)", known),
-        function(f"double priority_of{AT_VERTEX}", [f"return priority(c, v, {load(plan, str(plan.absorbs))});"]),
+        function(f"double priority_of{AT_VERTEX}", [f"return priority(c, v, {load(plan, plan.absorbs[0])});"]),
     ]
 
 
