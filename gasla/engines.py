@@ -59,6 +59,9 @@ class Running(Protocol):
     def log(self, rows: int) -> np.ndarray:
         """So many rows of the trace: active vertices, edges, way."""
 
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
 
@@ -138,6 +141,9 @@ class Runner(Protocol):
 
 class Engine(Runner, Protocol):
     """What runs on one kind of device."""
+
+    def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
+        """What such runs do, and why: a sentence each."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program and a graph for a loop that somebody writes by hand."""

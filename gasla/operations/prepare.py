@@ -21,7 +21,7 @@ Direction = Literal["auto", "push", "pull"]
 Options = tuple[int, bool, bool, bool]  # way; whether deterministic; whether scheduled; whether compiled
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
 FLAGS = {bool}  # the types of arguments that are True or False
-TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
+TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 
 
 def prepare(
@@ -215,7 +215,7 @@ def run_once(
                     running.advance(limit, progress)
                 return left_by(running)
             rows = in_pieces(running, limit, trace, callback, progress)
-            return left_by(running, _as_table(rows) if trace else None)
+            return left_by(running, _as_table(rows, running.reasons()) if trace else None)
         finally:
             if not is_left:
                 running.close()
@@ -243,12 +243,13 @@ def in_pieces(
             return rows
 
 
-def _as_table(rows: list[np.ndarray]) -> np.ndarray:
+def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     """The pieces of a trace as the one that a person gets."""
     numbers = np.concatenate(rows)
     table = np.empty(len(numbers), TRACE)
     table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
+    table["reason"] = np.where(numbers[:, 2] == PULL, reasons[PULL], reasons[PUSH])
     return table
 
 

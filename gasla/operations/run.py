@@ -50,7 +50,7 @@ def run(
     deterministic : bool
         The same bits in every run with the same number of threads, after as many iterations.
     trace : bool
-        Record each iteration.
+        Record each iteration: `Result.trace`.
     callback : function of a Result, optional
         Called after each iteration with the state so far (not a copy); a true return value ends the run.
     progress : function of an int, optional

@@ -223,6 +223,22 @@ class NeighbourLists:
         return self._of_graph().in_order() if self._ordered else self._of_graph()
 
     @property
+    def are_given(self) -> bool:
+        """Whether these lists are what the graph was made of."""
+        held = [lists.indices for lists in (self.graph._rows, self.graph._columns) if lists is not None]
+        return any(self._lists.indices is indices for indices in held)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of these lists."""
+        return sum(int(array.nbytes) for array in self._lists.arrays())
+
+    @property
+    def entries(self) -> int:
+        """How many edges these lists have, those twice that are there in both directions."""
+        return len(self._lists.indices)
+
+    @property
     def are_kept(self) -> bool:
         """Whether the graph keeps these lists."""
         return self._lists is self._of_graph()
@@ -230,6 +246,10 @@ class NeighbourLists:
     def keeps_values(self, kind: np.dtype) -> bool:
         """Whether it also keeps its values as this type in the order of these lists."""
         return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_kept
+
+    def kept_values(self) -> Any:
+        """The values in the order of these lists, where the graph keeps them."""
+        return self.graph.in_values if self.side == "in" else self.graph.out_values
 
     @property
     def _values_are_kept(self) -> bool:
@@ -259,10 +279,7 @@ class NeighbourLists:
         if graph.values is None:
             return self._xp.ones(len(self._lists.indices), kind)
         check_values(graph, kind)
-        if self._values_are_kept:
-            values = graph.in_values if self.side == "in" else graph.out_values
-        else:
-            values = self._lists.by_position(graph.values)
+        values = self.kept_values() if self._values_are_kept else self._lists.by_position(graph.values)
         assert values is not None
         return values.astype(kind, copy=False)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.arrays import Device, moved
 from gasla.graph.graph import Graph
-from gasla.program.binding import FEW, PULL, Binding, Found, check_values
+from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, check_values
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
@@ -141,6 +141,10 @@ class Run(Binding):
     def log(self, rows: int) -> np.ndarray:
         """So many rows of the trace: active vertices, edges, way."""
         return np.array(self._log[:rows], np.int64).reshape(-1, 3)
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way: nothing else is done here."""
+        return {PULL: "compile=False", PUSH: ""}
 
     def found(self) -> Found:
         """What the run has left by now."""
