@@ -66,7 +66,7 @@ class Both(gasla.VertexProgram):
 
 
 class Longest(gasla.VertexProgram):
-    """A level for every vertex of an acyclic graph: sums and maxima side by side, brought together until all have come."""
+    """Levels of an acyclic graph: sums and maxima side by side, until all have come."""
 
     waiting = gasla.vertex(np.int32, init=lambda vertex: vertex.in_degree.astype(np.int32))
     level = gasla.vertex(np.int32)

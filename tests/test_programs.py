@@ -383,6 +383,7 @@ def searching(gather: Any, **others: Any) -> Any:
         (searching(lambda self, src, dst, edge: src.f + edge.id), True),
         (searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000), False),
         (searching(lambda self, src, dst, edge: -src.f), False),
+        (searching(lambda self, src, dst, edge: (src.f + dst.f) // 2), False),
         (searching(lambda self, src, dst, edge: src.f + self.iteration), False),
         (searching(lambda self, src, dst, edge: src.f, edge_mask=lambda self, src, dst, edge: src.f > 3), False),
         (searching(lambda self, src, dst, edge: src.f, mask=lambda self, vertex: vertex.id > self.iteration), False),

@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pushing_programs import ABSORBING, PROGRAMS, AnyOrder, Both, Finders, Halves, Longest, Own, Sources, Votes
+from pushing_programs import ABSORBING, PROGRAMS, Both, Finders, Sources
 from reference_engine import Reference
 
 import gasla
-import semirings
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
-from semirings import minimum
 
 RNG = np.random.default_rng(26)
 

@@ -70,14 +70,14 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
     for name in ("gather", "mask", "edge_mask"):
         if name in functions and "iteration" in functions[name].reads("self"):
             return f"{name} reads self.iteration"
-    ends = [leaves(t, role, fields) for role in ("src", "dst")]
     given = scalars(semirings.as_expr(functions["gather"].result))
-    for value, combined, *own in zip(given, parts, *ends, strict=True):
-        if not semirings.grows_with(value, own, order_in(combined)):
-            return f"what gather returns does not grow with {own[0]}"
-        others = [e for end in ends for e in end if all(e is not o for o in own)]
-        if _reads(value, others):
+    for value, combined, own in zip(given, parts, leaves(t, "src", fields), strict=True):
+        if not semirings.grows_with(value, [own], order_in(combined)):
+            return f"what gather returns does not grow with {own}"
+        if _reads(value, [e for e in leaves(t, "src", fields) if e is not own]):
             return "gather computes a part of what it returns from another part"
+        if _reads(value, leaves(t, "dst", fields)):
+            return "gather reads of dst what is reduced into: it counts how often that has been done"
     return None
 
 

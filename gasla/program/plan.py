@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
+from semirings.expr import rebuilt
 from semirings.operators import scalars
 
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
@@ -108,13 +109,29 @@ class Plan:
                 return False
             if gather.sources.get(added[0].payload) not in values:
                 return False
-        return self.ranks_least
+        return _least(self.functions["priority"].result, _uncast) == set(leaves(self.traced, "vertex", self.absorbs))
 
     @functools.cached_property
     def ranks_least(self) -> bool:
-        """Whether a priority is the least of what absorbs, and nothing else: as good for some of its parts alone."""
-        asked = self.functions["priority"].result if "priority" in self.functions else None
+        """Whether a priority is just the least of what absorbs, so that it can be told for some of its parts alone."""
+        asked = self.functions["priority"].result if self.prioritised else None
         return asked is not None and _least(asked) == set(leaves(self.traced, "vertex", self.absorbs))
+
+    @functools.cached_property
+    def lane_gather(self) -> Function | None:
+        """What gather gives for one lane of a vector, where all are alike: fields of vectors stand for their lanes."""
+        kind, gather = self.traced.gathered_type, self.functions["gather"]
+        if not isinstance(kind, VectorType) or not self.parts:
+            return None
+        found = {
+            rebuilt(value, functools.partial(_lane_of, lane))
+            for lane, value in enumerate(scalars(semirings.as_expr(gather.result)))
+        }
+        result = found.pop()
+        symbols = tuple(s for s in semirings.free_symbols(result) if isinstance(s, Symbol))
+        if found or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
+            return None
+        return Function("lane", result, symbols, gather.sources)
 
     @property
     def only_pulls(self) -> bool:
@@ -245,11 +262,24 @@ def _terms(e: Expr) -> list[Expr]:
     return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
-def _least(e: Expr) -> set[Expr]:
-    """What an expression is the least of, whatever types it goes through."""
-    if e.op == "cast":
-        return _least(e.args[0])
-    return _least(e.args[0]) | _least(e.args[1]) if e.op == "minimum" else {e}
+def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
+    """What an expression is the least of."""
+    e = look(e)
+    return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
+
+
+def _uncast(e: Expr) -> Expr:
+    return _uncast(e.args[0]) if e.op == "cast" else e
+
+
+def _is_vector(e: Expr) -> bool:
+    return isinstance(e.type, VectorType)
+
+
+def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
+    """What stands for the items of a vertex's vectors at a lane: a symbol of the vector's name."""
+    is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
+    return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _of(kind: Any) -> str:

@@ -62,6 +62,7 @@ class Module(Stages):
     def source(self) -> str:
         parts = [HEADER.format(name=title(self.traced.program.__name__)), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
+        parts += [self._function(self.lane_gather)] if self.sends_news and self.lane_gather else []
         parts += self._reductions()
         parts += [stage.text for stage in self.stages.values()]
         if not self.staged:

@@ -117,6 +117,7 @@ __all__ = [
     "launched",
     "load",
     "load_unordered",
+    "nearer",
     "note",
     "np",
     "prefetch",
@@ -321,6 +322,12 @@ def ranked(priority):
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
+
+
+@jit
+def nearer(priority, other):
+    """The less of two priorities; NaN comes after all."""
+    return other if other < priority else priority
 
 
 @jit

@@ -7,14 +7,15 @@ import numpy as np
 from gasla.cpu.program.pieces import INDENT, Pieces, Stage, literal_text, part_text, place_text, store_text
 from gasla.cpu.program.push.atomics import combinations
 from gasla.program.plan import Part
-from gasla.program.statements import Call, Store, loads, written_by
+from gasla.program.statements import Call, Load, Store, loads, read, written_by
+from semirings import VectorType
 
 
 class Pushes(Pieces):
     """Pushes, and what waits for its turn in them."""
 
     def push(self) -> Stage:
-        loads = [*self.loads("dst", "v", "gather", "edge_mask"), *self.edge_loads("s", "gather", "edge_mask")]
+        loads = [*self._load_end("dst", "v"), *self.edge_loads("s", "gather", "edge_mask")]
         if self.absorbs:
             then = self._push_into_field()
         elif self.push_at_once:
@@ -27,7 +28,7 @@ class Pushes(Pieces):
         on = ["if e + NEAR < last:", ahead] if target else []
         edge = ["v = np.uint64(si[e])", *on, *self.masked("v", [*loads, *self.edge_condition(then)])]
         walk = [*self.neighbours("s", "u", edge), "touched += np.int64(last - first)"]
-        load = self.loads("src", "u", "gather", "edge_mask")
+        load = self._load_end("src", "u")
         if self.sends_news:  # taken before the fields are read: what comes later is new again
             send = ["fresh = take_news(news, u, threads > 1)", "if fresh != zero:", *(INDENT + x for x in load + walk)]
         else:
@@ -35,10 +36,17 @@ class Pushes(Pieces):
         doc = "Active vertices send along their out-edges; the targets reduce."
         return self.stage("push", doc, self.over_active([*self._clear_claim(), *send], target))
 
+    def _load_end(self, role: str, at: str) -> list[str]:
+        """What is read of one end of an edge, but for what is read lane by lane."""
+        names = read(self, role, ["gather", "edge_mask"])
+        if self.sends_news and self.lane_gather:
+            asked = read(self, role, ["edge_mask"])
+            names = [n for n in names if n in asked or not isinstance(self.traced.vertex_types.get(n), VectorType)]
+        return self.rendered([Load(role, name) for name in names], at)
+
     def _target(self) -> str:
         """What of a target is fetched ahead: an array and an index, which has a place for the vertex."""
-        read = set(self.absorbs) or self._read("mask", "vertex")
-        kinds = {f: self.traced.vertex_types.get(f) for f in sorted(read)}
+        kinds = {f: self.traced.vertex_types.get(f) for f in sorted(self.absorbs or self._read("mask", "vertex"))}
         fields = [f for f in kinds if isinstance(kinds[f], np.dtype)] or list(self.absorbs)
         if not fields:
             return ""
@@ -53,61 +61,92 @@ class Pushes(Pieces):
                 "if claim(far_bits, v, threads > 1):",
                 *(INDENT + x for x in self._put_off),
             ]
+            known = [] if self.ranks_new else self.loads("vertex", "v", "priority")
             listed = [
-                *self._known("better", "gathered"),
+                *known,
                 f"priority = {self.priority}",
                 "if priority < threshold:",
                 *(INDENT + x for x in listed),
                 "else:",
                 *(INDENT + x for x in later),
             ]
-        gathered = f"gathered = {self.call('gather')}"
-        if not self.sends_news:
-            improved = f"if improve(v_{self.absorbs[0]}, v, gathered, threads > 1):"
-            return [gathered, improved, *(INDENT + x for x in listed)]
-        lines = [gathered, "better = zero"]
-        for bit, part in self.news:
+        if self.sends_news:
+            news = ["if better != zero:", "    add_news(news, v, better, threads > 1)", *(INDENT + x for x in listed)]
+            return [*self._improve_parts(), *news]
+        improved = f"if improve(v_{self.absorbs[0]}, v, gathered, threads > 1):"
+        return [f"gathered = {self.call('gather')}", improved, *(INDENT + x for x in listed)]
+
+    def _improve_parts(self) -> list[str]:
+        """Reduce what is new of u into the parts of v; `better` says which of these became so."""
+        if self.lane_gather is not None:
+            lane = f"improve_0(v_{self.absorbs[0]}[v], lane, value, threads > 1)"
+            each = [f"value = {self._call_lane()}", f"if {lane}:", *(INDENT + x for x in self._better("lane", "value"))]
+            return ["better = zero", *self._nearest(), *self._over_lanes("fresh", each)]
+        lines = [f"gathered = {self.call('gather')}", "better = zero", *self._nearest()]
+        for bit, part in enumerate(self.parts):
             place, value = place_text(f"v_{self.absorbs[part.item or 0]}", part, "v"), part_text("gathered", part)
             improve = f"improve_{self.number(part)}({place}, {value}, threads > 1)"
-            lines += [f"if fresh & np.uint64({bit}) != zero and {improve}:", f"    better |= np.uint64({bit})"]
-        added = "add_news(news, v, better, threads > 1)"
-        return [*lines, "if better != zero:", *(INDENT + x for x in [added, *listed])]
+            lines.append(f"if fresh & np.uint64({1 << bit}) != zero and {improve}:")
+            lines += [INDENT + x for x in self._better(bit, value)]
+        return lines
+
+    @staticmethod
+    def _over_lanes(bits: str, body: list[str]) -> list[str]:
+        """A loop over the lanes whose bits are set."""
+        head = [f"rest = {bits}", "while rest != zero:"]
+        return [*head, "    lane = count_trailing_zeros(rest)", "    rest &= rest - one", *(INDENT + x for x in body)]
+
+    def _call_lane(self) -> str:
+        """What gather gives for the lane at hand."""
+        assert self.lane_gather is not None
+        kinds, found = self.traced.vertex_types, []
+        for s in self.lane_gather.symbols:
+            role, field = self.lane_gather.sources[s.name]
+            is_lane = role in ("src", "dst") and isinstance(kinds.get(field), VectorType)
+            at = "u" if role == "src" else "v"
+            found.append(f"load_unordered({self.row(field, 'old')}[{at}], lane)" if is_lane else s.name)
+        return f"{self.lane_gather.printed}({', '.join(found)})"
 
     @property
-    def news(self) -> list[tuple[int, Part]]:
-        """The parts of what is gathered, each with the bit that says that it is new."""
-        return [(1 << i, part) for i, part in enumerate(self.parts)]
+    def ranks_new(self) -> bool:
+        """Whether what is new of a vertex has a priority by itself."""
+        return self.sends_news and self.ranks_least
+
+    def _nearest(self) -> list[str]:
+        return ["nearest = np.inf"] if self.ranks_new else []
+
+    def _better(self, bit: int | str, value: str) -> list[str]:
+        """Note that a part is new."""
+        nearest = [f"nearest = nearer(nearest, np.float64({value}))"] if self.ranks_new else []
+        return [f"better |= one << np.uint64({bit})" if bit != "lane" else "better |= one << lane", *nearest]
 
     @property
     def all_news(self) -> str:
-        """The bits of all of them."""
+        """The bits of all parts."""
         return f"np.uint8({(1 << len(self.parts)) - 1})"
 
     def number(self, part: Part) -> int:
         """Which of the functions that combine parts is its own."""
         return combinations(self)[part.combined]
 
-    def _known(self, fresh: str, value: str = "") -> list[str]:
-        """What a priority is computed from: of parts where it is the least of them, those that are new in `fresh`."""
-        if not (self.sends_news and self.ranks_least):
-            return self.loads("vertex", "v", "priority")
-        items: dict[str, list[str]] = {name: [] for name in self.absorbs}
-        for bit, part in self.news:
-            name = self.absorbs[part.item or 0]
-            field = f"v_{name}"
-            held = f"load_unordered({place_text(field, part, 'v')})"
-            new, nothing = part_text(value, part) if value else held, part_text(self.identity, part)
-            items[name].append(f"{new} if {fresh} & np.uint64({bit}) != zero else {nothing}")
-        kinds = self.traced.vertex_types
-        return [
-            f"vertex_{name} = " + (texts[0] if isinstance(kinds[name], np.dtype) else f"({', '.join(texts)},)")
-            for name, texts in items.items()
-        ]
+    def _rank_news(self) -> list[str]:
+        """The least of the parts of v that are new in `fresh`."""
+        if self.lane_gather is not None:
+            value = f"load_unordered(v_{self.absorbs[0]}[v], lane)"
+            return [*self._nearest(), *self._over_lanes("fresh", [f"nearest = nearer(nearest, np.float64({value}))"])]
+        lines = self._nearest()
+        for bit, part in enumerate(self.parts):
+            value = f"load_unordered({place_text(f'v_{self.absorbs[part.item or 0]}', part, 'v')})"
+            lines += [
+                f"if fresh & np.uint64({1 << bit}) != zero:",
+                f"    nearest = nearer(nearest, np.float64({value}))",
+            ]
+        return lines
 
     @property
     def priority(self) -> str:
         """A priority in the order in which buckets are taken."""
-        number = f"np.float64({self.call('priority')})"
+        number = "nearest" if self.ranks_new else f"np.float64({self.call('priority')})"
         return f"ranked({number})" if self.functions["priority"].result.type.kind == "f" else number
 
     @property
@@ -122,7 +161,8 @@ class Pushes(Pieces):
         near = ["next_queue[held] = v", "held += one"]
         forget = "fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))"
         if self.sends_news:
-            known = ["fresh = np.uint64(news[v])", *self._known("fresh")]
+            priority = self._rank_news() if self.ranks_new else self.loads("vertex", "v", "priority")
+            known = ["fresh = np.uint64(news[v])", *priority]
             test, then = "fresh != zero and priority >= threshold", [forget, "if fresh != zero:"]
         else:
             known = self.loads("vertex", "v", "priority")
