@@ -31,6 +31,7 @@ _HOMES = {
     "aggregate": "program.fields",
     "ID": "program.fields",
     "run": "operations.run",
+    "explain": "operations.explain",
     "prepare": "operations.prepare",
     "Prepared": "operations.prepare",
     "Result": "operations.result",
