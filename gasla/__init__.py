@@ -14,6 +14,7 @@ _HOMES = {
     "Graph": "graph.graph",
     "as_graph": "graph.graph",
     "bfs": "algorithms.traversal.bfs",
+    "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "sssp": "algorithms.paths.sssp",
     "pagerank": "algorithms.centrality.pagerank",
     "connected_components": "algorithms.components.connected_components",

@@ -40,6 +40,7 @@ TASKS: dict[str, Task] = {
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
+    "multi_source_bfs": Task("sources", properties.searches, several=64),
 }
 ALGORITHMS = tuple(TASKS)
 
