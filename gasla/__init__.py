@@ -16,6 +16,8 @@ _HOMES = {
     "bfs": "algorithms.bfs",
     "sssp": "algorithms.sssp",
     "pagerank": "algorithms.pagerank",
+    "topological_order": "algorithms.topological_order",
+    "longest_path": "algorithms.longest_path",
     "connected_components": "algorithms.connected_components",
     "triangle_count": "algorithms.triangle_count",
     "betweenness_centrality": "algorithms.betweenness_centrality",

@@ -12,16 +12,29 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | components  | no edge leaves its component; every component is connected                                             |
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+| order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
+| longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
 Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
+from gasla.verify.acyclic import longest_path, topological_order
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness
 
-__all__ = ["VerificationError", "betweenness", "bfs", "components", "pagerank", "sssp", "triangles"]
+__all__ = [
+    "VerificationError",
+    "betweenness",
+    "bfs",
+    "components",
+    "longest_path",
+    "pagerank",
+    "sssp",
+    "topological_order",
+    "triangles",
+]
