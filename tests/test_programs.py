@@ -22,8 +22,8 @@ import gasla
 import semirings
 from gasla import stages
 from gasla.algorithms import bfs
-from gasla.algorithms.betweenness_centrality import Count
-from gasla.algorithms.sssp import AnyOrder, TightLevels
+from gasla.algorithms.centrality.betweenness_centrality import Count
+from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
 from gasla.arrays import moved
 from gasla.bench.programs import Tree
 from gasla.cpu.program import launch

@@ -25,7 +25,7 @@ from waiting import wait_until
 import gasla
 import semirings
 from gasla import datasets, primitives, stages
-from gasla.algorithms.bfs import LEVELS
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause

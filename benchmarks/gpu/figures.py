@@ -150,14 +150,14 @@ def levels(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
 
 def search(source: int) -> tuple[Any, dict[str, Any]]:
     """The program of `gasla.bfs`, and what it starts with."""
-    from gasla.algorithms.bfs import Levels
+    from gasla.algorithms.traversal.bfs import Levels
 
     return Levels(), {"level": {source: 0}}
 
 
 def shortest_paths(source: int) -> tuple[Any, dict[str, Any]]:
     """The program of `gasla.sssp`, and what it starts with."""
-    from gasla.algorithms.sssp import NearFirst
+    from gasla.algorithms.paths.sssp import NearFirst
 
     return NearFirst.typed(distance=np.float32, weight=np.float32)(), {"distance": {source: 0}}
 

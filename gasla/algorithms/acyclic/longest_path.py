@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.topological_order import order_levels
+from gasla.algorithms.acyclic.topological_order import order_levels
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_weights, float_type
 from gasla.graph.graph import as_graph
