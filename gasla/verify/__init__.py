@@ -20,9 +20,9 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
-from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
+from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness

@@ -5,7 +5,9 @@ first asks for them, so that after one untimed call only the algorithm itself is
 fair answer for is missing.
 
 `bfs(source)` returns parents, `sssp(source)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of
-weight one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor.
+weight one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
+`topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
+leading from the smaller vertex to the larger.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
