@@ -20,6 +20,8 @@ _HOMES = {
     "connected_components": "algorithms.components.connected_components",
     "triangle_count": "algorithms.community.triangle_count",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
+    "topological_order": "algorithms.acyclic.topological_order",
+    "longest_path": "algorithms.acyclic.longest_path",
     "ConvergenceWarning": "operations.result",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",

@@ -113,6 +113,19 @@ def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcom
     assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
 
 
+def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
+    complains(command("topological-order", small), "the graph has the cycle 0 → 1 → 2 → 0; expected an acyclic one")
+    small.write_text("0 1 2\n1 2 3.5\n0 2 1\n3 2 2\n")
+    order = command("topological-order", small, "--check", "--stats")
+    assert "3 levels; the first in order:" in order.out
+    assert "check: the answer has all properties of a right one" in order.out
+    longest = command("longest-path", small, "--check", "--top", 2, "-o", small.with_name("answer.csv"))
+    assert "the longest path leads through 3 vertices, and its length is 5.5:" in longest.out
+    assert "and 1 more, to vertex 2" in longest.out
+    assert small.with_name("answer.csv").read_text().splitlines()[:3] == ["vertex,length,parent", "0,0.0,0", "1,2.0,0"]
+    assert "and its length is 2:" in command("longest-path", small, "--unweighted", "--check").out
+
+
 def test_distances_that_are_all_alike_have_no_histogram(command: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("0 1 5\n")
     assert command("sssp", tmp_path / "two.txt", "--source", 1).out.splitlines()[1] == "farthest:"
