@@ -282,7 +282,8 @@ def as_expr(value: Any) -> Expr:
     """
     A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
 
-    A Python tuple becomes a tuple value (a NamedTuple keeps its names), a one-dimensional NumPy array a vector.
+    A Python tuple becomes a tuple value (a NamedTuple keeps its names). A NumPy array of one dimension becomes a
+    vector, and so does a single column, which means the same beside arrays, whose vectors lie along the first axis.
 
     Examples
     --------
@@ -293,8 +294,8 @@ def as_expr(value: Any) -> Expr:
         return value
     if isinstance(value, tuple):
         return make_tuple([as_expr(entry) for entry in value], getattr(value, "_fields", None))
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return make_vector([constant(entry) for entry in value])
+    if isinstance(value, np.ndarray) and value.ndim and value.shape in ((value.size,), (value.size, 1)):
+        return make_vector([constant(entry) for entry in value.ravel()])
     if isinstance(value, bool | int | float | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return constant(value)
     raise TypeError(f"{value!r} is not a value: expected a symbolic value, a number, or a tuple of those")
