@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from semirings.types import SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
+from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
@@ -233,7 +233,7 @@ class Symbol(Expr):
     __slots__ = ()
 
     def __new__(cls, name: str, type: Any) -> Symbol:
-        symbol = node("symbol", as_type(type), payload=str(name))
+        symbol = node("symbol", as_type(type, stored=True), payload=str(name))
         assert isinstance(symbol, Symbol)
         return symbol
 
@@ -363,7 +363,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
         return make_tuple([cast_expr(part, kind) for part, kind in zip(value, target.items, strict=True)], target.names)
     if not isinstance(value.type, np.dtype):
         raise TypeError(f"cannot cast {value}, of type {value.type}, to the scalar type {target}")
-    if value.op == "constant":
+    if value.op == "constant" and target != HALF:
         return constant(cast_array(value.payload, target))
     return node("cast", target, value)
 

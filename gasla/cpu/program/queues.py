@@ -37,12 +37,14 @@ from gasla.cpu.runtime.intrinsics import (
     fetch_and,
     fetch_or,
     float_of,
+    from_half,
     load,
     load_unordered,
     prefetch,
     select,
     store,
     store_unordered,
+    to_half,
     words_at,
 )
 from gasla.cpu.runtime.modules import INNER, compiled
@@ -111,6 +113,7 @@ __all__ = [
     "fetch_and",
     "fetch_or",
     "float_of",
+    "from_half",
     "has",
     "higher",
     "jit",
@@ -134,6 +137,7 @@ __all__ = [
     "take_news",
     "time_apart",
     "to_bits",
+    "to_half",
     "to_list",
     "total",
 ]  # fmt: skip
