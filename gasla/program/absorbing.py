@@ -73,7 +73,7 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
     given = scalars(semirings.as_expr(functions["gather"].result))
     for value, combined, own in zip(given, parts, leaves(t, "src", fields), strict=True):
         if not semirings.grows_with(value, [own], order_in(combined)):
-            return f"what gather returns does not grow with {own}"
+            return f"what gather returns does not grow with {str(own).replace('_', '.', 1)}"
         if _reads(value, [e for e in leaves(t, "src", fields) if e is not own]):
             return "gather computes a part of what it returns from another part"
         if _reads(value, leaves(t, "dst", fields)):

@@ -182,7 +182,7 @@ class Plan:
             return "everyone = True: every vertex gathers in every iteration"
         if self.deterministic:
             return "deterministic=True: what is sent arrives in any order"
-        if not self.absorbs and cls.sources != "active":
+        if not self._heard() and cls.sources != "active":
             return f"values of neighbours that are not active count as well (sources = 'all'): {self.absorption}"
         if not monoid.commutative:
             return f"{monoid.name} minds the order of values: it is not commutative"
