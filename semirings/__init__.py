@@ -5,7 +5,7 @@ A user's function is called once with symbols (`trace`) and printed as Numba Pyt
 function works on NumPy arrays. What each operation means is decided in one place and is the same in all three.
 """
 
-from semirings import catalogue, functions, printers
+from semirings import catalogue, describe, functions, printers  # noqa: F401  (describe is what str calls)
 from semirings.catalogue import *  # noqa: F403  (its own __all__ says what)
 from semirings.expr import Expr, Symbol, as_expr, constant, free_symbols
 from semirings.functions import *  # noqa: F403

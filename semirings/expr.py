@@ -2,8 +2,17 @@
 
 Nodes are hash-consed: two structurally equal expressions are one object, so common subexpressions are
 computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which hand it to what
-`semirings.ufuncs` has registered here (`means`); vectors and tuples are taken apart there, so every operation is on
-scalars.
+`semirings.ufuncs` has registered here (`means`). Every operation is on scalars: tuples are taken apart, and so are
+vectors of at most `SHORT` items.
+
+A longer vector is *wide*, and what is computed of it a loop over its lanes. It is a source (a symbol, an item of a
+symbol of a tuple, or a ``"table"`` of constants) or an ``"each"``, whose one argument is the body of the loop: a scalar
+in which leaves stand for what a lane has of its own, ``"lane"`` for the item of a source and ``"lane_number"`` for
+where that is. An operation on vectors makes one body of theirs (`lanewise`), so that however long an expression is, it
+stays one loop; what is the same for all lanes stands in the body as it is, and the printers compute it once, before. A
+``"fold"`` reduces the lanes to a scalar: its arguments are the first lane's value, the body, and what ``"left"`` (so
+far) and ``"right"`` (the next) combine to. A loop in the body of another is whole in itself: leaves belong to the
+innermost loop around them.
 """
 
 from __future__ import annotations
@@ -14,8 +23,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from semirings.casting import cast_array
-from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
+from semirings.types import SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
@@ -32,10 +40,11 @@ REDUCTION_ADVICE = (
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
+LOOPS = ("each", "fold")
 
 
 def means(function: Any) -> Callable[[F], F]:
-    """Register what a function of NumPy does with symbolic values; `np.ufunc` stands for all ufuncs."""
+    """Register what a function does with symbolic values: one of NumPy, or str; `np.ufunc` stands for all ufuncs."""
 
     def register(meaning: F) -> F:
         _MEANINGS[function] = meaning
@@ -75,12 +84,13 @@ class Expr:
     Attributes
     ----------
     op : str
-        ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, or the name of a
-        NumPy ufunc.
+        ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, the name of a
+        NumPy ufunc, or one of those of wide vectors, above.
     type : numpy.dtype, VectorType or TupleType
     args : tuple of Expr
     payload : object
-        A symbol's name, a constant's NumPy scalar, an item's index, that a ``where`` is of Python numbers; else None.
+        A symbol's name, a constant's NumPy scalar, a table's bytes, an item's index, a fold's number of lanes, that a
+        ``where`` is of Python numbers; else None.
     """
 
     __slots__ = ("__weakref__", "args", "op", "payload", "type")
@@ -195,7 +205,8 @@ class Expr:
         return _copied, ([(e.op, e.type, [places[arg] for arg in e.args], e.payload) for e in nodes],)
 
     def __str__(self) -> str:
-        return describe(self)
+        text: str = _MEANINGS[str](self)
+        return text
 
     def __repr__(self) -> str:
         return f"<{self}: {self.type}>"
@@ -293,6 +304,10 @@ def item(container: Expr, index: int) -> Expr:
     """Item `index` of a vector or tuple."""
     if container.op in ("vector", "tuple"):
         return container.args[index]
+    if container.op == "each":
+        return _at(container.args[0], index)
+    if container.op == "table":
+        return constant(table_values(container)[index])
     kind = container.type
     assert isinstance(kind, VectorType | TupleType)
     return node("item", kind.scalar if isinstance(kind, VectorType) else kind.items[index], container, payload=index)
@@ -306,7 +321,27 @@ def make_vector(items: Iterable[Expr]) -> Expr:
     if len(types) > 1 or not isinstance(first, np.dtype):
         given = ", ".join(str(entry.type) for entry in entries)
         raise TypeError(f"a vector of {given}: its elements must be scalars of one type")
-    return node("vector", VectorType(first, len(entries)), *entries)
+    return node("vector", VectorType(first, len(entries)), *entries) if len(entries) <= SHORT else _table(entries)
+
+
+def _table(entries: tuple[Expr, ...]) -> Expr:
+    """A wide vector of constants: the number of the lane or one constant for all, where they are so."""
+    if any(entry.op != "constant" for entry in entries):
+        raise TypeError(
+            f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "
+            f"write a longer one as one expression of vectors: of fields, or of np.arange({len(entries)})"
+        )
+    values = np.array([entry.payload for entry in entries])
+    if len(set(entries)) == 1:
+        return each(entries[0], len(entries))
+    if values.dtype.kind != "b" and np.array_equal(values, np.arange(len(values))):
+        return each(cast_expr(node("lane_number", np.dtype(np.int64)), values.dtype), len(entries))
+    return node("table", VectorType(values.dtype, len(entries)), payload=values.tobytes())
+
+
+def table_values(table: Expr) -> np.ndarray[Any, Any]:
+    """The constants of a wide vector."""
+    return np.frombuffer(table.payload, table.dtype)
 
 
 def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> Expr:
@@ -320,7 +355,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
     if value.type == target:
         return value
     if isinstance(target, VectorType):
-        return make_vector([cast_expr(part, target.scalar) for part in vector_items(value, target.length)])
+        return lanewise(lambda part: cast_expr(part, target.scalar), target.length, value)
     if isinstance(target, TupleType):
         if not isinstance(value.type, TupleType) or len(value) != len(target.items):
             raise TypeError(f"cannot cast {value}, of type {value.type}, to {target}")
@@ -332,13 +367,70 @@ def cast_expr(value: Expr, target: Type) -> Expr:
     return node("cast", target, value)
 
 
-def vector_items(value: Expr, length: int) -> list[Expr]:
-    """The items of a vector of this length; a scalar stands for `length` copies of itself."""
-    if isinstance(value.type, np.dtype):
-        return [value] * length
-    if isinstance(value.type, TupleType) or len(value) != length:
-        raise TypeError(f"{value}, of type {value.type}, does not match a vector of {length} items")
-    return list(value)
+def lanewise(function: Callable[..., Expr], length: int, *values: Any) -> Expr:
+    """The vector of what a function of scalars gives for the items of vectors of this length, and scalars as they are.
+
+    Examples
+    --------
+    >>> lanewise(lambda x, y: x * y, 64, Symbol("x", ("f4", (64,))), Symbol("y", "f4"))
+    <each(x[lane] * y): float32[64]>
+    """
+    for value in values:
+        kind = value.type if isinstance(value, Expr) else None
+        if isinstance(kind, TupleType) or (isinstance(kind, VectorType) and kind.length != length):
+            raise TypeError(f"{value}, of type {kind}, does not match a vector of {length} items")
+    if length > SHORT:
+        return each(function(*map(at_lane, values)), length)
+    columns = [value if _is_vector(value) else [value] * length for value in values]
+    return make_vector([function(*row) for row in zip(*columns, strict=True)])
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, Expr) and isinstance(value.type, VectorType)
+
+
+def at_lane(value: Any) -> Any:
+    """What stands for a wide vector in the body of a loop; a scalar stands for itself."""
+    if not _is_vector(value):
+        return value
+    return value.args[0] if value.op == "each" else node("lane", value.dtype, value)
+
+
+def each(body: Expr, length: int) -> Expr:
+    """The wide vector whose items a body gives."""
+    if body.op == "lane":
+        return body.args[0]
+    assert isinstance(body.type, np.dtype)
+    return node("each", VectorType(body.type, length), body)
+
+
+def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
+    """The items of a wide vector, combined from the first to the last."""
+    body, kind = at_lane(vector), vector.dtype
+    return node("fold", kind, _at(body, 0), body, combine(node("left", kind), node("right", kind)), payload=len(vector))
+
+
+def _at(body: Expr, lane: int) -> Expr:
+    """What the body of a loop is at one lane."""
+    done: dict[Expr, Expr] = {}
+    for e in in_order(body, within=False):
+        if e.op == "lane":
+            done[e] = item(e.args[0], lane)
+        elif e.op == "lane_number":
+            done[e] = constant(lane, np.int64)
+        else:
+            whole = e.op in LOOPS or not e.args
+            done[e] = e if whole else node(e.op, e.type, *(done[arg] for arg in e.args), payload=e.payload)
+    return done[body]
+
+
+def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
+    """The nodes under these that are another in each turn of the loop around them."""
+    found: set[Expr] = set()
+    for e in in_order(exprs):
+        if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not found.isdisjoint(e.args)):
+            found.add(e)
+    return found
 
 
 def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
@@ -354,13 +446,13 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
     return [expr for expr in in_order(exprs) if expr.op == "symbol"]
 
 
-def in_order(exprs: Expr | Iterable[Expr]) -> list[Expr]:
-    """Every node under these expressions once, arguments before what uses them."""
+def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
+    """Every node under these expressions once, arguments before what uses them; those `within` loops as well or not."""
     found: dict[Expr, None] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:
         expr = pending[-1]
-        waiting = [arg for arg in reversed(expr.args) if arg not in found]
+        waiting = [arg for arg in reversed(expr.args) if arg not in found and (within or expr.op not in LOOPS)]
         if expr in found or not waiting:
             found[pending.pop()] = None
         else:
@@ -378,44 +470,3 @@ def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Ex
             changed = node(e.op, e.type, *args, payload=e.payload) if args else e
         done[e] = changed
     return done[expr]
-
-
-_INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
-    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
-}  # fmt: skip
-_PREFIX = {"negative": "-", "invert": "~"}
-
-
-def describe(expr: Expr, limit: int = 200) -> str:
-    """The expression as a person would write it, cut off after `limit` characters."""
-    texts: dict[Expr, str] = {}
-    for part in in_order(expr):
-        texts[part] = _describe(part, [texts[arg] for arg in part.args], limit)
-    return texts[expr]
-
-
-def _describe(expr: Expr, args: list[str], limit: int) -> str:
-    """One node as text, given the text of its arguments."""
-
-    def operand(index: int) -> str:
-        return f"({args[index]})" if expr.args[index].op in (*_INFIX, *_PREFIX) else args[index]
-
-    if expr.op in ("symbol", "constant"):
-        text = str(expr.payload)
-    elif expr.op == "item":
-        kind = expr.args[0].type
-        names = kind.names if isinstance(kind, TupleType) else None
-        text = f"{args[0]}.{names[expr.payload]}" if names else f"{args[0]}[{expr.payload}]"
-    elif expr.op == "tuple":
-        text = f"({', '.join(args)})"
-    elif expr.op == "cast":
-        text = f"{expr.type}({args[0]})"
-    elif expr.op in _INFIX:
-        text = f"{operand(0)} {_INFIX[expr.op]} {operand(1)}"
-    elif expr.op in _PREFIX:
-        text = f"{_PREFIX[expr.op]}{operand(0)}"
-    else:
-        text = f"{expr.op}({', '.join(args)})"
-    return text if len(text) <= limit else text[: limit - 1] + "…"

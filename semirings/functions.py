@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from semirings.casting import cast_array
-from semirings.expr import Expr, as_expr, cast_expr, make_tuple, make_vector, means, vector_items
-from semirings.types import TupleType, Type, VectorType, as_type
+from semirings.expr import Expr, as_expr, cast_expr, lanewise, make_tuple, make_vector, means
+from semirings.types import TupleType, Type, VectorType, as_type, cast_array
 from semirings.ufuncs import WeakArray, choose, common_type, joined_kind, operand, operand_as, settled, strong
 
 __all__ = [
@@ -150,9 +149,7 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
     lengths = {kind.length for kind in kinds if isinstance(kind, VectorType)}
     if not lengths:
         return choose(test, *values)
-    length = max(lengths)
-    columns = [vector_items(v, length) if isinstance(v, Expr) else [v] * length for v in (test, *values)]
-    return make_vector([_where(*row) for row in zip(*columns, strict=True)])
+    return lanewise(_where, max(lengths), test, *values)
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings.bounds import Bounds, bounds
-from semirings.expr import Expr, as_expr, make_tuple
+from semirings.expr import Expr, as_expr, at_lane, fold, make_tuple
 from semirings.functions import is_symbolic, is_tuple
-from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
+from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scalar_type
 
 
 class _Any:
@@ -162,7 +162,7 @@ class Monoid:
         (<x != 0: bool>, <x == 127: bool>, None)
         """
         terminal = self.terminal(value.type)
-        if terminal is None:
+        if terminal is None or has_wide(value.type):  # to look at all lanes takes as long as to go on
             return None
         if terminal is not ANY:
             return as_expr(functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal))))
@@ -255,6 +255,8 @@ class Monoid:
         is_vector = isinstance(x.type, VectorType) if isinstance(x, Expr) else getattr(x, "ndim", 0) > 0 and len(x)
         if not is_vector:
             raise TypeError(f"{self.name}({x!r}): expected a vector, to reduce its items, or two values to combine")
+        if isinstance(x, Expr) and x.type.is_wide:  # type: ignore[union-attr]
+            return fold(self.combine, x)
         return functools.reduce(self.combine, x)
 
     def reduce(self, array: Any) -> Any:
@@ -397,8 +399,10 @@ def _beside(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """The scalars of a value of any type, in order."""
-    return [value] if isinstance(value.type, np.dtype) else [s for part in value for s in scalars(part)]
+    """The scalars of a value of any type, in order; of a wide vector, the body that stands for all of its items."""
+    if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
+        return [s for part in value for s in scalars(part)]
+    return [at_lane(value)]
 
 
 def _kept_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:

@@ -1,7 +1,8 @@
-"""The types a symbolic value can have: NumPy scalar types, short vectors of them, and tuples.
+"""The types a symbolic value can have: NumPy scalar types, vectors of them, and tuples.
 
 A scalar type is a plain ``numpy.dtype``; `VectorType` is a fixed number of equal scalars (a field of
-shape ``(k,)``); `TupleType` is several values of any types, optionally named.
+shape ``(k,)``); `TupleType` is several values of any types, optionally named. A cast of scalars has one meaning
+everywhere: as ``astype``, except that float to integer saturates.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+SHORT = 8  # items of the longest vector whose items are values of their own; a longer one is wide
 
 _OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # of symbolic values
 
@@ -31,6 +34,11 @@ class VectorType:
     def __post_init__(self) -> None:
         if self.length < 1:
             raise ValueError(f"a vector type of length {self.length}: a vector has at least one element")
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are so many items that they are computed by a loop: see `semirings.expr`."""
+        return self.length > SHORT
 
     def __str__(self) -> str:
         return f"{self.scalar}[{self.length}]"
@@ -123,3 +131,43 @@ def scalar_type(spec: Any) -> np.dtype[Any]:
         raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
     native: np.dtype[Any] = np.dtype(dtype.name)
     return native
+
+
+def has_wide(type: Type) -> bool:
+    """Whether a type is a wide vector, or a tuple that holds one."""
+    return any(isinstance(part, VectorType) and part.is_wide for part in parts_of(type))
+
+
+def parts_of(type: Type) -> tuple[Type, ...]:
+    """The items of a tuple type; of another, itself."""
+    return type.items if isinstance(type, TupleType) else (type,)
+
+
+def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
+    """
+    Cast a NumPy array or scalar to `dtype`.
+
+    Integers wrap; a float that does not fit an integer becomes the nearest integer that does, NaN becomes 0.
+
+    Examples
+    --------
+    >>> cast_array(np.array([1.9, -1e9, np.inf, np.nan]), np.dtype(np.int8))
+    array([   1, -128,  127,    0], dtype=int8)
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        array = _saturate(array, dtype)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            array = array.astype(dtype, copy=False)
+    return array if isinstance(value, np.ndarray) else array[()]
+
+
+def _saturate(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Round towards zero, then clamp: 2**bits and -2**bits are exact floats, the largest integer may not be."""
+    limits = np.iinfo(dtype)
+    below = array < float(limits.min)
+    above = array >= float(limits.max + 1)
+    inside = ~(below | above | np.isnan(array))
+    result = np.where(inside, array, 0).astype(dtype)
+    return np.where(above, dtype.type(limits.max), np.where(below, dtype.type(limits.min), result))

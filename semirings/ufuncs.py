@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semirings.expr import Expr, as_expr, cast_expr, constant, make_vector, means, node, vector_items
+from semirings.expr import Expr, as_expr, cast_expr, constant, each, lanewise, means, node
 from semirings.types import SCALAR_NAMES, TupleType, VectorType, scalar_type
 
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
@@ -45,8 +45,7 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
     if len(lengths) > 1:
         raise TypeError(f"np.{name} of vectors of {' and '.join(map(str, sorted(lengths)))} items: lengths must match")
     (length,) = lengths
-    columns = [vector_items(v, length) if isinstance(v, Expr) else [v] * length for v in values]
-    return make_vector([_scalar(ufunc, list(row)) for row in zip(*columns, strict=True)])
+    return lanewise(lambda *items: _scalar(ufunc, list(items)), length, *values)
 
 
 class Weak(NamedTuple):
@@ -105,6 +104,8 @@ def settled(value: Any) -> Any:
         return value
     if value.op in ("vector", "tuple"):
         return node(value.op, value.type, *map(settled, value.args))
+    if value.op == "each":
+        return each(settled(value.args[0]), len(value))
     return node(value.op, value.type, *value.args) if isinstance(value.payload, Weak) else value
 
 

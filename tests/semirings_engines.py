@@ -11,6 +11,7 @@ import pytest
 
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.printers import cuda, numba
+from semirings.types import has_wide, parts_of
 
 Columns = list[np.ndarray]
 
@@ -74,6 +75,9 @@ def numba_source(programs: Sequence[Program]) -> str:
             store for i, result in enumerate(program.results) for store in _stores(result.type, f"result[{i}]", numba)
         ]
         arrays = [f"x{i}" for i in range(len(inputs))] + [f"y{i}" for i in range(len(outputs))]
+        wide = [part for result in program.results for part in parts_of(result.type) if has_wide(part)]
+        room = [f"np.empty({kind.length}, np.{kind.scalar})" for kind in wide]
+        arguments = ", ".join([*filter(None, [arguments]), *room])
         parts += [
             '\n@njit(error_model="numpy")\n' + numba.function(f"f{number}", program.parameters, program.results),
             f'\n@njit(error_model="numpy")\ndef kernel{number}({", ".join(arrays)}):',

@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.bfs import LEVELS
-from gasla.algorithms.sssp import AnyOrder
+from gasla.algorithms.paths.sssp import AnyOrder
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.graph.graph import Graph
 
 

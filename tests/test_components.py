@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components as scipy_components
 
 import gasla
 from gasla import verify
-from gasla.algorithms.connected_components import ComponentsResult
+from gasla.algorithms.components.connected_components import ComponentsResult
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, label_components, likely_largest, link, number
 

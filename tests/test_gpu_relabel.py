@@ -16,7 +16,7 @@ from test_programs import graphs
 import gasla
 import semirings
 from gasla import datasets
-from gasla.algorithms.pagerank import Uniform, WeightedPersonal
+from gasla.algorithms.centrality.pagerank import Uniform, WeightedPersonal
 from gasla.gpu.program import relabel, space
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape

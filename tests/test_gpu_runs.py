@@ -21,8 +21,8 @@ from test_programs import CASES, NAMES
 import gasla
 import semirings
 from gasla import verify
-from gasla.algorithms.bfs import LEVELS
-from gasla.algorithms.pagerank import Steps
+from gasla.algorithms.centrality.pagerank import Steps
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.graph.graph import Graph
 from gasla.program.schedule import Schedule
 

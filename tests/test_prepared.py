@@ -24,7 +24,7 @@ from waiting import count_sleepers
 import gasla
 import semirings
 from gasla import datasets, verify
-from gasla.algorithms.bfs import Levels
+from gasla.algorithms.traversal.bfs import Levels
 from gasla.cpu.program import workspace
 from gasla.cpu.program.prepared import Prepared as Runs
 from gasla.cpu.runtime import threads

@@ -15,7 +15,7 @@ import semirings
 from gasla.cpu.product import quad_printer, rows
 from gasla.cpu.runtime import modules
 from semirings import Monoid, Semiring, Symbol, cast, maximum, minimum, where
-from semirings.expr import describe
+from semirings.describe import describe
 from semirings.printers import numba as printer
 from semirings.types import SCALAR_NAMES
 

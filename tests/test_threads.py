@@ -25,7 +25,7 @@ from waiting import wait_until
 import gasla
 import semirings
 from gasla import datasets, primitives, stages
-from gasla.algorithms.bfs import LEVELS
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
@@ -436,7 +436,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threads.num_threads() == min(usable, numba.config.NUMBA_NUM_THREADS)
         for _ in range(2):
             np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
-        assert graph.known((type(LEVELS), AUTO, False, False)).team == usable
+        assert graph.known((type(LEVELS), AUTO, False, False, True)).team == usable
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")

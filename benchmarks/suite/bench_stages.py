@@ -10,8 +10,8 @@ import numpy as np
 import gasla
 import semirings
 from gasla import stages
-from gasla.algorithms.bfs import Levels
-from gasla.algorithms.sssp import AnyOrder
+from gasla.algorithms.paths.sssp import AnyOrder
+from gasla.algorithms.traversal.bfs import Levels
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 

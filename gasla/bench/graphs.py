@@ -83,12 +83,25 @@ class BenchmarkGraph:
         return Graph(self.matrix)
 
     @cached_property
+    def acyclic(self) -> Graph:
+        """Each edge once, from the smaller vertex to the larger."""
+        owners, matrix = self.graph.out.owners(), self.matrix
+        kept = owners < matrix.indices
+        return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
+
+    @cached_property
     def sources(self) -> list[int]:
         """Where searches start."""
         if self._sources is None:
             labels = gasla.connected_components(self.graph).labels
             self._sources = first_of_largest(moved(labels, "cpu"), SOURCES)
         return self._sources
+
+    def spread(self, count: int) -> list[int]:
+        """So many vertices that the first source reaches, evenly spaced by number; or all of them."""
+        reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
+        places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
+        return reached[places.astype(np.int64)].tolist()
 
     def reach(self, source: int) -> Reach:
         """What a search from there finds."""

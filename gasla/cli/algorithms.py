@@ -1,268 +1,191 @@
-"""The six algorithms as commands: their options, what is said of an answer, how it is checked and saved."""
+"""The algorithms as verbs of the command line: an entry each, and what is said of the answer."""
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import gasla
 from gasla import verify
 from gasla.cli import text
-from gasla.cli.data import Named
+from gasla.cli.verbs import Answered, Array, Verb
 from gasla.progress import track
 
-Array = NDArray[Any]
+Summary = Callable[[Answered], Iterator[str]]
 
 
-class Algorithm:
-    """What the command line has to know of one algorithm."""
-
-    name: ClassVar[str]
-    help: ClassVar[str]
-    function: ClassVar[str]  # its name in gasla
-    parameters: ClassVar[tuple[str, ...]] = ()  # of the function, that are options of the same names
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        """Options of this algorithm alone."""
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        """What the options ask the function for."""
-        return {name: getattr(options, name) for name in self.parameters}
-
-    def run(self, graph: Any, **arguments: Any) -> Any:
-        """Compute the answer."""
-        return getattr(gasla, self.function)(graph, **arguments)
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        """Raise `verify.VerificationError` if the answer is wrong."""
-        raise NotImplementedError
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        """The arrays to save, by name."""
-        raise NotImplementedError
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        """What a person wants to know of the answer."""
-        raise NotImplementedError
-
-    def iterations(self, answer: Any) -> int | None:
-        """How many rounds it took, where the answer tells."""
-        return None
-
-    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
-        """Stored directed edges whose source was reached: all of them, but for searches."""
-        return int(graph.m)
-
-
-class Search(Algorithm):
-    """A search from one vertex."""
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--source", metavar="VERTEX", help="where to start (default: the vertex of most out-edges)")
-        parser.add_argument("--parents", action="store_true", help="also find each vertex's predecessor")
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        if options.source is not None:
-            source = graph.vertex(options.source)
-        elif graph.graph.n:
-            source = int(np.argmax(graph.graph.out_degrees))
-        else:
-            raise ValueError("a graph without vertices has no source")
-        return {**super().arguments(graph, options), "source": source}
-
-
-def _edges_from(graph: Any, reached: Array) -> int:
+def edges_from(graph: Any, reached: Array) -> int:
+    """Stored directed edges whose source was reached."""
     return int(graph.out_degrees[reached].sum(dtype=np.int64))
 
 
-class Bfs(Search):
-    """Breadth-first search."""
-
-    name = function = "bfs"
-    help = "how many edges each vertex is away from a source"
-    parameters = ("parents", "depth_limit")
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        super().add_options(parser)
-        parser.add_argument("--depth-limit", type=text.count, metavar="N", help="go no further than this")
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        levels, parents = _pair(answer)
-        verify.bfs(graph, arguments["source"], levels, parents, depth_limit=arguments["depth_limit"])
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return _named(answer, "level", "parent")
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        levels, _ = _pair(answer)
-        counts = np.bincount(levels[levels >= 0]).tolist()
-        yield f"{sum(counts):,} of {graph.graph.n:,} vertices reached from {graph.label(arguments['source'])}"
-        names, counts = text.shortened([str(level) for level in range(len(counts))], counts, 20)
-        yield from text.histogram([f"level {name}" for name in names], counts, "vertices")
-
-    def iterations(self, answer: Any) -> int:
-        return int(_pair(answer)[0].max(initial=0))
-
-    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
-        return _edges_from(graph, _pair(answer)[0] >= 0)
+def by_searches(found: Answered) -> int:
+    """Edges reached by a search from each source."""
+    graph, sources = found.graph.graph, found.arguments["sources"]
+    sources = range(graph.n) if sources is None else sources
+    return sum(edges_from(graph, gasla.bfs(graph, s) >= 0) for s in track(sources, "sources"))
 
 
-class Sssp(Search):
-    """Single-source shortest paths."""
+def ranking(name: str, heading: Callable[[Answered], str]) -> Summary:
+    """The vertices of the highest scores."""
 
-    name = function = "sssp"
-    help = "how far each vertex is from a source, edges having lengths"
-    parameters = ("parents", "delta")
+    def summary(found: Answered) -> Iterator[str]:
+        yield heading(found)
+        yield from text.ranking(found.graph, found.answer[name], found.top)
 
-    def add_options(self, parser: ArgumentParser) -> None:
-        super().add_options(parser)
-        parser.add_argument("--delta", type=float, metavar="X", help="width of a bucket (default: from the weights)")
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        verify.sssp(graph, arguments["source"], *_pair(answer))
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return _named(answer, "distance", "parent")
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        distances, _ = _pair(answer)
-        reached = np.isfinite(distances)
-        yield f"{reached.sum():,} of {graph.graph.n:,} vertices reached from {graph.label(arguments['source'])}"
-        if np.ptp(distances[reached]) > 0:
-            counts, edges = np.histogram(distances[reached], bins=10)
-            names = [f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)]
-            yield from text.histogram(names, counts.tolist(), "vertices")
-        yield "farthest:"
-        yield from text.ranking(graph, np.where(reached, distances, -np.inf), min(options.top, int(reached.sum())))
-
-    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
-        return _edges_from(graph, np.isfinite(_pair(answer)[0]))
+    return summary
 
 
-class PageRank(Algorithm):
-    """PageRank."""
-
-    name = function = "pagerank"
-    help = "how important each vertex is by the importance of those that lead to it"
-    parameters = ("alpha", "tol", "max_iter", "weighted")
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--alpha", type=float, default=0.85, metavar="X", help="damping (default: 0.85)")
-        parser.add_argument("--tol", type=float, default=1e-6, metavar="X", help="L1 tolerance (default: 1e-6)")
-        parser.add_argument(
-            "--max-iter", type=text.count, default=100, metavar="N", help="iterations at most (default: 100)"
-        )
-        parser.add_argument("--unweighted", dest="weighted", action="store_false", help="all edges count the same")
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        del arguments["max_iter"]
-        verify.pagerank(graph, answer.ranks, **arguments)
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return {"rank": answer.ranks}
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        state = "converged" if answer.converged else "did NOT converge"
-        yield f"{state} after {answer.iterations} iterations, residual {answer.residual:.3g}; the highest ranks:"
-        yield from text.ranking(graph, answer.ranks, options.top)
-
-    def iterations(self, answer: Any) -> int:
-        return int(answer.iterations)
+def levels(found: Answered) -> Iterator[str]:
+    """How many vertices there are at each level."""
+    level = found.answer["levels"]
+    counts = np.bincount(level[level >= 0]).tolist()
+    yield _reached(found, sum(counts))
+    names, counts = text.shortened([str(level) for level in range(len(counts))], counts, 20)
+    yield from text.histogram([f"level {name}" for name in names], counts, "vertices")
 
 
-class Components(Algorithm):
-    """Weakly connected components."""
-
-    name = "components"
-    help = "which vertices hang together, whatever the direction of edges"
-    function = "connected_components"
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        verify.components(graph, answer.labels, answer.count)
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return {"component": answer.labels}
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        sizes = np.bincount(answer.labels)
-        yield f"{answer.count:,} components, {(sizes == 1).sum():,} of them single vertices; the largest:"
-        _, first = np.unique(answer.labels, return_index=True)
-        for place, c in enumerate(np.argsort(-sizes, kind="stable")[: options.top].tolist(), 1):
-            yield f"{place:4}  {sizes[c]:>14,} vertices, among them {graph.label(int(first[c]))}"
+def distances(found: Answered) -> Iterator[str]:
+    """How many vertices there are at what distance, and which are farthest."""
+    distance = found.answer["distances"]
+    reached = np.isfinite(distance)
+    yield _reached(found, int(reached.sum()))
+    if np.ptp(distance[reached]) > 0:
+        counts, edges = np.histogram(distance[reached], bins=10)
+        names = [f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)]
+        yield from text.histogram(names, counts.tolist(), "vertices")
+    yield "farthest:"
+    yield from text.ranking(found.graph, np.where(reached, distance, -np.inf), min(found.top, int(reached.sum())))
 
 
-class Triangles(Algorithm):
-    """Triangle counting."""
-
-    name = "triangles"
-    help = "how many triangles there are, and through each vertex; direction is ignored"
-    function = "triangle_count"
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        return {"per_vertex": True}
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        verify.triangles(graph, answer.total, answer.per_vertex)
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return {"triangles": answer.per_vertex}
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        yield f"{answer.total:,} triangles; the vertices in most of them:"
-        yield from text.ranking(graph, answer.per_vertex, options.top)
+def _reached(found: Answered, count: int) -> str:
+    named = found.graph
+    return f"{count:,} of {named.graph.n:,} vertices reached from {named.label(found.arguments['source'])}"
 
 
-class Betweenness(Algorithm):
-    """Betweenness centrality."""
+def of_each(name: str) -> Summary:
+    """For each source how much it reaches, and how far it is to what is farthest."""
 
-    name = "betweenness"
-    help = "which part of all shortest paths runs through each vertex"
-    function = "betweenness_centrality"
-    parameters = ("weighted",)
+    def summary(found: Answered) -> Iterator[str]:
+        rows, sources = found.answer[name], found.arguments["sources"]
+        yield f"from {len(sources):,} sources, of {found.graph.graph.n:,} vertices:"
+        for source, row in list(zip(sources, rows))[: found.top]:
+            some = row[is_reached(row)]
+            farthest = some.max(initial=0).item()
+            yield f"      {some.size:>14,} reached from {found.graph.label(source)}, the farthest at {farthest:,.6g}"
 
-    def add_options(self, parser: ArgumentParser) -> None:
-        some = parser.add_mutually_exclusive_group()
-        some.add_argument("--source", nargs="+", metavar="VERTEX", help="only paths from these (default: from all)")
-        some.add_argument("-k", type=int, metavar="N", help="only paths from so many, drawn by lot")
-        parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the lot (default: 0)")
-        parser.add_argument("--weighted", action="store_true", help="edges have lengths")
-
-    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        sources = None
-        if options.source is not None:
-            sources = np.array([graph.vertex(name) for name in options.source])
-        elif options.k is not None:
-            if not 0 < options.k <= graph.graph.n:
-                raise ValueError(f"-k {options.k}: expected a number from 1 to {graph.graph.n}, the vertices there are")
-            sources = np.random.default_rng(options.seed).choice(graph.graph.n, options.k, replace=False)
-        return {**super().arguments(graph, options), "sources": sources}
-
-    def check(self, graph: Any, answer: Any, **arguments: Any) -> None:
-        verify.betweenness(graph, answer, **arguments)
-
-    def columns(self, answer: Any) -> dict[str, Array]:
-        return {"betweenness": answer}
-
-    def summary(self, graph: Named, answer: Any, options: Namespace, **arguments: Any) -> Iterator[str]:
-        sources = arguments["sources"]
-        yield f"shortest paths from {graph.graph.n if sources is None else sources.size:,} sources run through:"
-        yield from text.ranking(graph, answer, options.top)
-
-    def edges(self, graph: Any, answer: Any, **arguments: Any) -> int:
-        sources = range(graph.n) if arguments["sources"] is None else arguments["sources"].tolist()
-        return sum(_edges_from(graph, gasla.bfs(graph, s) >= 0) for s in track(sources, "sources"))
+    return summary
 
 
-def _pair(answer: Any) -> tuple[Array, Array | None]:
-    """Values and parents, whether or not parents were asked for."""
-    return answer if isinstance(answer, tuple) else (answer, None)
+def is_reached(values: Array) -> Array:
+    """Which levels or distances are those of vertices that were reached."""
+    return (values >= 0) & (values < np.inf)
 
 
-def _named(answer: Any, values: str, parents: str) -> dict[str, Array]:
-    return dict(zip((values, parents), answer)) if isinstance(answer, tuple) else {values: answer}
+def settled(found: Answered) -> str:
+    """Whether PageRank's ranks did."""
+    answer = found.answer
+    state = "converged" if answer["converged"] else "did NOT converge"
+    return f"{state} after {answer['iterations']} iterations, residual {answer['residual']:.3g}; the highest ranks:"
 
 
-ALGORITHMS: tuple[Algorithm, ...] = (Bfs(), Sssp(), PageRank(), Components(), Triangles(), Betweenness())
+def components(found: Answered) -> Iterator[str]:
+    """How many there are, and the largest."""
+    labels = found.answer["labels"]
+    sizes = np.bincount(labels)
+    single = (sizes == 1).sum()
+    yield f"{found.answer['count']:,} components, {single:,} of them single vertices; the largest:"
+    _, first = np.unique(labels, return_index=True)
+    for place, c in enumerate(np.argsort(-sizes, kind="stable")[: found.top].tolist(), 1):
+        yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
+
+
+def order(found: Answered) -> Iterator[str]:
+    """How many levels there are, and who comes first."""
+    level, first = found.answer["levels"], found.answer["order"][: found.top].tolist()
+    yield f"{int(level.max(initial=-1)) + 1:,} levels; the first in order:"
+    yield from _row_by_row(found, first, level)
+
+
+def path(found: Answered) -> Iterator[str]:
+    """The longest path, and where each of its vertices lies on it."""
+    whole = found.answer["path"].tolist()
+    yield f"the longest path leads through {len(whole):,} vertices, and its length is {found.answer['length']:,.6g}:"
+    yield from _row_by_row(found, whole[: found.top], found.answer["lengths"])
+    if len(whole) > found.top:
+        yield f"      and {len(whole) - found.top:,} more, to {found.graph.label(whole[-1])}"
+
+
+def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterator[str]:
+    for place, v in enumerate(vertices, 1):
+        yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
+
+
+def from_sources(what: str) -> Callable[[Answered], str]:
+    """A heading that says from how many sources."""
+
+    def heading(found: Answered) -> str:
+        sources = found.arguments["sources"]
+        return f"{what.format(found.graph.graph.n if sources is None else len(sources))}:"
+
+    return heading
+
+
+ALGORITHMS: tuple[Verb, ...] = (
+    Verb(
+        *("bfs", gasla.bfs, verify.bfs),
+        answers={"levels": "level", "parents": "parent"},
+        summary=levels,
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["levels"])),
+        iterations=lambda found: int(found.answer["levels"].max(initial=0)),
+    ),
+    Verb(
+        *("multi-source-bfs", gasla.multi_source_bfs, verify.multi_source_bfs),
+        answers={"levels": "level"},
+        summary=of_each("levels"),
+        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["levels"]),
+    ),
+    Verb(
+        *("sssp", gasla.sssp, verify.sssp),
+        answers={"distances": "distance", "parents": "parent"},
+        summary=distances,
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
+    ),
+    Verb(
+        *("pagerank", gasla.pagerank, verify.pagerank),
+        answers={"ranks": "rank"},
+        summary=ranking("ranks", settled),
+        options={"weighted": "--unweighted"},
+        iterations=lambda found: int(found.answer["iterations"]),
+    ),
+    Verb(
+        *("components", gasla.connected_components, verify.components),
+        answers={"labels": "component"},
+        summary=components,
+    ),
+    Verb(
+        *("triangles", gasla.triangle_count, verify.triangles),
+        answers={"per_vertex": "triangles"},
+        summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
+        fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("betweenness", gasla.betweenness_centrality, verify.betweenness),
+        answers={"scores": "betweenness"},
+        summary=ranking("scores", from_sources("shortest paths from {:,} sources run through")),
+        edges=by_searches,
+    ),
+    Verb(
+        *("topological-order", gasla.topological_order, verify.topological_order),
+        answers={"levels": "level"},
+        summary=order,
+        fixed={"levels": True},
+    ),
+    Verb(
+        *("longest-path", gasla.longest_path, verify.longest_path),
+        answers={"lengths": "length", "parents": "parent"},
+        summary=path,
+        options={"weighted": "--unweighted"},
+    ),
+)

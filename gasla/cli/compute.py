@@ -8,7 +8,8 @@ from typing import Any
 
 from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
-from gasla.cli.algorithms import ALGORITHMS, Algorithm
+from gasla.cli.algorithms import ALGORITHMS
+from gasla.cli.verbs import Answered, Verb
 from gasla.progress import bar
 
 TEPS = (
@@ -19,10 +20,10 @@ TEPS = (
 
 def add_commands(commands: Any) -> None:
     """Add a command for each algorithm."""
-    for algorithm in ALGORITHMS:
-        parser = commands.add_parser(algorithm.name, help=algorithm.help, description=algorithm.help)
-        parser.set_defaults(run=partial(run, algorithm))
-        algorithm.add_options(parser)
+    for verb in ALGORITHMS:
+        parser = commands.add_parser(verb.name, help=verb.help, description=verb.help)
+        parser.set_defaults(run=partial(run, verb))
+        verb.add_options(parser)
         add_options(parser)
 
 
@@ -40,10 +41,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
 
 
-def run(algorithm: Algorithm, options: Namespace) -> int:
+def run(verb: Verb, options: Namespace) -> int:
     """Run one algorithm as the options say."""
-    columns = 2 if getattr(options, "parents", False) else 1
-    target = None if options.output is None else data.check_table(options.output, columns)
+    target = None if options.output is None else data.check_table(options.output, len(verb.columns(options)))
     check_device(options.device)
     if options.threads is not None:
         set_threads(options.threads)
@@ -52,24 +52,25 @@ def run(algorithm: Algorithm, options: Namespace) -> int:
         start = perf_counter()
         named = data.load(options.graph, options.format)
         times["read"] = perf_counter() - start
-    arguments = algorithm.arguments(named, options)
+    arguments = verb.arguments(named, options)
     graph = named.graph.to(options.device)
     for call in ("first call", "call") if options.stats else ("call",):
-        with bar(f"computing {algorithm.name}"):
+        with bar(f"computing {verb.name}"):
             start = perf_counter()
-            answer = on_host(algorithm.run(graph, **arguments))
+            answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    lines = [*algorithm.summary(named, answer, options, **arguments)]
+    found = Answered(named, arguments, verb.named(answer), options.top)
+    lines = [*verb.summary(found)]
     if options.stats:
         with bar("counting edges"):
-            lines += ["", *statistics(algorithm, named, answer, arguments, times)]
+            lines += ["", *statistics(verb, found, times)]
     if options.check:
         with bar("checking"):
-            algorithm.check(named.graph, answer, **arguments)
+            verb.check(named.graph, arguments, found.answer)
         lines.append("check: the answer has all properties of a right one")
     if target is not None:
         with bar(f"writing {target}"):
-            data.write_table(target, algorithm.columns(answer), named)
+            data.write_table(target, verb.saved(found.answer), named)
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0
@@ -82,16 +83,12 @@ def on_host(answer: Any) -> Any:
     return moved(answer, "cpu")
 
 
-def statistics(
-    algorithm: Algorithm, named: data.Named, answer: Any, arguments: dict[str, Any], times: dict[str, float]
-) -> Iterator[str]:
+def statistics(verb: Verb, found: Answered, times: dict[str, float]) -> Iterator[str]:
     """Sizes, iterations, edges, times, TEPS, and what the figures were taken with."""
-    graph = named.graph
-    edges = algorithm.edges(graph, answer, **arguments)
-    iterations = algorithm.iterations(answer)
+    graph, edges = found.graph.graph, verb.edges(found)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
-    if iterations is not None:
-        rows["iterations"] = iterations
+    if verb.iterations is not None:
+        rows["iterations"] = verb.iterations(found)
     rows["edges traversed"] = edges
     rows |= {f"time to {name}" if name == "read" else f"time of {name}": f"{t:.6f} s" for name, t in times.items()}
     rows["TEPS"] = f"{edges / times['call']:,.0f}  ({TEPS})"

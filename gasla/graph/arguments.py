@@ -1,6 +1,7 @@
 """Checks of arguments that several functions take."""
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,22 @@ def source_vertex(graph: Graph, source: Any) -> int:
     if not 0 <= vertex < graph.n:
         raise ValueError(f"source {vertex} is outside a graph of {graph.n} vertices")
     return vertex
+
+
+def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
+    """The vertices that were named, each once; or `k` drawn by lot, in ascending order; or all of them."""
+    if sources is not None and k is not None:
+        raise ValueError("sources and k were both given; expected one of them")
+    if sources is not None:
+        chosen = [source_vertex(graph, s) for s in sources]
+        if len(set(chosen)) != len(chosen):
+            raise ValueError("a vertex appears twice among the sources; expected each once")
+        return chosen
+    if k is None:
+        return list(range(graph.n))
+    if not 0 < whole_number("k", k) <= graph.n:
+        raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
+    return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 
 
 def whole_number(name: str, given: Any) -> int:

@@ -203,7 +203,7 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
     Examples
     --------
-    >>> from gasla.algorithms.bfs import Parents
+    >>> from gasla.algorithms.traversal.bfs import Parents
     >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
     >>> gather(state, [1, 2], [0, 1])  # one more than the parents, as `any` passes over zero
     array([1, 2], dtype=int32)
@@ -227,7 +227,7 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
     Examples
     --------
-    >>> from gasla.algorithms.bfs import Parents
+    >>> from gasla.algorithms.traversal.bfs import Parents
     >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
     >>> apply(state, [1], np.array([1])).ids
     array([1])

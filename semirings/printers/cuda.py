@@ -1,7 +1,8 @@
 """Print expressions as CUDA C++ device functions.
 
 The text needs no header and compiles with NVRTC alone. Vectors and tuples are plain structs, templates in namespace
-``semirings``, so that several programs share them; names of functions are the caller's.
+``semirings``, so that several programs share them; names of functions are the caller's. A loop over the lanes of a wide
+vector is one of the thread's own.
 """
 
 from __future__ import annotations
@@ -11,8 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from semirings.expr import Expr, Symbol
-from semirings.printers.layout import check_parameters, identifiers, statements
+from semirings.expr import Expr, Symbol, table_values
+from semirings.printers.layout import (
+    Fold,
+    Line,
+    Statement,
+    check_parameters,
+    identifiers,
+    statements,
+    tables,
+    wide_results,
+)
 from semirings.types import TupleType, Type, VectorType
 
 MAX_TUPLE = 30  # items of the longest tuple struct in the prelude
@@ -130,7 +140,7 @@ _RESERVED = frozenset(
     requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     semirings isnan isinf isfinite threadIdx blockIdx blockDim gridDim warpSize
-    NULL INFINITY NAN __int_as_float __longlong_as_double __popc __popcll
+    NULL INFINITY NAN lane __int_as_float __longlong_as_double __popc __popcll
     """.split()  # noqa: SIM905  (a list of 90 words reads better as text)
 )
 _INFIX = {
@@ -196,16 +206,36 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     }
     <BLANKLINE>
     """
-    results = result if isinstance(result, tuple) else (result,)
-    check_parameters(name, parameters, results)
-    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, *_MATH_NAMES, name})
-    lines, values = statements(results, dict(zip(parameters, names, strict=True)), expression)
+    given = result if isinstance(result, tuple) else (result,)
+    check_parameters(name, parameters, given)
+    results, wide = wide_results(given)
+    constants = tables(results)
+    taken = {*_RESERVED, *_MATH_NAMES, *constants.values(), name}
+    *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
+    targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
+    known = constants | dict[Expr, str](zip(parameters, names, strict=True))
+    found, values = statements(results, known, expression, targets)
     kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
     arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
-    body = [f"const {ctype(expr.type)} {temporary} = {text};" for expr, temporary, text in lines]
+    body = [f"const {ctype(e.type)} {table} = {literal(table_values(e), e.type)};" for e, table in constants.items()]
+    body += [f"{ctype(loop.type)} {target};" for loop, target in targets.items()]
+    body += [line for statement in found for line in _lines(statement)]
     head = f"__device__ __forceinline__ {kind} {name}({arguments}) {{"
     return "\n".join([head, *(f"    {line}" for line in [*body, f"return {value};"]), "}", ""])
+
+
+def _lines(statement: Statement) -> list[str]:
+    """A statement as C++."""
+    if isinstance(statement, Line):
+        return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
+    lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
+    begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
+    before: list[str] = []
+    if isinstance(statement, Fold):
+        name, kind, text = statement.value
+        begin, before, stores = 1, [f"{ctype(kind)} {name} = {statement.first};"], [f"    {name} = {text};"]
+    return [*before, f"for (int lane = {begin}; lane < {statement.length}; ++lane) {{", *lines, *stores, "}"]
 
 
 def expression(expr: Expr, args: list[str]) -> str:
@@ -219,6 +249,10 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{ctype(expr.type)}{{{{{', '.join(args)}}}}}"
     if expr.op == "tuple":
         return f"{ctype(expr.type)}{{{', '.join(args)}}}"
+    if expr.op == "lane":
+        return f"{args[0]}.item[lane]"
+    if expr.op == "lane_number":
+        return "(long long)lane"
     if expr.op == "where":
         return f"{args[0]} ? {args[1]} : {args[2]}"
     assert isinstance(expr.type, np.dtype)

@@ -1,12 +1,15 @@
-"""What both printers share: names for parameters and temporaries, and the order of statements."""
+"""What both printers share: names for parameters and temporaries, the order of statements, and loops over lanes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
 
-from semirings.expr import Expr, Symbol, free_symbols, in_order
+from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
+from semirings.types import TupleType, Type, VectorType, has_wide
 
 INLINE = ("symbol", "constant", "item", "vector", "tuple")  # too simple to deserve a line of their own
 
@@ -43,29 +46,130 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
         raise ValueError(f"{name} reads {', '.join(missing)}, not among its parameters {[str(p) for p in parameters]}")
 
 
+class Line(NamedTuple):
+    """A temporary, and the text of what it is."""
+
+    name: str
+    type: Type
+    text: str
+
+
+class Each(NamedTuple):
+    """A loop over lanes: after its lines, each target takes a value at the lane, all of them at once."""
+
+    length: int
+    lines: list[Line]
+    values: list[Line]
+
+
+class Fold(NamedTuple):
+    """A loop over lanes but the first, with whose value a variable begins; after the lines it takes the next value."""
+
+    value: Line
+    first: str
+    length: int
+    lines: list[Line]
+
+
+Statement = Line | Each | Fold
+
+
 def statements(
     results: Sequence[Expr],
-    parameters: Mapping[Symbol, str],
+    known: Mapping[Expr, str],
     expression: Callable[[Expr, list[str]], str],
-) -> tuple[list[tuple[Expr, str, str]], list[str]]:
+    targets: Mapping[Expr, str] = {},
+) -> tuple[list[Statement], list[str]]:
     """
     The body of a function in single-assignment form.
 
-    Returns (node, temporary, text) of each line, then the texts of the results. A single result that nothing else reads
-    needs no temporary.
+    Returns its statements in order, then the texts of the results. `known` says what parameters and tables are called,
+    `targets` where the wide vectors among the results go. A single result that nothing else reads needs no temporary.
+
+    What is the same for all lanes comes before any loop that fills a target, and a turn of such a loop reads all that
+    it needs of a lane before it writes that lane: so a target may be a vector that a result is computed of.
     """
-    order = in_order(results)
-    uses = Counter(arg for expr in order for arg in expr.args)
-    prefix = temporary_prefix(parameters.values())
-    texts: dict[Expr, str] = {symbol: name for symbol, name in parameters.items()}  # noqa: C416  (keys are Expr)
-    lines: list[tuple[Expr, str, str]] = []
-    for expr in order:
-        if expr in parameters:
-            continue
-        text = expression(expr, [texts[arg] for arg in expr.args])
-        if expr.op in INLINE or (len(results) == 1 and expr is results[0] and not uses[expr]):
-            texts[expr] = text
-        else:
-            texts[expr] = f"{prefix}{len(lines)}"
-            lines.append((expr, texts[expr], text))
-    return lines, [texts[expr] for expr in results]
+    return _Body(known, expression, targets).written(results)
+
+
+class _Body:
+    """Expressions on their way to statements."""
+
+    def __init__(
+        self,
+        known: Mapping[Expr, str],
+        expression: Callable[[Expr, list[str]], str],
+        targets: Mapping[Expr, str],
+    ) -> None:
+        self.expression, self.targets = expression, targets
+        self.prefix, self.count = temporary_prefix(known.values()), 0
+        self.texts: dict[Expr, str] = {**known, **targets}
+        self.of_lanes: set[Expr] = set()
+
+    def written(self, results: Sequence[Expr]) -> tuple[list[Statement], list[str]]:
+        self.of_lanes = of_lanes(results)
+        order = [e for e in in_order(results) if e not in self.of_lanes and e.op != "each"]
+        uses = Counter(arg for e in in_order(results) for arg in e.args)
+        alone = results[0] if len(results) == 1 and not uses[results[0]] and results[0].op != "fold" else None
+        found: list[Statement] = []
+        for e in order:
+            if e.op == "fold":
+                found.append(self._fold(e))
+            elif e not in self.texts:
+                found += self._line(e, self.texts, inline=e is alone)
+        lengths = {e.type.length: None for e in self.targets if isinstance(e.type, VectorType)}
+        return [*found, *map(self._each, lengths)], [self.texts[e] for e in results]
+
+    def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
+        """The line of one node, whose text is then known; none where it is too simple, or wanted inline."""
+        text = self.expression(e, [texts[arg] for arg in e.args])
+        if inline or e.op in INLINE:
+            texts[e] = text
+            return []
+        texts[e] = self._temporary()
+        return [Line(texts[e], e.type, text)]
+
+    def _temporary(self) -> str:
+        self.count += 1
+        return f"{self.prefix}{self.count - 1}"
+
+    def _in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
+        """What a turn of a loop computes of its own."""
+        order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
+        return [line for e in order for line in self._line(e, texts)]
+
+    def _each(self, length: int) -> Each:
+        texts = dict(self.texts)
+        wide = [e for e in self.targets if isinstance(e.type, VectorType) and e.type.length == length]
+        lines = self._in_loop([e.args[0] for e in wide], texts)
+        return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
+
+    def _fold(self, e: Expr) -> Fold:
+        first, body, combination = e.args
+        self.texts[e] = name = self._temporary()
+        texts = dict(self.texts)
+        lines = self._in_loop([body], texts)
+        sides = {side: node(side, e.type) for side in ("left", "right")}
+        texts |= {sides["left"]: name, sides["right"]: texts[body]}
+        lines += self._in_loop([combination], texts)
+        return Fold(Line(name, e.type, texts[combination]), self.texts[first], e.payload, lines)
+
+
+def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """The results with their wide parts as loops, and these, in order. A source becomes a loop that copies it."""
+    loops: list[Expr] = []
+
+    def of(e: Expr) -> Expr:
+        if isinstance(e.type, TupleType) and has_wide(e.type):
+            return make_tuple(map(of, e), e.type.names)
+        if not (isinstance(e.type, VectorType) and e.type.is_wide):
+            return e
+        loops.append(e if e.op == "each" else node("each", e.type, at_lane(e)))
+        return loops[-1]
+
+    return [of(e) for e in results], loops
+
+
+def tables(results: Sequence[Expr]) -> dict[Expr, str]:
+    """The tables of constants that are read, each with a name that its content gives."""
+    return {e: f"table_{sha256(e.payload).hexdigest()[:12]}_{e.dtype}" for e in in_order(results) if e.op == "table"}

@@ -2,8 +2,8 @@
 
 The source computes exactly what NumPy would: Numba's own arithmetic widens small integers to 64 bits, so their
 results are cast back; uint64 and floats need no cast, int64 sums and products a helper that wraps. Vectors and tuples
-are Python tuples. The caller decorates the printed functions and must pass ``error_model="numpy"``, or a division by
-zero raises.
+are Python tuples; a wide vector is an array of one dimension, which a function fills and returns. The caller decorates
+the printed functions and must pass ``error_model="numpy"``, or a division by zero raises.
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from semirings.expr import Expr, Symbol
-from semirings.printers.layout import check_parameters, identifiers, statements
+from semirings.expr import Expr, Symbol, table_values
+from semirings.printers.layout import (
+    Fold,
+    Line,
+    Statement,
+    check_parameters,
+    identifiers,
+    statements,
+    tables,
+    wide_results,
+)
 from semirings.types import TupleType, Type, VectorType
 
 _HEAD = '''\
@@ -168,7 +177,7 @@ PRELUDE = (
 """Helper functions the printed functions call, with their imports: the top of a generated module."""
 
 _HELPERS = re.findall(r"^(?:def )?(\w+)(?:\(| =)", PRELUDE, re.MULTILINE)
-_RESERVED = {*keyword.kwlist, "np", "math", "njit", "abs", *_HELPERS}
+_RESERVED = {*keyword.kwlist, "np", "math", "njit", "abs", "range", "lane", *_HELPERS}
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
@@ -191,9 +200,12 @@ def function(
     parameters: Sequence[Symbol],
     result: Expr | tuple[Expr, ...],
     write: Callable[[Expr, list[str]], str] | None = None,
+    into: Sequence[str] | None = None,
 ) -> str:
     """
     A plain Python function (the caller adds the decorator) of `parameters` that returns `result`.
+
+    Tables of constants that it reads follow as arrays of the module.
 
     Parameters
     ----------
@@ -204,6 +216,10 @@ def function(
         Several results come back as a tuple.
     write : function, optional
         Prints one node given its arguments as text, in place of `expression`.
+    into : sequence of str, optional
+        The arrays that the wide vectors of the result go to, in order; they are read no more once they are written to.
+        Otherwise the function takes them after its parameters, as ``into0``, ``into1``, …. Wide vectors that equal each
+        other share the first one's.
 
     Examples
     --------
@@ -215,17 +231,53 @@ def function(
         t0 = weight + np.float32(1.0)
         return distance if distance < t0 or distance != distance else t0
     <BLANKLINE>
+    >>> x = Symbol("x", ("f4", (64,)))
+    >>> print(function("scale", [x, weight], x * (weight + 1)))
+    def scale(x, weight, into0):
+        # (float32[64], float32) -> float32[64]
+        t0 = weight + np.float32(1.0)
+        for lane in range(64):
+            t1 = x[lane]
+            t2 = t1 * t0
+            into0[lane] = t2
+        return into0
+    <BLANKLINE>
     """
-    results = result if isinstance(result, tuple) else (result,)
-    check_parameters(name, parameters, results)
-    names = identifiers([parameter.name for parameter in parameters], {*_RESERVED, name})
-    lines, values = statements(results, dict(zip(parameters, names, strict=True)), write or expression)
-    body = [f"{temporary} = {text}" for _, temporary, text in lines]
+    given = result if isinstance(result, tuple) else (result,)
+    check_parameters(name, parameters, given)
+    results, wide = wide_results(given)
+    constants = tables(results)
+    wanted = [p.name for p in parameters] + ([f"into{i}" for i in range(len(wide))] if into is None else [])
+    names = identifiers(wanted, {*_RESERVED, *constants.values(), name})
+    targets: dict[Expr, str] = {}
+    for loop, array in zip(wide, names[len(parameters) :] if into is None else into, strict=True):
+        targets.setdefault(loop, array)
+    known = constants | dict[Expr, str](zip(parameters, names, strict=False))
+    found, values = statements(results, known, write or expression, targets)
+    body = [line for statement in found for line in _lines(statement)]
     value = _tuple(values) if isinstance(result, tuple) else values[0]
     kinds = ", ".join(str(parameter.type) for parameter in parameters)
     kind = _tuple([str(r.type) for r in results]) if isinstance(result, tuple) else str(results[0].type)
     head = [f"def {name}({', '.join(names)}):", f"    # ({kinds}) -> {kind}"]
-    return "\n".join([*head, *(f"    {line}" for line in [*body, f"return {value}"]), ""])
+    arrays = [f"{table} = np.array({literal(table_values(e), e.type)}, np.{e.dtype})" for e, table in constants.items()]
+    return "\n".join([*head, *(f"    {line}" for line in [*body, f"return {value}"]), *arrays, ""])
+
+
+def _lines(statement: Statement) -> list[str]:
+    """A statement as Python."""
+    if isinstance(statement, Line):
+        return [f"{statement.name} = {statement.text}"]
+    lines = [f"    {line.name} = {line.text}" for line in statement.lines]
+    if isinstance(statement, Fold):
+        name, _, text = statement.value
+        return [
+            f"{name} = {statement.first}",
+            f"for lane in range(1, {statement.length}):",
+            *lines,
+            f"    {name} = {text}",
+        ]
+    at, values = zip(*((f"{name}[lane]", text) for name, _, text in statement.values), strict=True)
+    return [f"for lane in range({statement.length}):", *lines, f"    {', '.join(at)} = {', '.join(values)}"]
 
 
 def expression(expr: Expr, args: list[str]) -> str:
@@ -236,6 +288,10 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{args[0]}[{expr.payload}]"
     if expr.op in ("vector", "tuple"):
         return _tuple(args)
+    if expr.op == "lane":
+        return f"{args[0]}[lane]"
+    if expr.op == "lane_number":
+        return "np.int64(lane)"
     if expr.op == "where":
         return f"{args[1]} if {args[0]} else {args[2]}"
     assert isinstance(expr.type, np.dtype)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.bfs import LEVELS
-from gasla.algorithms.sssp import sssp
+from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import array_module, finish, module_of
-from gasla.graph.arguments import check_weights, source_vertex, whole_number
+from gasla.graph.arguments import check_weights, chosen_sources
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
@@ -220,7 +220,7 @@ def betweenness_centrality(
     if weighted:
         graph.notice_values()
         check_weights(graph, positive=True)
-    chosen = _sources(graph, sources, k, seed)
+    chosen = chosen_sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
     weight = graph.values.dtype if weighted else None
@@ -322,21 +322,6 @@ def _may_overflow(graph: Graph, depth: int) -> bool:
     graph has; that is asked first, since the largest degree may have to be found, on a GPU by a kernel more to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000
-
-
-def _sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
-    if sources is not None and k is not None:
-        raise ValueError("sources and k were both given; expected one of them")
-    if sources is not None:
-        chosen = [source_vertex(graph, s) for s in sources]
-        if len(set(chosen)) != len(chosen):
-            raise ValueError("a vertex appears twice among the sources; expected each once")
-        return chosen
-    if k is None:
-        return list(range(graph.n))
-    if not 0 < whole_number("k", k) <= graph.n:
-        raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
-    return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
 
 
 def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:

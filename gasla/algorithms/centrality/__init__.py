@@ -1,0 +1,1 @@
+"""How important is every vertex."""

@@ -1,0 +1,1 @@
+"""Which vertices hang together."""

@@ -1,0 +1,1 @@
+"""How far away is every vertex: shortest paths, edges having lengths."""

@@ -1,0 +1,181 @@
+"""A verb of the command line, made of a function's signature and docstring: what it takes, calls, checks and saves.
+
+A parameter is an option of the same name, as its type says: a number, one of some words, or a yes that is given or not.
+`source` and `sources` take vertices by number or name, and `-k` draws some by lot. Parameters of other types, such as
+arrays, are no options.
+"""
+
+import inspect
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import NoneType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gasla
+from gasla.cli import text
+from gasla.cli.data import Named
+from gasla.graph.arguments import chosen_sources
+
+Array = NDArray[Any]
+NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
+
+
+class Answered(NamedTuple):
+    """A question and its answer."""
+
+    graph: Named
+    arguments: Mapping[str, Any]  # of the function
+    answer: Mapping[str, Any]  # what it returned, by name
+    top: int  # how long rankings are to be
+
+
+def all_edges(answered: Answered) -> int:
+    """How many edges count as traversed: those of the graph."""
+    return int(answered.graph.graph.m)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What the command line has to know of one algorithm."""
+
+    name: str
+    function: Callable[..., Any]  # of gasla
+    verifier: Callable[..., None]  # of gasla.verify; it is given whatever it has a parameter for
+    answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it
+    summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
+    options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
+    edges: Callable[[Answered], int] = all_edges
+    iterations: Callable[[Answered], int] | None = None
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Those that may be options."""
+        everything = dict(inspect.signature(self.function).parameters)
+        return {name: p for name, p in everything.items() if name != "graph" and name not in self.fixed}
+
+    @cached_property
+    def help(self) -> str:
+        """The first line of the docstring."""
+        first = (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return _plain(first).rstrip(".")
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Options of this algorithm alone."""
+        hints, said = get_type_hints(self.function), descriptions(self.function)
+        if "source" in self.parameters:
+            default = "default: the vertex of most out-edges"
+            parser.add_argument("--source", metavar="VERTEX", help=f"where to start ({default})")
+        elif "sources" in self.parameters:
+            _add_sources(parser, is_required=self._needs_sources)
+        for name, parameter in self.parameters.items():
+            if name not in ("source", "sources", "k", "seed"):
+                option = self.options.get(name, f"--{name.replace('_', '-')}")
+                _add(parser, name, option, hints.get(name), parameter.default, said.get(name, ""))
+
+    @property
+    def _needs_sources(self) -> bool:
+        return self.parameters["sources"].default is inspect.Parameter.empty
+
+    def call(self, graph: Any, arguments: Mapping[str, Any]) -> Any:
+        """What the function, as gasla has it now, returns."""
+        return getattr(gasla, self.function.__name__)(graph, **arguments)
+
+    def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
+        """What the options ask the function for."""
+        given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
+        if "source" in given:
+            given["source"] = _source(graph, options.source)
+        elif "sources" in given:
+            k, seed = options.k, options.seed
+            given = {name: value for name, value in given.items() if name not in ("k", "seed")}
+            if options.sources is not None:
+                given["sources"] = [graph.vertex(name) for name in options.sources]
+            elif k is not None:
+                given["sources"] = chosen_sources(graph.graph, None, k, seed)
+            elif self._needs_sources:
+                given["sources"] = [_source(graph, None)]
+        return {**given, **self.fixed}
+
+    def columns(self, options: Namespace) -> list[str]:
+        """What will be saved of the answer; what is asked for by an option of its own, only then."""
+        return [column for name, column in self.answers.items() if getattr(options, name, True)]
+
+    def named(self, answer: Any) -> dict[str, Any]:
+        """What the function returned, by name."""
+        return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
+
+    def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Raise `verify.VerificationError` if the answer is wrong."""
+        asked = {name: value for name, value in arguments.items() if name not in self.answers}
+        wanted = inspect.signature(self.verifier).parameters
+        self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})
+
+    def saved(self, answer: Mapping[str, Any]) -> dict[str, Array]:
+        """The arrays to save, by their names in the file."""
+        return {column: answer[name] for name, column in self.answers.items() if name in answer}
+
+
+def descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """The first sentence on each parameter of a docstring in NumPy's style.
+
+    Examples
+    --------
+    >>> descriptions(gasla.bfs)["depth_limit"]
+    'go no further than this many edges'
+    """
+    section = re.search(r"\nParameters\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(function) or "", re.DOTALL)
+    found = re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE)
+    return {name: _plain(re.split(r"[.;:](?:\s|$)", about)[0]) for names, about in found for name in names.split(", ")}
+
+
+def _plain(sentence: str) -> str:
+    """A docstring's words as help has them."""
+    words = " ".join(sentence.split()).replace("`", "")
+    first = words.partition(" ")[0]
+    return words[:1].lower() + words[1:] if first == first.capitalize() else words
+
+
+def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
+    """The option of one parameter, if its type can be one."""
+    kinds = [kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType]
+    if get_origin(hint) is Literal:
+        kinds = [hint]
+    kind = kinds[0] if len(kinds) == 1 else None
+    told = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
+    help = told.replace("%", "%%")
+    if kind is bool:
+        off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
+        said = said.replace("%", "%%")
+        if default is True:
+            parser.add_argument(off, dest=name, action="store_false", help=f"not so: {said}")
+        else:
+            parser.add_argument(option, dest=name, action="store_true", help=said)
+    elif get_origin(kind) is Literal:
+        parser.add_argument(option, dest=name, choices=get_args(kind), default=default, help=help)
+    elif kind in NUMBERS:
+        read, metavar = NUMBERS[kind]
+        parser.add_argument(option, dest=name, type=read, metavar=metavar, default=default, help=help)
+
+
+def _add_sources(parser: ArgumentParser, is_required: bool) -> None:
+    default = "the vertex of most out-edges" if is_required else "all"
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--sources", nargs="+", metavar="VERTEX", help=f"start from these (default: {default})")
+    some.add_argument("-k", type=int, metavar="N", help="start from so many, drawn by lot")
+    parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the lot (default: 0)")
+
+
+def _source(graph: Named, name: str | None) -> int:
+    """The vertex of this name; where there is none, that of most out-edges."""
+    if name is not None:
+        return graph.vertex(name)
+    if not graph.graph.n:
+        raise ValueError("a graph without vertices has no source")
+    return int(np.argmax(graph.graph.out_degrees))

@@ -1,0 +1,55 @@
+"""Expressions as text for people."""
+
+from __future__ import annotations
+
+from semirings.expr import Expr, in_order, means, table_values
+from semirings.types import TupleType
+
+_INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_PREFIX = {"negative": "-", "invert": "~"}
+
+
+@means(str)
+def describe(expr: Expr, limit: int = 200) -> str:
+    """The expression as a person would write it, cut off after `limit` characters."""
+    texts: dict[Expr, str] = {}
+    for part in in_order(expr):
+        texts[part] = _describe(part, [texts[arg] for arg in part.args], limit)
+    return texts[expr]
+
+
+def _describe(expr: Expr, args: list[str], limit: int) -> str:
+    """One node as text, given the text of its arguments."""
+
+    def operand(index: int) -> str:
+        return f"({args[index]})" if expr.args[index].op in (*_INFIX, *_PREFIX) else args[index]
+
+    if expr.op in ("symbol", "constant"):
+        text = str(expr.payload)
+    elif expr.op in ("lane", "lane_number"):
+        text = f"{args[0]}[lane]" if args else "lane"
+    elif expr.op == "fold":
+        text = f"fold({args[2]}, {args[1]})"
+    elif expr.op in ("left", "right"):
+        text = expr.op
+    elif expr.op == "table":
+        text = f"table({', '.join(map(str, table_values(expr)))})"
+    elif expr.op == "item":
+        kind = expr.args[0].type
+        names = kind.names if isinstance(kind, TupleType) else None
+        text = f"{args[0]}.{names[expr.payload]}" if names else f"{args[0]}[{expr.payload}]"
+    elif expr.op == "tuple":
+        text = f"({', '.join(args)})"
+    elif expr.op == "cast":
+        text = f"{expr.type}({args[0]})"
+    elif expr.op in _INFIX:
+        text = f"{operand(0)} {_INFIX[expr.op]} {operand(1)}"
+    elif expr.op in _PREFIX:
+        text = f"{_PREFIX[expr.op]}{operand(0)}"
+    else:
+        text = f"{expr.op}({', '.join(args)})"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
