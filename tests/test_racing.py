@@ -66,20 +66,6 @@ class Lanes(Nearest):
     distance = gasla.vertex((np.int16, (3,)), init=999)
 
 
-class Halves(gasla.VertexProgram):
-    """Parts brought together."""
-
-    sums = gasla.vertex((np.int16, (2,)), init=1)
-    reduce = semirings.plus
-    sources = "active"
-
-    def gather(self, src, dst, edge):  # type: ignore[no-untyped-def]
-        return src.sums
-
-    def apply(self, vertex, gathered):  # type: ignore[no-untyped-def]
-        return {"sums": gathered}
-
-
 def plain(text: str) -> list[str]:
     """The accesses to 16-bit words that LLVM may think nobody else sees."""
     return [x for x in text.splitlines() if re.search(r"\b(load|store) (\w+ )*i16\b", x) and " unordered" not in x]
