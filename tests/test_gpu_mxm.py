@@ -158,6 +158,7 @@ class Emulated:
         )
         patch.setattr(wide, "compiled", self.wide_kernels)
         patch.setattr(wide, "struct", lambda value: value)
+        patch.setattr(wide, "multiprocessors", lambda: 1)
         patch.setattr(wide, "_address", lambda array: array.ctypes.data)
         patch.setattr(rows, "plan", plan)
         for module in (pairs, entries, wide):
