@@ -240,6 +240,21 @@ def test_paths_of_two_edges_and_of_four() -> None:
     assert_allclose(gasla.vxm(x, two), x @ dense_two)
 
 
+@pytest.mark.parametrize("ascending", [True, False])
+def test_few_entries_of_a_mask_are_searched_in_long_rows(ascending: bool) -> None:
+    rng = np.random.default_rng(4)
+    A, B = random_array((40, 30), density=0.3, rng=rng, format="csr"), skewed(30, 9000, 2000)
+    expected = (A @ B).toarray()
+    if not ascending:
+        B.indices[:2], B.data[:2] = B.indices[1::-1].copy(), B.data[1::-1].copy()
+    rows, columns = np.repeat(np.arange(40), 3), rng.integers(0, 2000, 120)
+    columns[::3] = columns[1::3]  # parallel entries
+    mask = coo_array((np.ones(120), (rows, columns)), shape=(40, 2000))
+    found = gasla.mxm(A, B, mask=mask)
+    assert found.nnz == 120
+    assert_allclose(found.data, expected[rows, found.indices])
+
+
 # --- hard shapes -----------------------------------------------------------------------------------------------------
 
 
