@@ -101,6 +101,27 @@ def components(found: Answered) -> Iterator[str]:
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
 
 
+def order(found: Answered) -> Iterator[str]:
+    """How many levels there are, and who comes first."""
+    level, first = found.answer["levels"], found.answer["order"][: found.top].tolist()
+    yield f"{int(level.max(initial=-1)) + 1:,} levels; the first in order:"
+    yield from _row_by_row(found, first, level)
+
+
+def path(found: Answered) -> Iterator[str]:
+    """The longest path, and where each of its vertices lies on it."""
+    whole = found.answer["path"].tolist()
+    yield f"the longest path leads through {len(whole):,} vertices, and its length is {found.answer['length']:,.6g}:"
+    yield from _row_by_row(found, whole[: found.top], found.answer["lengths"])
+    if len(whole) > found.top:
+        yield f"      and {len(whole) - found.top:,} more, to {found.graph.label(whole[-1])}"
+
+
+def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterator[str]:
+    for place, v in enumerate(vertices, 1):
+        yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
+
+
 def from_sources(what: str) -> Callable[[Answered], str]:
     """A heading that says from how many sources."""
 
@@ -174,5 +195,17 @@ ALGORITHMS: tuple[Verb, ...] = (
         summary=ranking("scores", from_sources("by distances from {:,} sources, the closest")),
         fixed={"nbunch": None},
         edges=by_searches,
+    ),
+    Verb(
+        *("topological-order", gasla.topological_order, verify.topological_order),
+        answers={"levels": "level"},
+        summary=order,
+        fixed={"levels": True},
+    ),
+    Verb(
+        *("longest-path", gasla.longest_path, verify.longest_path),
+        answers={"lengths": "length", "parents": "parent"},
+        summary=path,
+        options={"weighted": "--unweighted"},
     ),
 )
