@@ -83,6 +83,17 @@ def sssp(work: Work, reaches: list[Reach]) -> Floor:
     return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
 
 
+def many_shortest_paths(work: Work, reaches: list[Reach]) -> Floor:
+    """Every edge and its weight are read once, and all distances are written."""
+    return work.floor(8 * work.m + 4 * len(reaches) * work.n, work.m, max(found.depth for found in reaches))
+
+
+def distance_sums(work: Work, reaches: list[Reach]) -> Floor:
+    """A word and two sums a vertex; each looks up its row and a sector of it, and all wait for the deepest search."""
+    deepest = max(reaches, key=lambda found: found.depth)
+    return levels(work, [deepest], fields=24)
+
+
 def iteration(work: Work) -> Floor:
     """An iteration of PageRank: every edge, the share at its end; six numbers a vertex."""
     return work.floor(4 * work.m + 24 * work.n, work.m, 1)
@@ -139,6 +150,9 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "levels": levels,
     "bfs": bfs,
     "multi_source_bfs": searches,
+    "multi_source_shortest_paths": many_shortest_paths,
+    "closeness": distance_sums,
+    "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
     "components": components,

@@ -53,6 +53,20 @@ class SciPy:
     def multi_source_shortest_paths(self, sources: list[int]) -> Any:
         return dijkstra(self.weights, indices=sources)
 
+    def closeness(self, sources: list[int]) -> np.ndarray:
+        """From a search of each source; a source is none of those that reach it."""
+        levels = self.dense(searches(self, sources))
+        count, among = (levels > 0).sum(axis=0), np.full(self.n, len(sources))
+        among[sources] -= 1
+        scores: np.ndarray = count / np.maximum(levels.clip(0).sum(axis=0), 1) * count / np.maximum(among, 1)
+        return scores
+
+    def harmonic(self, sources: list[int]) -> np.ndarray:
+        """The same."""
+        levels = self.dense(searches(self, sources))
+        scores: np.ndarray = np.where(levels > 0, 1 / np.maximum(levels, 1), 0).sum(axis=0)
+        return scores
+
     def sssp(self, source: int) -> np.ndarray:
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
