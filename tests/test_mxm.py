@@ -171,6 +171,13 @@ def test_dense_output_and_accumulator() -> None:
     assert not wide[:, 1::2].any()
 
 
+def test_half_precision_is_read_as_single() -> None:
+    A, X = csr_array(np.full((1, 4096), 1, np.float32)), np.full((4096, 2), 1, np.float16)
+    found = gasla.mxm(A, X)
+    assert found.dtype == np.float32 and found.tolist() == [[4096, 4096]]  # float16 would stop at 2048
+    assert gasla.mxv(A, X[:, 0]).tolist() == [4096]
+
+
 def test_monoids_that_are_held_in_another_form() -> None:
     rng = np.random.default_rng(1)
     A, B = (random_array((9, 9), density=0.3, rng=rng, format="csr") for _ in range(2))
