@@ -1,6 +1,7 @@
 """What an engine offers, and the one place where engines are named: by string, after the device of the arrays.
 
-An engine is a package whose face implements `Engine`. Nothing above asks which one it has.
+An engine is a package whose face implements `Engine`; one that compiles nothing implements `Runner` alone. Nothing
+above asks which one it has.
 """
 
 from __future__ import annotations
@@ -19,7 +20,23 @@ from gasla.program.binding import Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
-from gasla.program.terms import Format, Lists, Multiply, Terms
+from gasla.program.terms import Array, Format, Lists, Multiply, Terms
+
+
+class MatrixProduct(Protocol):
+    """A product of two sparse matrices that is to be computed: how large it is, then what it is.
+
+    In the terms `value` is an entry of A at (`row`, `other`), `x` one of B at (`other`, `column`).
+    """
+
+    def count(self) -> Array | None:
+        """How many entries each row has, an int64 array; None if a matrix points outside itself."""
+
+    def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
+        """Fill in the columns of the entries, ascending in each row, and their values.
+
+        All arrays are given: `indptr` holds the sums of the counts, and is of the type of `indices`, int32 or int64.
+        """
 
 
 class Products(Protocol):
@@ -27,6 +44,21 @@ class Products(Protocol):
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
         """What computes a product of a matrix, see `Ready`."""
+
+    def ready_wide(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
+        """The same where x has columns: x, the mask and what is filled are C-contiguous, of shape (rows, columns)."""
+
+    def of_matrices(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> MatrixProduct:
+        """A product of two sparse matrices by rows, without the positions of the entries of a third."""
+
+    def at_entries(self, A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
+        """Fill `outs` with the product at each entry of a mask, in its order; False if a matrix points outside itself.
+
+        Where the product has no entry, that is the monoid's identity. Parallel entries of the mask get the same.
+        """
+
+    def available(self) -> int | None:
+        """Bytes of memory that could be had now; None where nobody can say."""
 
     def in_format(self, A: Any, wanted: Format) -> Any:
         """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
@@ -57,6 +89,9 @@ class Running(Protocol):
 
     def log(self, rows: int) -> np.ndarray:
         """So many rows of the trace: active vertices, edges, way."""
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
@@ -126,13 +161,20 @@ class Primitives(Protocol):
         """Count the common out-neighbours of pairs of vertices."""
 
 
-class Engine(Protocol):
-    """What runs on one kind of device."""
+class Runner(Protocol):
+    """What runs vertex programs."""
 
     def prepare(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> Runs:
         """What the runs of a program on a graph have in common."""
+
+
+class Engine(Runner, Protocol):
+    """What runs on one kind of device."""
+
+    def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
+        """What such runs do, and why: a sentence each."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program and a graph for a loop that somebody writes by hand."""
@@ -154,6 +196,12 @@ class Engine(Protocol):
 def engine(device: Device) -> Engine:
     """The engine for arrays of a device."""
     return cast(Engine, import_module(f"gasla.{device}"))
+
+
+@cache
+def runner(device: Device, compiled: bool) -> Runner:
+    """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
+    return engine(device) if compiled else cast(Runner, import_module("gasla.reference"))
 
 
 def engine_of_language(target: str) -> Engine:

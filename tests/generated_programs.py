@@ -20,6 +20,8 @@ COMPOSE = (
     "semirings.Monoid(lambda f, g: (f[0] * g[0] % 1009, (f[0] * g[1] + f[1]) % 1009), (1, 0), "
     "commutative=False, name='compose')"
 )
+SUM_AND_MOST, LEAST_AND_BITS = "semirings.plus, semirings.max", "semirings.min, semirings.bor"
+BESIDE = "semirings.Monoid(lambda f, g: (f[0] + g[0], f[1] ^ g[1]), (0, 0), name='beside')"
 SOME_EVER = ("after.y % 2 == 0", "after.id % 3 != 0")
 RISING = ("after.x > before.x", *SOME_EVER)
 
@@ -35,7 +37,8 @@ class Parts:
     activates: tuple[str, ...] = RISING
     masks: tuple[str, ...] = ()  # beside those of all kinds
     small: str = "vertex.x"  # a whole number of a vertex
-    absorbing: dict[str, str] = field(default_factory=dict)  # by monoid: the apply that only does what it does
+    priorities: tuple[str, ...] = ()
+    absorbing: dict[str, Any] = field(default_factory=dict)  # by monoid: the apply that only does what it does
     settles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by monoid: gathers that then come to an end
 
 
@@ -62,6 +65,7 @@ def _numbers(kind: str) -> Parts:
         ),
         activates=("after.x != before.x", *RISING),
         small="semirings.cast(vertex.x, np.int64)",
+        priorities=("vertex.x", "-vertex.x", "vertex.id", "vertex.x * 0.5 - vertex.y"),
         absorbing={
             "semirings.min": "semirings.minimum(vertex.x, gathered)",
             "semirings.max": "semirings.where(gathered > vertex.x, gathered, vertex.x)",
@@ -129,6 +133,38 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
         applies=("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)"),
         activates=SOME_EVER,
         small="vertex.x[1]",
+        priorities=("semirings.min(vertex.x)", "semirings.min(vertex.x)", "vertex.x[1] - vertex.x[0]", "vertex.id"),
+        absorbing={
+            "semirings.min": "semirings.minimum(gathered, vertex.x)",
+            "semirings.max": "semirings.where(gathered > vertex.x, gathered, vertex.x)",
+            "semirings.bor": "vertex.x | gathered",
+        },
+        settles={
+            "semirings.min": (
+                *("src.x", "src.x + edge.w", "src.x + 1"),
+                "semirings.vector(src.x[0], src.x[1] + 2, semirings.maximum(src.x[2], edge.w))",
+            ),
+            "semirings.max": ("src.x", "semirings.minimum(src.x + 1, 60)"),
+            "semirings.bor": ("src.x", "src.x | 4"),
+        },
+    ),
+    "parts": Parts(  # several values side by side
+        declared=INTEGERS,
+        monoids=(f"semirings.product({SUM_AND_MOST})", BESIDE, f"semirings.product({LEAST_AND_BITS})"),
+        gathers=("(src.x + edge.w, src.y)", "(src.y, src.x % 7)", "(edge.id % 5, dst.y + 1)", "(1, src.x)"),
+        applies=("(gathered[0] + gathered[1]) % 101", "(vertex.x + gathered[1]) % 17", "gathered[0] % 64"),
+        priorities=("vertex.x", "semirings.minimum(vertex.x, vertex.y)", "vertex.id"),
+        absorbing={
+            f"semirings.product({LEAST_AND_BITS})": {
+                "x": "semirings.minimum(vertex.x, gathered[0])",
+                "y": "vertex.y | gathered[1]",
+            }
+        },
+        settles={
+            f"semirings.product({LEAST_AND_BITS})": (
+                *("(src.x + edge.w, src.y)", "(src.x, src.y | 4)", "(src.x + 1, src.y & dst.id)"),
+            )
+        },
     ),
     "nothing": Parts(
         declared=INTEGERS,
@@ -154,7 +190,6 @@ AGGREGATES = {
     "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
 }
 STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most")
-PRIORITIES = (None, "vertex.x", "-vertex.x", "vertex.id", "vertex.x * 0.5 - vertex.y")
 RECORDS = {
     **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
     **dict.fromkeys(("mask", "post_apply", "priority"), ", vertex"),
@@ -202,14 +237,19 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         return draw(st.sampled_from(of))
 
     absorbs = settles or (monoid in parts.absorbing and draw(st.booleans()))
+    absorbing = parts.absorbing.get(str(monoid), "")
     found: dict[str, Any] = {
         "edge_mask": one(EDGE_MASKS),
         "gather": one(parts.settles[str(monoid)] if settles else parts.gathers) if monoid else None,
-        "apply": {"x": parts.absorbing[str(monoid)] if absorbs else one(parts.applies)},
+        "apply": dict(absorbing)
+        if absorbs and isinstance(absorbing, dict)
+        else {"x": absorbing}
+        if absorbs
+        else {"x": one(parts.applies)},
         "activate": one([None, *parts.activates]),
         "post_apply": one([None, None, *({"y": text} for text in RAISES)]),
         "stop": one(STOPS),
-        "priority": one(PRIORITIES) if parts.declared[13:].partition(",")[0] in NUMBERS else None,
+        "priority": one([None, *parts.priorities]),
     }
     if mode != "scheduled":
         found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}

@@ -30,6 +30,12 @@ def search(graph: BenchmarkGraph, level: Any, sources: list[int]) -> str:
     return levels(edges_of(graph), sources[0], level)
 
 
+def searches(graph: BenchmarkGraph, rows: Any, sources: list[int]) -> str:
+    """What is wrong with the levels from all sources."""
+    ends = edges_of(graph)
+    return next(filter(None, (levels(ends, source, row) for source, row in zip(sources, rows))), "")
+
+
 def tree(graph: BenchmarkGraph, parent: Any, sources: list[int]) -> str:
     """What is wrong with the parents."""
     ends, level = edges_of(graph), depths(parent, sources[0])

@@ -43,6 +43,7 @@ TASKS: dict[str, Task] = {
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
+    "multi_source_bfs": Task("sources", properties.searches, several=64),
 }
 ALGORITHMS = tuple(TASKS)
 

@@ -64,6 +64,25 @@ def _reached(found: Answered, count: int) -> str:
     return f"{count:,} of {named.graph.n:,} vertices reached from {named.label(found.arguments['source'])}"
 
 
+def of_each(name: str) -> Summary:
+    """For each source how much it reaches, and how far it is to what is farthest."""
+
+    def summary(found: Answered) -> Iterator[str]:
+        rows, sources = found.answer[name], found.arguments["sources"]
+        yield f"from {len(sources):,} sources, of {found.graph.graph.n:,} vertices:"
+        for source, row in list(zip(sources, rows))[: found.top]:
+            some = row[is_reached(row)]
+            farthest = some.max(initial=0).item()
+            yield f"      {some.size:>14,} reached from {found.graph.label(source)}, the farthest at {farthest:,.6g}"
+
+    return summary
+
+
+def is_reached(values: Array) -> Array:
+    """Which levels or distances are those of vertices that were reached."""
+    return (values >= 0) & (values < np.inf)
+
+
 def settled(found: Answered) -> str:
     """Whether PageRank's ranks did."""
     answer = found.answer
@@ -118,14 +137,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("bfs", gasla.bfs, verify.bfs),
         answers={"levels": "level", "parents": "parent"},
         summary=levels,
-        edges=lambda found: edges_from(found.graph.graph, found.answer["levels"] >= 0),
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["levels"])),
         iterations=lambda found: int(found.answer["levels"].max(initial=0)),
+    ),
+    Verb(
+        *("multi-source-bfs", gasla.multi_source_bfs, verify.multi_source_bfs),
+        answers={"levels": "level"},
+        summary=of_each("levels"),
+        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["levels"]),
     ),
     Verb(
         *("sssp", gasla.sssp, verify.sssp),
         answers={"distances": "distance", "parents": "parent"},
         summary=distances,
-        edges=lambda found: edges_from(found.graph.graph, np.isfinite(found.answer["distances"])),
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
     ),
     Verb(
         *("pagerank", gasla.pagerank, verify.pagerank),

@@ -67,6 +67,12 @@ def bfs(work: Work, reaches: list[Reach]) -> Floor:
     return levels(work, reaches, fields=8)
 
 
+def searches(work: Work, reaches: list[Reach]) -> Floor:
+    """Levels from all sources are written; each vertex looks up its row once, and all wait for the deepest."""
+    deepest = max(reaches, key=lambda found: found.depth)
+    return levels(work, [deepest], fields=4 * len(reaches))
+
+
 def sssp(work: Work, reaches: list[Reach]) -> Floor:
     """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
     return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
@@ -127,6 +133,7 @@ def row_sums(work: Work, _: list[Reach]) -> Floor:
 COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "levels": levels,
     "bfs": bfs,
+    "multi_source_bfs": searches,
     "sssp": sssp,
     "pagerank": pagerank,
     "components": components,

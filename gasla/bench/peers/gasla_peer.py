@@ -30,6 +30,9 @@ class Gasla:
     def bfs(self, source: int) -> Any:
         return gasla.bfs(self.graph, source, parents=True).parents
 
+    def multi_source_bfs(self, sources: list[int]) -> Any:
+        return gasla.multi_source_bfs(self.graph, sources)
+
     def sssp(self, source: int) -> Any:
         return gasla.sssp(self.graph, source)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.program.signature import Arguments
+from gasla.program.plan import Part
 from gasla.program.statements import (
     Call,
     Copy,
@@ -211,7 +212,8 @@ class Pieces(Arguments):
     ) -> list[str]:
         """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
 
-        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours.
+        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours, with a place for
+        which it is.
         """
         entry = f"{queue}[other, min(position + {{}}, size - one)]"
         ahead = [*self._ahead(entry, side), *self._neighbours_ahead(entry, side, field)]
@@ -248,7 +250,7 @@ class Pieces(Arguments):
         return [
             f"soon = np.uint64({side}p[np.uint64({entry.format('SOON')})])",
             f"if soon + np.uint64({FEW}) <= np.uint64(len({side}i)):",
-            *(f"    prefetch({field}, np.uint64({side}i[soon + np.uint64({k})]))" for k in range(FEW)),
+            *(f"    prefetch({field.format(f'np.uint64({side}i[soon + np.uint64({k})])')})" for k in range(FEW)),
         ]
 
     def over_active(self, body: list[str], field: str = "") -> list[str]:
@@ -347,6 +349,17 @@ def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) 
             return [f"store_unordered({array}[{at}], {i}, {value}[{i}])" for i in items]
         return [f"{array}[{at}, {i}] = {value}[{i}]" for i in items]
     return [f"store_unordered({array}, {at}, {value})" if races else f"{array}[{at}] = {value}"]
+
+
+def part_text(value: str, part: Part) -> str:
+    """One number of a local variable."""
+    item = value if part.item is None else f"{value}[{part.item}]"
+    return item if part.lane is None else f"{item}[{part.lane}]"
+
+
+def place_text(array: str, part: Part, at: str) -> str:
+    """The array and the index where one number is, as functions of atomic operations take them."""
+    return f"{array}, {at}" if part.lane is None else f"{array}[{at}], {part.lane}"
 
 
 def literal_text(value: Any, kind: Any) -> str:

@@ -19,6 +19,7 @@ from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
+from gasla.program import reasons
 from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
@@ -376,6 +377,7 @@ class Prepared(Binding):
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
         delta = max(1.0, 24.0 / degree) * mean / degree
+        delta *= max(1.0, len(self.plan.parts) / 4)  # the wider, the more of a vertex's parts go on together
         return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:
@@ -406,6 +408,10 @@ class Prepared(Binding):
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._passed("log")[:rows].copy()
         return found
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+        return reasons.ways(self.plan, self._way)
 
     def found(self) -> Found:
         """What the run has left by now."""

@@ -44,6 +44,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
         "far_bits": ((words,), bits),
         "lows": ((3, 8 * team), np.dtype(np.float64)),
         "bounds": ((2,), np.dtype(np.float64)),
+        "news": ((n,), np.dtype(np.uint8)),
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)
@@ -62,5 +63,10 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
-    """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
-    return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()
+    """How many threads share the work."""
+    return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
+
+
+def least_shared(once: bool) -> int:
+    """The least work that is shared; less is worth waking others for where each vertex takes part `once`."""
+    return SMALL << (3 if once else 0)

@@ -10,6 +10,8 @@ import numpy as np
 
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
+from gasla.program import reasons
+from gasla.program.binding import AUTO, PULL
 from gasla.program.plan import Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
@@ -109,10 +111,17 @@ class GpuPlan(Plan):
         plain = self.everyone and self.gathers and not self.active_only
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
 
-    @functools.cached_property
+    @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes."""
+        """Whether no iteration pushes, nor asks who receives."""
         return self.shape.small or self.shape.deterministic
+
+    def ways(self, asked: int) -> dict[int, str]:
+        """Why an iteration goes each way; see choose.cuh."""
+        found = dict(reasons.ways(self, asked))
+        if self.searches and asked == AUTO and not self.only_pulls:
+            found[PULL] += ", or few are left"
+        return found
 
     @property
     def keeps_bits_of_receivers(self) -> bool:
@@ -234,6 +243,11 @@ class GpuPlan(Plan):
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
+    def waits(self) -> bool:
+        """Whether it is noted of vertices that are put off what is the least priority of what they have not sent."""
+        return self.prioritised and not self.is_single
+
+    @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
@@ -259,6 +273,7 @@ class GpuPlan(Plan):
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         pointers += [("heads", "vertex_t")] if self.has_heads else []
+        pointers += [("waits", "gasla::u64")] if self.waits else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
