@@ -7,7 +7,8 @@ vertices without out-edges are gathered by an aggregate and dealt out again; ano
 ends the run.
 
 L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
-For many personalisations at once see surfers.py. The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
+For many personalisations at once see surfers.py.
+The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
 """
 
 import warnings
