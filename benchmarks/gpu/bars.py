@@ -11,9 +11,13 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
     "components": (1.0, 0.4, 1.2, 4, 1.0, 3),
     "triangles": (100, 300, 8, None, 2.5, 0.8),
     "betweenness": (40, 40, 60, None, 150, 500),
+    "multi_source_bfs": (10, None, 7, None, 110, 150),
 }
 CALL = 100  # microseconds, on 1,000 vertices
 FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
+SQUARE = 1.0  # a graph's square beside cuSPARSE's
+SQUARE_MIN_PLUS = 1.3  # the same over min_plus beside plus_times
+FEATURES_OF_64 = {"rmat22": 20, "urand22": 30, "rgg22": 6, "grid24": 6}  # float32 numbers a vertex, milliseconds
 PARENTS = 1.3  # levels and parents together take at most so many times what levels take
 
 

@@ -243,6 +243,11 @@ class GpuPlan(Plan):
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
+    def waits(self) -> bool:
+        """Whether it is noted of vertices that are put off what is the least priority of what they have not sent."""
+        return self.prioritised and not self.is_single
+
+    @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
@@ -268,6 +273,7 @@ class GpuPlan(Plan):
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         pointers += [("heads", "vertex_t")] if self.has_heads else []
+        pointers += [("waits", "gasla::u64")] if self.waits else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():

@@ -155,16 +155,22 @@ class Plan:
         return struct(self.rows)
 
 
-_plans: dict[tuple[int, int], tuple[Any, Any, Plan]] = {}
+_plans: dict[tuple[int, int, int | None], tuple[Any, Any, Plan]] = {}
 
 
-def plan(indptr: Any, indices: Any) -> Plan:
-    """The plan for these very arrays (CuPy), made when they are first seen."""
-    key = id(indptr), id(indices)
+def plan(indptr: Any, indices: Any, whole: int | None = None) -> Plan:
+    """The plan for these very arrays (CuPy), made when they are first seen.
+
+    With `whole`, rows of more entries are cut into pieces of so many.
+    """
+    key = id(indptr), id(indices), whole
     kept = _plans.get(key)
     if kept is not None and kept[0]() is indptr and kept[1]() is indices:
         return kept[2]
-    made = make_plan(indptr, find_facts(indptr, indices))
+    if whole is None:
+        made = make_plan(indptr, find_facts(indptr, indices))
+    else:
+        made = make_plan(indptr, plan(indptr, indices).facts, 1, whole, whole)
     finish("gpu")  # another thread may find it, on another stream
 
     def forget(_: Any) -> None:
@@ -242,13 +248,15 @@ def choose(facts: Facts) -> tuple[int, int]:
     return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
 
 
-def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None) -> Plan:
+def make_plan(
+    indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int | None = None
+) -> Plan:
     """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
-    chosen = choose(facts)
+    chosen, piece = choose(facts), piece or PIECE
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if facts.offsets_fit and facts.longest > limit:
-        arrays = _long_rows(indptr, facts, limit)
+        arrays = _long_rows(indptr, facts, limit, piece)
     cut_rows, cut_pieces, long_rows, numbers = arrays
     shared = np.zeros((), ROWS)
     shared["offsets"] = indptr.data.ptr
@@ -257,11 +265,11 @@ def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | 
         shared[name] = 0 if array is None else array.data.ptr
     pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
     shared["count"], shared["pieces"], shared["cut"] = facts.rows, pieces, cut
-    shared["limit"], shared["piece"] = limit, PIECE
+    shared["limit"], shared["piece"] = limit, piece
     return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
 
 
-def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
+def _long_rows(indptr: Any, facts: Facts, limit: int, piece: int) -> tuple[Any, ...]:
     """Rows of several pieces, their first pieces, the row of each piece and its number within the row."""
     import cupy
 
@@ -273,7 +281,7 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
     rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
     where = cupy.asarray(rows)
     lengths = (indptr[where + 1] - indptr[where]).get()
-    counts = -(-lengths.astype(np.int64) // PIECE)
+    counts = -(-lengths.astype(np.int64) // piece)
     starts = counts.cumsum() - counts
     numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
     cut = counts > 1

@@ -281,6 +281,8 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["aside"] = n * ids
     if plan.prioritised:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
+    if plan.waits:
+        sizes["waits"] = 8 * n
     if plan.timed:
         sizes["bits"] = words
     if plan.cuts_rows:

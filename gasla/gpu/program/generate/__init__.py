@@ -10,6 +10,7 @@ import numpy as np
 
 from gasla.gpu.program.generate.declarations import body, flags, types
 from gasla.gpu.program.generate.ends import ends, scatter
+from gasla.gpu.program.generate.parts import combinations
 from gasla.gpu.program.generate.reduction import aggregates, reduction
 from gasla.gpu.program.generate.vertex import starts, vertex
 from gasla.gpu.program.generate.writing import INDENT, combination
@@ -97,6 +98,11 @@ def _printed(plan: GpuPlan) -> list[str]:
         parts.append(cuda.function(f.printed, f.symbols, result))
     if plan.gathers:
         parts.append(combination("combine_", plan.traced.monoid, plan.traced.gathered_type))
+    if plan.pushes and not plan.is_single:
+        parts += [
+            cuda.function(f"combine_{i}_", [Symbol("x", e.type), Symbol("y", e.type)], e)
+            for e, i in combinations(plan).items()
+        ]
     if plan.final is not None:
         parts.append(cuda.function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
     for name, declared in plan.traced.aggregates.items():
