@@ -194,7 +194,9 @@ class Plan:
 
     def _why_whole(self) -> str:
         assert self.traced.monoid is not None
-        if len(_places(self.traced.gathered_type)) > MOST_PARTS:
+        kind = self.traced.gathered_type
+        items = kind.items if isinstance(kind, TupleType) else (kind,)
+        if sum(k.length if isinstance(k, VectorType) else 1 for k in items) > MOST_PARTS:
             return f"has over {MOST_PARTS} numbers, which is more than are sent one by one"
         return f"is combined as a whole by {self.traced.monoid.name}, not part by part: no atomic operation does that"
 
