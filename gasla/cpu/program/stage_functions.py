@@ -101,7 +101,7 @@ class Stages(Pushes):
         more = [line for line in more if line not in loads]
         inner = list(more)
         if self.gathers:
-            inner.append(f"gathered = {self.reduced('gathered', self.call('gather'))}")
+            inner.append(f"gathered = {self.gather_one()}")
         if needs_wake:
             inner.append("found |= has(active, u)")
         elif not woken and not self.everyone:
@@ -116,7 +116,10 @@ class Stages(Pushes):
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
         if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
-        if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
+        takes_all = not (leaving or test_active or "edge_mask" in self.functions)
+        if takes_all and self.is_wide:
+            lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
+        elif not takes_all or needs_wake or not self._may_be_narrow:
             lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
@@ -125,7 +128,8 @@ class Stages(Pushes):
     @property
     def _may_be_narrow(self) -> bool:
         monoid = self.traced.monoid
-        return monoid is not None and monoid.commutative and not self.is_tuple and not self.takes_first
+        single = not self.is_tuple and not self.is_wide
+        return monoid is not None and monoid.commutative and single and not self.takes_first
 
     def _narrow_or_not(self, loads: list[str], body: list[str], ahead: bool) -> list[str]:
         """Where no list is long, the first few edges are gathered in any case and then chosen from.
@@ -149,9 +153,6 @@ class Stages(Pushes):
             lines += ["else:", f"    for e in range(first, last, np.uint64({LINE})):"]
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
-
-    def reduced(self, old: str, new: str) -> str:
-        return new if self.takes_first else f"combine({old}, {new})"
 
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""
