@@ -13,6 +13,8 @@ from gasla.names import inner
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
+from semirings.expr import fold
+from semirings.types import has_wide
 
 
 @dataclass(eq=False)
@@ -185,6 +187,11 @@ def _changes(before: Symbol, after: Symbol) -> list[Any]:
     """Whether each number of a field is another than before; NaN, too, is like itself."""
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
+    if has_wide(kind):
+        differ = before != after
+        if kind.scalar.kind == "f":
+            differ = differ & ((after == after) | (before == before))
+        return [fold(operator.or_, differ)]
     if isinstance(kind, VectorType):
         kind, parts = kind.scalar, [(before[i], after[i]) for i in range(kind.length)]
     if kind.kind != "f":

@@ -20,9 +20,11 @@ from gasla.program.statements import (
     applied,
     edge_loads,
     loads,
+    watched,
 )
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
+from semirings.types import has_wide
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
@@ -123,20 +125,37 @@ class Pieces(Arguments):
 
     def call(self, name: str) -> str:
         f = self.functions[name]
-        return f"{f.printed}({', '.join(s.name for s in f.symbols)})"
+        return f"{f.printed}({', '.join([*(s.name for s in f.symbols), *self.rooms_of(name)])})"
 
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
-        lines = self.rendered(applied(self), at)
+        lines = self._applied(at)
         if self.sums_in_order:
             lines.append(f"claim(summed, {at}, threads > 1)")
         if receiver and self.keeps_receivers and not self.two_phases:
             lines += self.received(at)
         return lines
 
+    def _applied(self, at: str) -> list[str]:
+        """Apply. Wide vectors are looked at where they are, so they change once all have seen what was before."""
+        statements = applied(self)
+        if not self._sees_rows:
+            return self.rendered(statements, at)
+        stores = [s for s in statements if isinstance(s, Store)]
+        lines = self.rendered([s for s in statements if not isinstance(s, Store)], at)
+        lines += [f"activates = {self.call('activate')}"] if "activate" in self.functions else []
+        return [*lines, *self.rendered(stores, at)]
+
+    @functools.cached_property
+    def _sees_rows(self) -> bool:
+        """Whether activate or an aggregate looks at a wide vector where its field has it, while that changes."""
+        return any(f"room_after_{field}" in self.wide_rooms for field in watched(self))
+
     def is_active(self) -> str:
         """The condition under which the vertex just finished is active next."""
-        return self.call("activate") if "activate" in self.functions else "False"
+        if "activate" not in self.functions:
+            return "False"
+        return "activates" if self._sees_rows else self.call("activate")
 
     @staticmethod
     def received(at: str) -> list[str]:
@@ -332,7 +351,12 @@ class Pieces(Arguments):
 
 
 def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
-    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile."""
+    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile.
+
+    A wide vector stays where it is.
+    """
+    if has_wide(kind):
+        return f"{array}[{at}]"
     if isinstance(kind, VectorType):
         items = (f"load_unordered({array}[{at}], {i})" if races else f"{array}[{at}, {i}]" for i in range(kind.length))
         return "(" + "".join(f"{item}, " for item in items) + ")"
@@ -341,6 +365,8 @@ def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
 
 def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) -> list[str]:
     """Statements that store a value at an index; `races` where others may read or write it meanwhile."""
+    if has_wide(kind):
+        return [f"copy_lanes({array}[{at}], {value}, {kind.length})"]
     if isinstance(kind, VectorType):
         items = range(kind.length)
         if races:

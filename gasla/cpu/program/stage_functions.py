@@ -1,6 +1,7 @@
 """The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
 
 import functools
+import re
 
 import numpy as np
 
@@ -111,7 +112,7 @@ class Stages(Pieces):
         more = [line for line in more if line not in loads]
         inner = list(more)
         if self.gathers:
-            inner.append(f"gathered = {self.reduced('gathered', self.call('gather'))}")
+            inner.append(f"gathered = {self.gather_one()}")
         if needs_wake:
             inner.append("found |= has(active, u)")
         elif not woken and not self.everyone:
@@ -127,7 +128,8 @@ class Stages(Pieces):
         if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
         if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
-            lines += self.neighbours("g", "v", body + core)
+            some = self.is_wide and core == more + inner[len(more) :]
+            lines += self._several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
@@ -135,7 +137,8 @@ class Stages(Pieces):
     @property
     def _may_be_narrow(self) -> bool:
         monoid = self.traced.monoid
-        return monoid is not None and monoid.commutative and not self.is_tuple and not self.takes_first
+        single = not self.is_tuple and not self.is_wide
+        return monoid is not None and monoid.commutative and single and not self.takes_first
 
     def _narrow_or_not(self, loads: list[str], body: list[str], ahead: bool) -> list[str]:
         """Where no list is long, the first few edges are gathered in any case and then chosen from.
@@ -160,6 +163,26 @@ class Stages(Pieces):
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
 
+    def _several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
+        """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
+        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
+        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
+        lines += [f"while begin + np.uint64({FEW}) <= last:"]
+        for i in range(FEW):
+            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *loads]
+            lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
+        symbols = self.functions["gather"].symbols
+        several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
+        lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
+        lines += [f"    begin += np.uint64({FEW})"]
+        return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
+
+    def gather_one(self) -> str:
+        """What has been gathered once an edge's value is with it."""
+        if not self.is_wide or self.takes_first:
+            return self.reduced("gathered", self.call("gather"))
+        return f"gather_into({', '.join(['gathered', *(s.name for s in self.functions['gather'].symbols)])})"
+
     def _read(self, function: str, role: str) -> set[str]:
         return self.functions[function].reads(role) if function in self.functions else set()
 
@@ -183,6 +206,8 @@ class Stages(Pieces):
             return "None"
         assert self.traced.monoid is not None
         kind = self.traced.gathered_type
+        if self.is_wide:
+            return f"nothing({', '.join(self.rooms_of('gather'))})"
         return literal_text(self.traced.monoid.identity(kind), kind)
 
     def keep(self, at: str) -> list[str]:
