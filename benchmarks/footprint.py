@@ -30,7 +30,9 @@ from scipy.sparse import triu
 
 import gasla
 from benchmarks.gpu import made
-from gasla.algorithms import bfs, pagerank, sssp
+from gasla.algorithms.centrality import pagerank
+from gasla.algorithms.paths import sssp
+from gasla.algorithms.traversal import bfs
 from gasla.arrays import device_of
 from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph

@@ -10,15 +10,15 @@ from semirings.catalogue import *  # noqa: F403  (its own __all__ says what)
 from semirings.expr import Expr, Symbol, as_expr, constant, free_symbols
 from semirings.functions import *  # noqa: F403
 from semirings.laws import LawReport, check_laws
-from semirings.operators import ANY, BinaryOp, Held, Monoid, Semiring, is_absorbing
-from semirings.order import grows_with, order_of
+from semirings.operators import ANY, BinaryOp, Held, Monoid, Semiring, product
+from semirings.order import grows_with, independent, is_absorbing, order_of
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type
 
 __all__ = [
     "ANY", "BinaryOp", "Expr", "Held", "LawReport", "Monoid", "Semiring", "Symbol", "TupleType", "Type",
-    "VectorType", "as_expr", "as_type", "check_laws", "constant", "free_symbols", "grows_with", "is_absorbing",
-    "order_of", "printers", "trace",
+    "VectorType", "as_expr", "as_type", "check_laws", "constant", "free_symbols", "grows_with", "independent",
+    "is_absorbing", "order_of", "printers", "product", "trace",
 ]  # fmt: skip
 __all__ += catalogue.__all__
 __all__ += functions.__all__

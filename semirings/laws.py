@@ -7,14 +7,14 @@ rounding and overflow break even ordinary addition, so what fails only there is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import product as combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semirings.expr import Symbol
-from semirings.operators import ANY, Monoid, Semiring
+from semirings.operators import ANY, Monoid, Product, Semiring
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
@@ -140,7 +140,9 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
 
 
 def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
-    """Try a monoid's laws, if its operator stays within the type."""
+    """Try a monoid's laws, if its operator stays within the type; of a product those of each item."""
+    if isinstance(monoid, Product):
+        return _try_items(monoid, kind, report)
     sample = _unpack(_values(kind, False))
     result = _type_of(monoid.combine(sample, sample))
     if result != kind and not (isinstance(kind, TupleType) and result == TupleType(kind.items)):
@@ -148,6 +150,16 @@ def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
         report.failures.append(Violation(closed, {"x": kind, "y": kind}, result, kind))
     else:
         _try(_monoid_laws(monoid, kind), kind, report)
+    return None
+
+
+def _try_items(monoid: Product, kind: Type, report: LawReport) -> None:
+    """Try the laws of each item's own monoid."""
+    for i, (part, item) in enumerate(monoid.each(kind)):
+        found, prefix = check_laws(part, item), f"item {i}, "
+        report.holds.extend(prefix + law for law in found.holds)
+        for to, violations in ((report.failures, found.failures), (report.caveats, found.caveats)):
+            to.extend(replace(violation, law=prefix + violation.law) for violation in violations)
 
 
 def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
@@ -260,7 +272,7 @@ def _values(kind: Type, extreme: bool) -> Values:
     if isinstance(kind, TupleType):
         count = 3 if len(kind.items) > 2 else 4
         columns = [_values(item, extreme)[0][:count] for item in kind.items]
-        return tuple(np.array(column) for column in zip(*product(*columns), strict=True))
+        return tuple(np.array(column) for column in zip(*combinations(*columns), strict=True))
     assert isinstance(kind, np.dtype)
     return (np.array(_scalars(kind, extreme), dtype=kind),)
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings.bounds import Bounds, bounds
-from semirings.expr import Expr, Symbol, as_expr, at_lane, cast_expr, fold
-from semirings.functions import is_symbolic, is_tuple, where
+from semirings.expr import Expr, as_expr, at_lane, fold, make_tuple
+from semirings.functions import is_symbolic, is_tuple
 from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scalar_type
 
 
@@ -157,7 +157,7 @@ class Monoid:
         Examples
         --------
         >>> import semirings
-        >>> x = Symbol("x", np.int8)
+        >>> x = semirings.Symbol("x", np.int8)
         >>> semirings.any.is_final(x), semirings.max.is_final(x), semirings.plus.is_final(x)
         (<x != 0: bool>, <x == 127: bool>, None)
         """
@@ -178,7 +178,7 @@ class Monoid:
         Examples
         --------
         >>> import semirings
-        >>> x = Symbol("x", np.int64)
+        >>> x = semirings.Symbol("x", np.int64)
         >>> semirings.any.takes_first(x + 1, {"x": (0, 99)}), semirings.any.takes_first(x, {"x": (0, 99)})
         (True, False)
         """
@@ -247,7 +247,7 @@ class Monoid:
         >>> import semirings
         >>> semirings.min(np.array([[4, 1], [2, 3]]))
         array([2, 1])
-        >>> semirings.plus(Symbol("x", (np.float32, (3,))))
+        >>> semirings.plus(semirings.Symbol("x", (np.float32, (3,))))
         <(x[0] + x[1]) + x[2]: float32>
         """
         if y:
@@ -298,6 +298,91 @@ class Monoid:
         return f"Monoid({self.name!r})"
 
 
+class Product(Monoid):
+    """Tuples whose items combine each by a monoid of its own; see `product`."""
+
+    def __init__(self, monoids: tuple[Monoid, ...], name: str | None) -> None:
+        self.monoids = monoids
+        super().__init__(
+            functools.partial(_by_items, monoids),
+            None,
+            name=name or f"product({', '.join(monoid.name for monoid in monoids)})",
+            commutative=all(monoid.commutative for monoid in monoids),
+            idempotent=all(monoid.idempotent for monoid in monoids),
+        )
+
+    def each(self, type: Any) -> list[tuple[Monoid, Type]]:
+        """The monoid of each item of a tuple, and its type."""
+        kind = as_type(type)
+        if not isinstance(kind, TupleType) or len(kind.items) != len(self.monoids):
+            raise TypeError(f"monoid {self.name} combines tuples of {len(self.monoids)} items, not values of {kind}")
+        return list(zip(self.monoids, kind.items, strict=True))
+
+    def identity(self, type: Any) -> Any:
+        """The identities of the items, as a tuple."""
+        return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
+
+    def terminal(self, type: Any) -> Any:
+        """The terminal values of the items; None if one has none, or where any value but the identity is one's."""
+        ends = [monoid.terminal(kind) for monoid, kind in self.each(type)]
+        if all(end is ANY for end in ends):
+            return ANY
+        return None if any(end is None or end is ANY for end in ends) else tuple(ends)
+
+    def is_final(self, value: Expr) -> Expr | None:
+        """Whether every item is final."""
+        ends = [monoid.is_final(item) for monoid, item in zip(self.monoids, value, strict=True)]
+        return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
+
+    def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
+        """Whether every item takes the first."""
+        return all(monoid.takes_first(item, known) for monoid, item in zip(self.monoids, value, strict=True))
+
+
+def product(*monoids: Monoid, name: str | None = None) -> Monoid:
+    """
+    A monoid of tuples whose items combine on their own, each by a monoid of its own.
+
+    It commutes if all of them do, and is idempotent if all of them are. In a program that reduces so, active vertices
+    send the items of a tuple apart, each by an atomic operation.
+
+    Parameters
+    ----------
+    *monoids : Monoid
+        One for each item of the tuples.
+    name : str, optional
+        ``product(…)`` of their names otherwise.
+
+    Raises
+    ------
+    TypeError
+        If there is none, or what is given is no monoid; later, for values other than tuples of so many items.
+
+    Examples
+    --------
+    >>> from semirings import max, plus
+    >>> count_and_most = product(plus, max)
+    >>> count_and_most.reduce((np.array([1, 1, 1]), np.array([4, 9, 2])))
+    (np.int64(3), np.int64(9))
+    >>> count_and_most.commutative, count_and_most.idempotent
+    (True, False)
+    """
+    if not monoids or not all(isinstance(monoid, Monoid) for monoid in monoids):
+        raise TypeError(f"product of {monoids!r}; expected monoids, one for each item: product(plus, max)")
+    return Product(monoids, name)
+
+
+def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
+    """Two tuples combined item by item; names stay."""
+    if not (is_tuple(x) and is_tuple(y) and len(x) == len(y) == len(monoids)):
+        raise TypeError(f"a product of {len(monoids)} monoids combines tuples of as many items, not {x!r} and {y!r}")
+    combined = tuple(monoid.combine(a, b) for monoid, a, b in zip(monoids, x, y, strict=True))
+    names = getattr(x.type, "names", None) if isinstance(x, Expr) else None
+    if names:
+        return make_tuple(map(as_expr, combined), names)
+    return x._make(combined) if hasattr(x, "_make") else combined
+
+
 def differs(x: Any, number: Any) -> Any:
     """Whether a value is another than a number; NaN, too, is like itself."""
     return ~np.isnan(x) if number != number else x != number
@@ -310,13 +395,13 @@ def _joined(value: Expr) -> Callable[[Any, Any], Any]:
 
 def _beside(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
     """The scalars of a value, each with that of a constant of its type."""
-    return list(zip(_scalars(value), (e.payload for e in _scalars(as_expr(other))), strict=True))
+    return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 
-def _scalars(value: Expr) -> list[Expr]:
-    """The scalars of a value of any type; of a wide vector, the body that stands for all of its items."""
+def scalars(value: Expr) -> list[Expr]:
+    """The scalars of a value of any type, in order; of a wide vector, the body that stands for all of its items."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
-        return [s for part in value for s in _scalars(part)]
+        return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
 
 
@@ -382,38 +467,3 @@ def _arity(function: Callable[..., Any]) -> int:
     if count not in (2, 5):
         raise TypeError(f"a semiring multiplies with a function of 2 values, or of 5 (x, y, i, k, j), not of {count}")
     return count
-
-
-def is_absorbing(result: Expr, old: Symbol, gathered: Symbol, monoid: Monoid) -> bool:
-    """
-    Whether `result` is the combination of `old` and `gathered` by `monoid`, read off its structure.
-
-    Either order of the operands counts, and for min and max the spelling with `where`.
-
-    Examples
-    --------
-    >>> import semirings
-    >>> old, new = Symbol("old", "f4"), Symbol("new", "f4")
-    >>> is_absorbing(semirings.where(new < old, new, old), old, new, semirings.min)
-    True
-    >>> is_absorbing(old + new, old, new, semirings.min)
-    False
-    """
-    if result.op == "cast":
-        result = result.args[0]
-    spellings = [monoid.combine(old, gathered), monoid.combine(gathered, old)]
-    smaller = monoid.op.function is np.minimum
-    if (smaller or monoid.op.function is np.maximum) and isinstance(old.type, np.dtype):
-        spellings += _chosen(old, gathered, smaller) + _chosen(gathered, old, smaller)
-    return any(result is _renamed(spelling, result.type) for spelling in spellings)
-
-
-def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """The ways of writing "a if it is smaller (larger), else b"."""
-    tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
-    return [where(test, a, b) for test in tests]
-
-
-def _renamed(value: Expr, type: Type) -> Expr:
-    """A tuple with the names of another tuple type, if the types agree otherwise."""
-    return cast_expr(value, type) if same_layout(value.type, type) else value

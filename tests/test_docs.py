@@ -91,3 +91,11 @@ def test_the_reference_is_made_as_told(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     page = (tmp_path / "gasla.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in page for name in gasla.__all__ if not isinstance(getattr(gasla, name), ModuleType))
+
+
+def test_every_algorithm_says_what_it_takes_for_an_edge() -> None:
+    text = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:3] == "| `"]
+    assert all(len(row) == 8 and all(row) for row in rows)
+    algorithms = [name for name, home in gasla._HOMES.items() if home.startswith("algorithms.")]
+    assert sorted(row[0].strip("`") for row in rows) == sorted(algorithms)

@@ -8,7 +8,7 @@ import pytest
 from emulated_loop import heads
 
 import gasla
-from gasla.algorithms import bfs
+from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.generators import rmat, uniform

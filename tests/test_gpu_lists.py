@@ -11,7 +11,8 @@ import pytest
 from emulated_loop import FLAGS, includes, kernel_file
 
 from gasla import datasets
-from gasla.algorithms import bfs, sssp
+from gasla.algorithms.paths import sssp
+from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import engine
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph import lists_cpu as cpu_lists

@@ -13,7 +13,9 @@ from reference_engine import Reference
 from test_programs import CASES, NAMES, SUMS, bits_of_sums, graphs
 
 import gasla
-from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+from gasla.algorithms.centrality import betweenness_centrality, pagerank
+from gasla.algorithms.paths import sssp
+from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import engine
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape

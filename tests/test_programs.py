@@ -21,9 +21,9 @@ from waiting import count_sleepers
 import gasla
 import semirings
 from gasla import stages
-from gasla.algorithms import bfs
 from gasla.algorithms.centrality.betweenness_centrality import Count
 from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
+from gasla.algorithms.traversal import bfs
 from gasla.arrays import moved
 from gasla.bench.programs import Tree
 from gasla.cpu.program import launch
@@ -790,7 +790,9 @@ def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
     from semirings_engines import compile_cuda
 
-    from gasla.algorithms import betweenness_centrality, bfs, pagerank, sssp
+    from gasla.algorithms.centrality import betweenness_centrality, pagerank
+    from gasla.algorithms.paths import sssp
+    from gasla.algorithms.traversal import bfs
 
     found = [programs, bfs, sssp, pagerank, betweenness_centrality]
     every = {p for module in found for p in vars(module).values() if isinstance(p, type)}

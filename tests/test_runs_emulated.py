@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import dijkstra
 
 import gasla
 import semirings
-from gasla.algorithms import bfs, sssp
+from gasla.algorithms.paths import sssp
+from gasla.algorithms.traversal import bfs
 from gasla.gpu.program.plan import Shape
 from gasla.graph.graph import Graph
 

@@ -8,7 +8,7 @@ import math
 import pickle
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -458,3 +458,81 @@ def _evaluate(expr: Any, **values: Any) -> Any:
         else:
             found[e] = getattr(np, e.op)(*args)
     return found[expr]
+
+
+class TestProducts:
+    KIND = as_type((np.int32, np.float32))
+
+    def test_each_item_combines_on_its_own(self) -> None:
+        both = semirings.product(semirings.plus, semirings.max)
+        assert both.name == "product(plus, max)"
+        assert both.commutative and not both.idempotent
+        assert semirings.product(semirings.min, semirings.bor).idempotent
+        assert not semirings.product(semirings.plus, semirings.first).commutative
+        assert both.identity(self.KIND) == (0, -np.inf)
+        assert both.terminal(self.KIND) is None
+        assert semirings.product(semirings.min, semirings.max).terminal(("i1", "i1")) == (-128, 127)
+        assert semirings.product(semirings.any, semirings.any).terminal(("i1", "i1")) is semirings.ANY
+        assert both.reduce((np.array([1, 2, 3]), np.array([2.0, 9.0, 4.0]))) == (6, 9.0)
+
+    def test_its_laws_are_those_of_the_items(self) -> None:
+        report = check_laws(semirings.product(semirings.plus, semirings.any), ("i4", "i4"))
+        assert report and "item 1, any: op(x, y) is x or y" in report.holds
+        mean = Monoid(lambda x, y: (x + y) // 2, 0, name="mean")
+        failed = check_laws(semirings.product(semirings.plus, mean), ("u1", "u1"))
+        assert not failed and str(failed.failures[0]).startswith("item 1, identity")
+        scaled = Semiring(semirings.product(semirings.plus, semirings.max), lambda x, y: (x[0] * y[0], x[1] + y[1]))
+        assert "item 0, associative: op(op(x, y), z) = op(x, op(y, z))" in check_laws(scaled, ("i4", "i4")).holds
+
+    def test_it_is_final_where_all_items_are(self) -> None:
+        x = Symbol("x", ("i1", "i1"))
+        lowest = semirings.product(semirings.min, semirings.max).is_final(x)
+        assert lowest is ((x[0] == -128) & (x[1] == 127))
+        assert semirings.product(semirings.min, semirings.plus).is_final(x) is None
+        found = semirings.product(semirings.any, semirings.any)
+        assert found.takes_first(as_expr((1, 2)), {}) and not found.takes_first(as_expr((0, 2)), {})
+
+    def test_names_stay(self) -> None:
+        class Pair(NamedTuple):
+            count: Any
+            most: Any
+
+        both = semirings.product(semirings.plus, semirings.max)
+        assert both.combine(Pair(1, 5), Pair(2, 3)) == Pair(3, 5)
+        x, y = (Symbol(name, {"count": "i4", "most": "f4"}) for name in "xy")
+        assert both.combine(x, y).type == x.type
+        assert both.combine(x, y).most is maximum(x[1], y[1])
+
+    def test_what_is_no_tuple_of_so_many_items_is_refused(self) -> None:
+        both = semirings.product(semirings.plus, semirings.max)
+        with pytest.raises(TypeError, match="combines tuples of 2 items, not values of int32"):
+            both.identity(np.int32)
+        with pytest.raises(TypeError, match="tuples of as many items"):
+            both.combine((1, 2, 3), (1, 2, 3))
+        for wrong in ((), (semirings.plus, np.maximum)):
+            with pytest.raises(TypeError, match="expected monoids, one for each item"):
+                semirings.product(*wrong)
+
+    def test_parts_are_independent_by_structure(self) -> None:
+        x, y = Symbol("x", "i4"), Symbol("y", "i4")
+        own = Monoid(lambda a, b: (a[0] + b[0], maximum(a[1], b[1])), (0, 0))
+        assert semirings.independent(own, ("i4", "i4")) == (x + y, maximum(x, y))
+        assert semirings.independent(semirings.any, ("i4", (2,))) == (where(x != 0, x, y),) * 2
+        crossed = Monoid(lambda a, b: semirings.vector(a[1] + b[1], a[0]), 0)
+        for monoid in (semirings.any, semirings.argmin, Monoid(lambda a, b: (a[0] + b[1], a[1] + b[0]), 0)):
+            assert semirings.independent(monoid, ("i4", "i4")) is None
+        assert semirings.independent(crossed, ("i4", (2,))) is None
+        mixed = semirings.product(semirings.min, semirings.plus)
+        assert semirings.independent(mixed, (("i4", (2,)), "i4")) == (minimum(x, y), minimum(x, y), x + y)
+
+    def test_parts_are_absorbed_one_by_one(self) -> None:
+        old, new = Symbol("old", ("f4", (2,))), Symbol("new", ("f4", (2,)))
+        assert is_absorbing(minimum(old, new), old, new, semirings.min)
+        assert is_absorbing(where(new < old, new, old), old, new, semirings.min)
+        mixed = semirings.vector(minimum(old[0], new[0]), minimum(old[1], new[0]))
+        assert not is_absorbing(mixed, old, new, semirings.min)
+        assert not is_absorbing(minimum(old[0], new[0]), old, new, semirings.min)
+        a, b = (Symbol(name, ("i4", "u1")) for name in "ab")
+        both = semirings.product(semirings.min, semirings.bor)
+        assert is_absorbing(as_expr((minimum(b[0], a[0]), a[1] | b[1])), a, b, both)
+        assert not is_absorbing(as_expr((minimum(b[0], a[0]), b[1])), a, b, both)

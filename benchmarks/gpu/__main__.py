@@ -22,7 +22,7 @@ from benchmarks.gpu import figures, starting
 from benchmarks.gpu.bars import GRAPHS
 from benchmarks.gpu.figures import Figure
 from benchmarks.gpu.made import load, module_at
-from gasla.bench import cells, peers
+from gasla.bench import cells, peers, tasks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import ceilings
 from gasla.bench.reports import table
@@ -32,16 +32,13 @@ from gasla.bench.reports.report import Report
 APART = {"call": starting.small_calls, "first": starting.first_calls}  # what needs no graph
 CELLS = {  # the groups of cells that make the figures
     "bfs": ["levels", "bfs"],
-    "sssp": ["sssp"],
-    "components": ["components"],
-    "triangles": ["triangles"],
-    "betweenness": ["betweenness"],
+    **{name: [name] for name in tasks.ALGORITHMS if name not in ("levels", "bfs", "pagerank")},
     "mxv": ["mxv"],
     "own": ["programs"],
 }
 FIGURES = {"pagerank": figures.pagerank, "levels": figures.levels}  # what is no cell
-ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv", "own", "levels")
-SETTINGS = {"rounds": 56, "budget": 0.6, "betweenness_sources": 8}
+ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, "levels"]))
+SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
 SAME = "commit", "gpu"  # of runs that make one file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 

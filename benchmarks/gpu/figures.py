@@ -14,7 +14,7 @@ import gasla
 from benchmarks import compare
 from benchmarks.gpu.bars import PARENTS, bar
 from gasla.arrays import array_module
-from gasla.bench import cells
+from gasla.bench import cells, tasks
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import floors
@@ -65,10 +65,10 @@ def of_cell(cell: Cell) -> Figure:
 def parents_over_levels(graph: BenchmarkGraph, settings: cells.Settings) -> Figure:
     """What parents cost: both searches in turns, as the host's speed wanders."""
     library, name = Gasla(graph), "parents / levels"
-    calls = {which: call for which in NAMES if (call := cells.bind(library, which, graph.sources, []))}
+    calls = {which: call for which in NAMES if (call := tasks.bind(library, which, graph.sources, []))}
     runs = cells.in_turns(graph.device, calls, settings, keep=frozenset(calls))
     entries = {which: Entry("", took) for which, took in runs.items()}
-    cell = Cell(graph.name, graph.device, name, "bfs", cells.edges(graph, "bfs", []), entries)
+    cell = Cell(graph.name, graph.device, name, "bfs", tasks.edges(graph, "bfs", []), entries)
     assert cell.ratio is not None
     return Figure(graph.name, name, cell.ratio, "x", PARENTS, note="both in turns", runs=runs)
 

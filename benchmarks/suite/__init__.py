@@ -14,14 +14,14 @@ from statistics import median
 from typing import Any
 
 from gasla.arrays import finish, require_gpu
-from gasla.bench import cells, graphs
+from gasla.bench import graphs, tasks
 from gasla.bench.peers.gasla_peer import Gasla
 
 SCALES = [int(scale) for scale in os.environ.get("GASLA_BENCH_SCALES", "16,18,20").split(",")]
 REAL = ["openflights", "ny"]
 GRAPHS = [f"{family}{scale}" for scale in SCALES for family in graphs.FAMILIES] + REAL
 SKEWED_AND_FLAT = [f"{family}{scale}" for scale in SCALES for family in ("rmat", "grid")]  # the two extremes
-ALGORITHMS = list(cells.ALGORITHMS)
+ALGORITHMS = list(tasks.ALGORITHMS)
 ENGINES = ["cpu", "gpu"]
 
 
@@ -41,8 +41,8 @@ def load(name: str, engine: str) -> graphs.BenchmarkGraph:
 
 
 def call_of(algorithm: str, graph: graphs.BenchmarkGraph) -> Callable[[], Any]:
-    """Return the call of `gasla bench`, from the first of the graph's sources (betweenness: the first four)."""
-    call = cells.bind(Gasla(graph), algorithm, graph.sources, graph.sources[: cells.BETWEENNESS_SOURCES])
+    """Return the call of `gasla bench`, from the first of the graph's sources, or from as many as it takes."""
+    call = tasks.bind(Gasla(graph), algorithm, graph.sources, tasks.sources_of(graph, algorithm))
     assert call is not None
     return lambda: call(0)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gasla
-from gasla.bench import cells
+from gasla.bench import tasks
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
 from . import ALGORITHMS, ENGINES, GRAPHS, SKEWED_AND_FLAT, Calls, call_of, load
@@ -35,7 +35,7 @@ class Algorithms(_OnGraphs):
         In billions a second; the median of three calls. PageRank, components and triangles start nowhere in particular,
         and reach all. The 20 iterations of PageRank count once, the searches of betweenness from four sources each.
         """
-        return self.gteps(cells.edges(self.graph, algorithm, self.graph.sources[: cells.BETWEENNESS_SOURCES])[0])
+        return self.gteps(tasks.edges(self.graph, algorithm, tasks.sources_of(self.graph, algorithm))[0])
 
     def peakmem_call(self, algorithm: str, graph: str, engine: str) -> None:
         """The highest memory of the whole process, building the graph included; on the GPU only the host's part."""

@@ -12,22 +12,20 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from gasla.arrays import Device, finish
-from gasla.bench import mxv, peers, programs, properties
-from gasla.bench.answers import disagreements
+from gasla.bench import mxv, peers, programs, tasks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.interleave import PAUSE, interleaved
 from gasla.bench.limits import floors
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.limits.floors import Floor
 from gasla.bench.peers.gasla_peer import Gasla
+from gasla.bench.properties import unlike_known
 
 TEPS = (
     "TEPS: stored directed edges whose source was reached, divided by the time of the call with the graph already "
     "built and compiled; the 20 iterations of PageRank are one call."
 )
-ALGORITHMS = (*peers.ALGORITHMS[:1], "levels", *peers.ALGORITHMS[1:])
-GROUPS = (*ALGORITHMS, "mxv", "programs")
-BETWEENNESS_SOURCES = 4
+GROUPS = (*tasks.ALGORITHMS, "mxv", "programs")
 DEVICES: tuple[Device, ...] = ("gpu", "cpu")
 GASLA, OWN = "gasla", "user's own"
 
@@ -45,7 +43,7 @@ class Settings(NamedTuple):
     rounds: int
     budget: float  # seconds a cell, answers aside, after which no round begins
     ceilings: Ceilings
-    betweenness_sources: int = BETWEENNESS_SOURCES
+    some: int = tasks.SOME  # sources of a call that takes several, such as betweenness
 
 
 @dataclass(frozen=True)
@@ -152,8 +150,10 @@ def cell(
     graph: BenchmarkGraph, contestants: dict[str, Any], algorithm: str, settings: Settings, name: str | None = None
 ) -> Cell:
     """Check, then time, one algorithm; the cell is about the first of the contestants."""
-    own, sources = next(iter(contestants)), graph.sources[: settings.betweenness_sources]
-    calls = {who: call for who, peer in contestants.items() if (call := bind(peer, algorithm, graph.sources, sources))}
+    own, several = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
+    sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several
+    bound = {who: tasks.bind(peer, algorithm, graph.sources, several) for who, peer in contestants.items()}
+    calls = {who: call for who, call in bound.items() if call}
     notes = check(graph, algorithm, {who: (contestants[who], call) for who, call in calls.items()}, sources)
     timed = {who: call for who, call in calls.items() if notes.get(who, "overflows") == "overflows"}
     seconds: dict[str, list[float]] = {}
@@ -162,28 +162,9 @@ def cell(
         seconds |= in_turns(device, there, settings, keep=frozenset({GASLA, own}))
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
-    return Cell(graph.name, graph.device, name or algorithm, own, edges(graph, algorithm, sources), entries, floor)
-
-
-def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Any] | None:
-    """Return the peer's algorithm as a function of the round, or None where it has none."""
-    method = getattr(peer, algorithm, None)
-    if method is None:
-        return None
-    if algorithm in ("bfs", "levels", "sssp"):
-        return lambda number: method(sources[number % len(sources)])
-    if algorithm == "betweenness":
-        return lambda number: method(some)
-    return lambda number: method()
-
-
-def edges(graph: BenchmarkGraph, algorithm: str, sources: list[int]) -> list[int]:
-    """How many edges count, by the round."""
-    if algorithm in ("bfs", "levels", "sssp"):
-        return [graph.reach(s).edges for s in graph.sources]
-    if algorithm == "betweenness":
-        return [sum(graph.reach(s).edges for s in sources)]
-    return [graph.graph.m]
+    return Cell(
+        graph.name, graph.device, name or algorithm, own, tasks.edges(graph, algorithm, several), entries, floor
+    )
 
 
 def check(
@@ -192,23 +173,21 @@ def check(
     """Call everyone once; return what is wrong with whose answer."""
     notes: dict[str, str] = {}
     answers: dict[str, Any] = {}
-    trusted = None
+    task, trusted = tasks.TASKS[algorithm], None
     for name, (peer, call) in calls.items():
         try:
             answers[name] = peer.dense(call(0))
             if name == GASLA:
-                problem = properties.broken(graph, algorithm, answers[name], sources) or properties.unlike_known(
-                    graph, algorithm, call
-                )
+                problem = task.broken(graph, answers[name], sources) or unlike_known(graph, algorithm, call)
                 if problem:
                     notes[name] = f"wrong: {problem}"
                     del answers[name]
-                elif algorithm != "triangles" or "triangles" in graph.known:
+                elif task.is_trusted or algorithm in graph.known:
                     trusted = name
         except Exception as error:  # whatever a peer raises is its answer
             answers.pop(name, None)
             notes[name] = f"failed: {type(error).__name__}: {error}"
-    return {**disagreements(algorithm, answers, sources, trusted), **notes}
+    return {**tasks.disagreements(algorithm, answers, sources, trusted), **notes}
 
 
 def in_turns(
@@ -257,7 +236,7 @@ def function_cells(
     for name, function in functions.items():
         counted, call = [graph.graph.m], lambda _, f=function: f(graph.graph)
         if programs.takes_source(function):
-            counted = edges(graph, "bfs", sources)
+            counted = tasks.edges(graph, "bfs", [])
             call = lambda number, f=function: f(graph.graph, sources[number % len(sources)])  # noqa: E731
         try:
             call(0)

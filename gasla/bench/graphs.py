@@ -90,6 +90,12 @@ class BenchmarkGraph:
             self._sources = first_of_largest(moved(labels, "cpu"), SOURCES)
         return self._sources
 
+    def spread(self, count: int) -> list[int]:
+        """So many vertices that the first source reaches, evenly spaced by number; or all of them."""
+        reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
+        places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
+        return reached[places.astype(np.int64)].tolist()
+
     def reach(self, source: int) -> Reach:
         """What a search from there finds."""
         if source not in self._reach:

@@ -13,32 +13,50 @@ import numpy as np
 
 import gasla
 from gasla.arrays import array_module
-from gasla.bench.answers import comparable, depths
+from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import power_iteration
 
 Ends = tuple[Any, Any]
 
 
-def broken(graph: BenchmarkGraph, algorithm: str, answer: Any, sources: list[int]) -> str:
-    """What is wrong with gasla's answer, found from these sources. Of triangles no property is looked at."""
-    ends, source = (graph.graph.out.owners(), graph.graph.out.indices), sources[0]
-    if algorithm == "levels":
-        return levels(ends, source, answer)
-    if algorithm == "bfs":
-        level = depths(answer, source)
-        return levels(ends, source, level) or parents(ends, source, level, answer)
-    if algorithm == "sssp":
-        return distances(ends, graph.graph.out_values, source, answer)
-    if algorithm == "pagerank":
-        right = comparable(algorithm, power_iteration(graph.pattern.astype(np.float64)), sources)
-        moved = float(abs(comparable(algorithm, answer, sources) - right).sum())
-        return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
-    if algorithm == "components":
-        return labels(ends, source, graph.reach(source).vertices, answer)
-    if algorithm == "betweenness":
-        return scores(answer, sources, [gasla.bfs(graph.graph, s) for s in sources])
-    return ""
+def edges_of(graph: BenchmarkGraph) -> Ends:
+    """The ends of all edges."""
+    return graph.graph.out.owners(), graph.graph.out.indices
+
+
+def search(graph: BenchmarkGraph, level: Any, sources: list[int]) -> str:
+    """What is wrong with the levels from the first source."""
+    return levels(edges_of(graph), sources[0], level)
+
+
+def tree(graph: BenchmarkGraph, parent: Any, sources: list[int]) -> str:
+    """What is wrong with the parents."""
+    ends, level = edges_of(graph), depths(parent, sources[0])
+    return levels(ends, sources[0], level) or parents(ends, sources[0], level, parent)
+
+
+def shortest_paths(graph: BenchmarkGraph, distance: Any, sources: list[int]) -> str:
+    """What is wrong with the distances from the first source."""
+    return distances(edges_of(graph), graph.graph.out_values, sources[0], distance)
+
+
+def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
+    """What is wrong with ranks."""
+    right = ranks(power_iteration(graph.pattern.astype(np.float64)), sources)
+    moved = float(abs(ranks(answer, sources) - right).sum())
+    return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with the labels of components."""
+    source = graph.sources[0]
+    return labels(edges_of(graph), source, graph.reach(source).vertices, label)
+
+
+def shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
+    """What is wrong with betweenness from these sources."""
+    return scores(score, sources, [gasla.bfs(graph.graph, s) for s in sources])
 
 
 def unlike_known(graph: BenchmarkGraph, algorithm: str, answer_from: Callable[[int], Any]) -> str:

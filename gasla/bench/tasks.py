@@ -1,0 +1,116 @@
+"""What is measured, an entry an algorithm: where it starts, when two answers agree, what a right one is like.
+
+A contestant's method of that name is called with a source, with several, or with nothing. Whatever measures (`gasla
+bench`, the asv suite, `benchmarks.compare`, `benchmarks.gpu`) reads this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import array_module, device_of, moved
+from gasla.bench import answers, properties
+from gasla.bench.graphs import BenchmarkGraph
+
+SOME = 4  # sources of a call that takes several, where the table doesn't say how many
+
+
+class Task(NamedTuple):
+    """What a benchmark has to know of one algorithm."""
+
+    starts: Literal["source", "sources", "nowhere"]  # what its method is called with
+    broken: Callable[[BenchmarkGraph, Any, list[int]], str]  # what is wrong with gasla's answer, or ""
+    form: Callable[[Any, list[int]], Any] = lambda answer, _: answer  # what two right answers share
+    agree: Callable[[Any, Any], bool] = answers.equal  # whether two forms are equal, up to rounding
+    several: int | None = None  # how many sources it takes
+    is_trusted: bool = True  # an answer in which nothing is found broken is right
+    may_overflow: bool = False
+
+
+TASKS: dict[str, Task] = {
+    "bfs": Task("source", properties.tree, lambda parents, sources: answers.depths(parents, sources[0])),
+    "levels": Task("source", properties.search),
+    "sssp": Task("source", properties.shortest_paths, answers.distances),
+    "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
+    "components": Task("nowhere", properties.pieces, answers.smallest_members),
+    "triangles": Task(
+        "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
+    ),
+    "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
+}
+ALGORITHMS = tuple(TASKS)
+
+
+def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
+    """The sources of a call that takes several."""
+    count = TASKS[algorithm].several
+    return graph.sources[:some] if count is None else graph.spread(count)
+
+
+def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Any] | None:
+    """Return the peer's algorithm as a function of the round, or None where it has none.
+
+    In each round it starts from another of the sources; or, if it takes several, from some.
+    """
+    method = getattr(peer, algorithm, None)
+    if method is None:
+        return None
+    return {
+        "source": lambda number: method(sources[number % len(sources)]),
+        "sources": lambda _: method(some),
+        "nowhere": lambda _: method(),
+    }[TASKS[algorithm].starts]
+
+
+def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
+    """How many edges count, by the round."""
+    return {
+        "source": lambda: [graph.reach(s).edges for s in graph.sources],
+        "sources": lambda: [sum(graph.reach(s).edges for s in some)],
+        "nowhere": lambda: [graph.graph.m],
+    }[TASKS[algorithm].starts]()
+
+
+def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
+    """Say whose answer is not the others', and whose overflowed.
+
+    Parameters
+    ----------
+    found : dict
+        Answers by contestant, gasla first; arrays of NumPy or CuPy.
+    trusted : str or None
+        Whose answer was found right by its properties. Where there is none, the answer that most agree with is taken
+        for the right one, a peer's rather than gasla's.
+    """
+    task = TASKS[algorithm]
+    if len(found) < 2 and not task.may_overflow:
+        return {}  # there is nobody to agree with
+    if len({device_of(answer) for answer in found.values()}) > 1:
+        found = {name: moved(answer, "cpu") for name, answer in found.items()}
+    forms = {name: comparable(algorithm, answer, sources) for name, answer in found.items()}
+    finite = {name: form for name, form in forms.items() if not task.may_overflow or bool(np.isfinite(form).all())}
+    notes = {name: "overflows" for name in forms if name not in finite}
+    if len(finite) > 1:
+        reference = trusted if trusted in finite else _most_agreed(algorithm, finite)
+        for name, form in finite.items():
+            if name != reference and not agree(algorithm, form, finite[reference]):
+                notes[name] = f"wrong: differs from {reference}"
+    return notes
+
+
+def _most_agreed(algorithm: str, forms: dict[str, Any]) -> str:
+    others = [*list(forms)[1:], next(iter(forms))]
+    return max(others, key=lambda name: sum(agree(algorithm, forms[name], form) for form in forms.values()))
+
+
+def comparable(algorithm: str, answer: Any, sources: list[int]) -> Any:
+    """Return the answer, found from these sources, as an array that two right answers share, up to rounding."""
+    return TASKS[algorithm].form(array_module(answer).asarray(answer), sources)
+
+
+def agree(algorithm: str, a: Any, b: Any) -> bool:
+    """Return whether two comparable answers are equal, up to what float32 sums may differ by."""
+    return a.shape == b.shape and TASKS[algorithm].agree(a, b)
