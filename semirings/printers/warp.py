@@ -22,7 +22,7 @@ from semirings.printers.layout import (
     tables,
     wide_results,
 )
-from semirings.types import TupleType, Type, VectorType
+from semirings.types import TupleType, Type, VectorType, has_wide
 
 WARP = 32
 IN_REGISTERS = 16  # most items of a vector that a thread keeps there: beyond, a loop over them isn't unrolled
@@ -105,7 +105,7 @@ def ctype(type: Type) -> str:
     >>> ctype(as_type(("f4", (64,)))), ctype(as_type("i8"))
     ('semirings::spread<float, 64>', 'long long')
     """
-    if isinstance(type, TupleType):
+    if isinstance(type, TupleType) and has_wide(type):
         return f"semirings::tuple<{', '.join(map(ctype, type.items))}>"
     if isinstance(type, VectorType) and type.is_wide:
         return f"semirings::spread<{cuda.ctype(type.scalar)}, {type.length}>"

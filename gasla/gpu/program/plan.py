@@ -16,6 +16,7 @@ from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
+from semirings.types import has_wide
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
@@ -71,7 +72,8 @@ class Start:
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.kind = kind
+        self.is_wide = has_wide(kind)  # then one number for all its lanes, or an array
+        self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType)
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
         self.number = self.number_of(init)
@@ -95,8 +97,15 @@ class GpuPlan(Plan):
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.timed:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
+        if self.wide:
+            self.pushes = self.push_at_once = False
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
+
+    @functools.cached_property
+    def wide(self) -> bool:
+        """Whether some values are wide vectors: a warp then takes a vertex, in ways of their own (kernels/wide)."""
+        return has_wide_values(self.traced)
 
     @property
     def walks_out(self) -> bool:
@@ -122,7 +131,7 @@ class GpuPlan(Plan):
     @property
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
-        plain = not self.scheduled and not self.two_phases
+        plain = not self.scheduled and not self.two_phases and not self.wide
         return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
 
     @functools.cached_property
@@ -146,7 +155,7 @@ class GpuPlan(Plan):
     @property
     def lists_rows(self) -> bool:
         """Whether iterations are reductions over the rows of a schedule."""
-        plain = not (self.takes_first and "edge_mask" in self.functions)
+        plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide
         return self.scheduled and not self.staged and self.gathers and plain
 
     @property
@@ -165,7 +174,7 @@ class GpuPlan(Plan):
     @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
-        return self.shape.relabelled and self.rows
+        return self.shape.relabelled and self.rows and not self.wide
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
@@ -264,7 +273,7 @@ class GpuPlan(Plan):
         for n, kind in t.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))
         for n in self.starts:
-            kind = t.vertex_types[n]
+            kind = self.starts[n].kind
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
@@ -286,6 +295,12 @@ class GpuPlan(Plan):
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
         fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def has_wide_values(traced: Traced) -> bool:
+    """Whether a field or what is gathered is, or holds, a wide vector."""
+    kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
+    return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
 
 def as_held(value: Any, kind: Any) -> Any:

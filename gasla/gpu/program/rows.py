@@ -42,6 +42,7 @@ ROWS = np.dtype(
 THREADS = 256  # of a block
 PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
+WIDE_LIMIT, WIDE_PIECE = 256, 512  # entries of a row that stays whole, and of a piece, where a warp takes one at a time
 SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_facts.cuh
 FEW = 1 << 22  # offsets and indices of a graph, looked at in a few milliseconds
 
@@ -155,16 +156,17 @@ class Plan:
         return struct(self.rows)
 
 
-_plans: dict[tuple[int, int], tuple[Any, Any, Plan]] = {}
+_plans: dict[tuple[int, int, bool], tuple[Any, Any, Plan]] = {}
 
 
-def plan(indptr: Any, indices: Any) -> Plan:
-    """The plan for these very arrays (CuPy), made when they are first seen."""
-    key = id(indptr), id(indices)
+def plan(indptr: Any, indices: Any, wide: bool = False) -> Plan:
+    """The plan for these very arrays (CuPy), made when they are first seen; one for wide values is of its own."""
+    key = id(indptr), id(indices), wide
     kept = _plans.get(key)
     if kept is not None and kept[0]() is indptr and kept[1]() is indices:
         return kept[2]
-    made = make_plan(indptr, find_facts(indptr, indices))
+    facts = find_facts(indptr, indices)
+    made = make_plan(indptr, facts, 32, WIDE_LIMIT, WIDE_PIECE) if wide else make_plan(indptr, facts)
     finish("gpu")  # another thread may find it, on another stream
 
     def forget(_: Any) -> None:
@@ -242,13 +244,15 @@ def choose(facts: Facts) -> tuple[int, int]:
     return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
 
 
-def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None) -> Plan:
+def make_plan(
+    indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int = PIECE
+) -> Plan:
     """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
     chosen = choose(facts)
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if facts.offsets_fit and facts.longest > limit:
-        arrays = _long_rows(indptr, facts, limit)
+        arrays = _long_rows(indptr, facts, limit, piece)
     cut_rows, cut_pieces, long_rows, numbers = arrays
     shared = np.zeros((), ROWS)
     shared["offsets"] = indptr.data.ptr
@@ -257,11 +261,11 @@ def make_plan(indptr: Any, facts: Facts, lanes: int | None = None, limit: int | 
         shared[name] = 0 if array is None else array.data.ptr
     pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
     shared["count"], shared["pieces"], shared["cut"] = facts.rows, pieces, cut
-    shared["limit"], shared["piece"] = limit, PIECE
+    shared["limit"], shared["piece"] = limit, piece
     return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
 
 
-def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
+def _long_rows(indptr: Any, facts: Facts, limit: int, piece: int) -> tuple[Any, ...]:
     """Rows of several pieces, their first pieces, the row of each piece and its number within the row."""
     import cupy
 
@@ -273,7 +277,7 @@ def _long_rows(indptr: Any, facts: Facts, limit: int) -> tuple[Any, ...]:
     rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
     where = cupy.asarray(rows)
     lengths = (indptr[where + 1] - indptr[where]).get()
-    counts = -(-lengths.astype(np.int64) // PIECE)
+    counts = -(-lengths.astype(np.int64) // piece)
     starts = counts.cumsum() - counts
     numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
     cut = counts > 1

@@ -160,7 +160,7 @@ class Space:
     def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = rows.plan(*lists) if numbering is None else relabel.row_plan(*lists)
+        self._rows = rows.plan(*lists, plan.wide) if numbering is None else relabel.row_plan(*lists)
         self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
@@ -236,7 +236,8 @@ def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
     """How many blocks share the work: the more, the longer each waits for all."""
     if plan.shape.small:
         return 1
-    blocks = max(1, min(most, (graph.n + graph.m) // SHARE + 1))
+    share = SHARE // 32 if plan.wide else SHARE
+    blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
     if (plan.thin or plan.flat) and graph.m <= 5 * graph.n:  # little to do between barriers
         blocks = max(1, blocks // 2)
     return blocks
