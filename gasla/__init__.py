@@ -20,6 +20,8 @@ _HOMES = {
     "triangle_count": "algorithms.community.triangle_count",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "ConvergenceWarning": "operations.result",
+    "mxm": "operations.matrices",
+    "Sparse": "operations.sparse",
     "mxv": "operations.multiply",
     "vxm": "operations.multiply",
     "VertexProgram": "program.program",

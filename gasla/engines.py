@@ -19,7 +19,23 @@ from gasla.program.binding import Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
-from gasla.program.terms import Format, Lists, Multiply, Terms
+from gasla.program.terms import Array, Format, Lists, Multiply, Terms
+
+
+class MatrixProduct(Protocol):
+    """A product of two sparse matrices that is to be computed: how large it is, then what it is.
+
+    In the terms `value` is an entry of A at (`row`, `other`), `x` one of B at (`other`, `column`).
+    """
+
+    def count(self) -> Array | None:
+        """How many entries each row has, an int64 array; None if a matrix points outside itself."""
+
+    def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
+        """Fill in the columns of the entries, ascending in each row, and their values.
+
+        All arrays are given: `indptr` holds the sums of the counts, and is of the type of `indices`, int32 or int64.
+        """
 
 
 class Products(Protocol):
@@ -27,6 +43,21 @@ class Products(Protocol):
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
         """What computes a product of a matrix, see `Ready`."""
+
+    def ready_wide(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
+        """The same where x has columns: x, the mask and what is filled are C-contiguous, of shape (rows, columns)."""
+
+    def of_matrices(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> MatrixProduct:
+        """A product of two sparse matrices by rows, without the positions of the entries of a third."""
+
+    def at_entries(self, A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
+        """Fill `outs` with the product at each entry of a mask, in its order; False if a matrix points outside itself.
+
+        Where the product has no entry, that is the monoid's identity. Parallel entries of the mask get the same.
+        """
+
+    def available(self) -> int | None:
+        """Bytes of memory that could be had now; None where nobody can say."""
 
     def in_format(self, A: Any, wanted: Format) -> Any:
         """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""

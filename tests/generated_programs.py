@@ -20,6 +20,8 @@ COMPOSE = (
     "semirings.Monoid(lambda f, g: (f[0] * g[0] % 1009, (f[0] * g[1] + f[1]) % 1009), (1, 0), "
     "commutative=False, name='compose')"
 )
+SUM_AND_MOST, LEAST_AND_BITS = "semirings.plus, semirings.max", "semirings.min, semirings.bor"
+BESIDE = "semirings.Monoid(lambda f, g: (f[0] + g[0], f[1] ^ g[1]), (0, 0), name='beside')"
 SOME_EVER = ("after.y % 2 == 0", "after.id % 3 != 0")
 RISING = ("after.x > before.x", *SOME_EVER)
 
@@ -35,7 +37,8 @@ class Parts:
     activates: tuple[str, ...] = RISING
     masks: tuple[str, ...] = ()  # beside those of all kinds
     small: str = "vertex.x"  # a whole number of a vertex
-    absorbing: dict[str, str] = field(default_factory=dict)  # by monoid: the apply that only does what it does
+    priorities: tuple[str, ...] = ()
+    absorbing: dict[str, Any] = field(default_factory=dict)  # by monoid: the apply that only does what it does
     settles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by monoid: gathers that then come to an end
 
 
@@ -62,6 +65,7 @@ def _numbers(kind: str) -> Parts:
         ),
         activates=("after.x != before.x", *RISING),
         small="semirings.cast(vertex.x, np.int64)",
+        priorities=("vertex.x", "-vertex.x", "vertex.id", "vertex.x * 0.5 - vertex.y"),
         absorbing={
             "semirings.min": "semirings.minimum(vertex.x, gathered)",
             "semirings.max": "semirings.where(gathered > vertex.x, gathered, vertex.x)",
@@ -78,6 +82,7 @@ def _numbers(kind: str) -> Parts:
     )
 
 
+WIDE = "gasla.vertex((np.int64, (11,)), init=lambda vertex: np.stack([vertex.id % k for k in range(2, 13)]))"
 INTEGERS = f"gasla.vertex(np.int64, init=lambda vertex: {START})"
 KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
     "bool": Parts(
@@ -129,6 +134,70 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
         applies=("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)"),
         activates=SOME_EVER,
         small="vertex.x[1]",
+        priorities=("semirings.min(vertex.x)", "semirings.min(vertex.x)", "vertex.x[1] - vertex.x[0]", "vertex.id"),
+        absorbing={
+            "semirings.min": "semirings.minimum(gathered, vertex.x)",
+            "semirings.max": "semirings.where(gathered > vertex.x, gathered, vertex.x)",
+            "semirings.bor": "vertex.x | gathered",
+        },
+        settles={
+            "semirings.min": (
+                *("src.x", "src.x + edge.w", "src.x + 1"),
+                "semirings.vector(src.x[0], src.x[1] + 2, semirings.maximum(src.x[2], edge.w))",
+            ),
+            "semirings.max": ("src.x", "semirings.minimum(src.x + 1, 60)"),
+            "semirings.bor": ("src.x", "src.x | 4"),
+        },
+    ),
+    "parts": Parts(  # several values side by side
+        declared=INTEGERS,
+        monoids=(f"semirings.product({SUM_AND_MOST})", BESIDE, f"semirings.product({LEAST_AND_BITS})"),
+        gathers=("(src.x + edge.w, src.y)", "(src.y, src.x % 7)", "(edge.id % 5, dst.y + 1)", "(1, src.x)"),
+        applies=("(gathered[0] + gathered[1]) % 101", "(vertex.x + gathered[1]) % 17", "gathered[0] % 64"),
+        priorities=("vertex.x", "semirings.minimum(vertex.x, vertex.y)", "vertex.id"),
+        absorbing={
+            f"semirings.product({LEAST_AND_BITS})": {
+                "x": "semirings.minimum(vertex.x, gathered[0])",
+                "y": "vertex.y | gathered[1]",
+            }
+        },
+        settles={
+            f"semirings.product({LEAST_AND_BITS})": (
+                *("(src.x + edge.w, src.y)", "(src.x, src.y | 4)", "(src.x + 1, src.y & dst.id)"),
+            )
+        },
+    ),
+    "wide": Parts(  # more items than are values of their own
+        declared=WIDE,
+        monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bor", "semirings.any"),
+        gathers=(
+            *("src.x", "src.x * edge.w", "src.x + dst.x", "semirings.where(src.x > dst.x, edge.w, src.x)"),
+            *("src.x - semirings.min(src.x) + edge.flow % 3", "semirings.where(edge.w > 4, src.x, dst.x) + src.x[3]"),
+        ),
+        applies=(
+            *("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)", "vertex.x"),
+            "(vertex.x + semirings.plus(gathered) - gathered[10] + self.iteration) % 37",
+        ),
+        activates=(*SOME_EVER, "semirings.any(after.x > before.x)", "after.x[2] != before.x[2]"),
+        small="semirings.max(vertex.x)",
+    ),
+    "wide pair": Parts(
+        declared=WIDE,
+        monoids=(
+            "semirings.Monoid(lambda a, b: (a[0] + b[0], semirings.minimum(a[1], b[1])), (0, 2**31 - 1), name='both')",
+        ),
+        gathers=("(src.x, src.y)", "(src.x * edge.w, src.id)", "(dst.x - src.x, edge.w)"),
+        applies=("(gathered[0] + gathered[1]) % 64", "(vertex.x + gathered[0]) % 101"),
+        activates=(*SOME_EVER, "semirings.any(after.x > before.x)"),
+        small="semirings.plus(vertex.x)",
+    ),
+    "wide ordered": Parts(
+        declared=WIDE,
+        monoids=(COMPOSE,),
+        gathers=("(src.y + 1, src.x)", "(src.x % 3, dst.x + edge.w)", "(2, src.x - src.x[9])"),
+        applies=("gathered[1] % 64", "(vertex.x + gathered[0]) % 101"),
+        activates=SOME_EVER,
+        small="vertex.x[4]",
     ),
     "nothing": Parts(
         declared=INTEGERS,
@@ -145,6 +214,7 @@ EDGE_MASKS = (
 SCATTERS = (
     *(None, None, {"flow": "edge.flow + src.y - dst.id % 5"}),
     {"flow": "edge.id % 9 + edge.w", "seen": "semirings.vector(src.y, edge.id % 5, dst.y)"},
+    {"trail": "edge.trail * 2 % 31 + src.y - dst.y", "flow": "semirings.max(edge.trail)"},
 )
 RAISES = ("(vertex.y + 1) % 9", "vertex.y + 1", "(vertex.y + {small} % 5) % 9")  # y
 AGGREGATES = {
@@ -154,7 +224,6 @@ AGGREGATES = {
     "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
 }
 STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most")
-PRIORITIES = (None, "vertex.x", "-vertex.x", "vertex.id", "vertex.x * 0.5 - vertex.y")
 RECORDS = {
     **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
     **dict.fromkeys(("mask", "post_apply", "priority"), ", vertex"),
@@ -202,14 +271,19 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         return draw(st.sampled_from(of))
 
     absorbs = settles or (monoid in parts.absorbing and draw(st.booleans()))
+    absorbing = parts.absorbing.get(str(monoid), "")
     found: dict[str, Any] = {
         "edge_mask": one(EDGE_MASKS),
         "gather": one(parts.settles[str(monoid)] if settles else parts.gathers) if monoid else None,
-        "apply": {"x": parts.absorbing[str(monoid)] if absorbs else one(parts.applies)},
+        "apply": dict(absorbing)
+        if absorbs and isinstance(absorbing, dict)
+        else {"x": absorbing}
+        if absorbs
+        else {"x": one(parts.applies)},
         "activate": one([None, *parts.activates]),
         "post_apply": one([None, None, *({"y": text} for text in RAISES)]),
         "stop": one(STOPS),
-        "priority": one(PRIORITIES) if parts.declared[13:].partition(",")[0] in NUMBERS else None,
+        "priority": one([None, *parts.priorities]),
     }
     if mode != "scheduled":
         found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
@@ -240,6 +314,7 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         *(["w = gasla.edge(np.int64)"] if "edge.w" in used else []),
         *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),
         *(["seen = gasla.edge((np.int64, (3,)), init=0)"] if "'seen'" in used else []),
+        *(["trail = gasla.edge((np.int64, (9,)), init=0)"] if "'trail'" in used else []),
         f"direction = {draw(st.sampled_from(['in', 'out', 'all']))!r}",
         f"sources = {draw(st.sampled_from(['all', 'active']))!r}",
         f"everyone = {not settles and draw(st.integers(0, 2)) == 0}",

@@ -33,6 +33,7 @@ from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
+from gasla.program.absorbing import absorbing_fields
 from gasla.program.plan import Plan
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
@@ -382,6 +383,7 @@ def searching(gather: Any, **others: Any) -> Any:
         (searching(lambda self, src, dst, edge: src.f + edge.id), True),
         (searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000), False),
         (searching(lambda self, src, dst, edge: -src.f), False),
+        (searching(lambda self, src, dst, edge: (src.f + dst.f) // 2), False),
         (searching(lambda self, src, dst, edge: src.f + self.iteration), False),
         (searching(lambda self, src, dst, edge: src.f, edge_mask=lambda self, src, dst, edge: src.f > 3), False),
         (searching(lambda self, src, dst, edge: src.f, mask=lambda self, vertex: vertex.id > self.iteration), False),
@@ -396,7 +398,7 @@ def searching(gather: Any, **others: Any) -> Any:
     ],
 )
 def test_values_travel_within_an_iteration_only_where_that_shows_nowhere(program: Any, travels: bool) -> None:
-    assert (program.traced().absorbs == "f") == travels
+    assert (absorbing_fields(program.traced()) == ("f",)) == travels
 
 
 def test_what_the_inactive_hold_counts_as_heard_in_every_way() -> None:
@@ -820,12 +822,18 @@ def together(count: int, of: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("of", "where"), [("vector", "P.v"), ("edge", "P.e"), ("tuple", "P.gather"), ("fields", "P.apply")]
+    ("of", "where", "said", "most"),
+    [
+        ("vector", "P.v", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
+        ("edge", "P.e", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
+        ("tuple", "P.gather", "31 together; expected at most 30, as each is a variable", 30),
+        ("fields", "P.apply", "31 together; expected at most 30, as each is a variable", 30),
+    ],
 )
-def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str) -> None:
-    with pytest.raises(TypeError, match=f"{where}: 31 together; expected at most 30, as each is a variable"):
-        together(31, of).traced()
-    assert together(30, of).traced()
+def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str, said: str, most: int) -> None:
+    with pytest.raises(TypeError, match=f"{where}: {said}"):
+        together(most + 1, of).traced()
+    assert together(most, of).traced()
 
 
 @pytest.mark.slow

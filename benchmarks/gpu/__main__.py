@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import figures, starting
+from benchmarks.gpu import figures, matrices, starting
 from benchmarks.gpu.bars import GRAPHS
 from benchmarks.gpu.figures import Figure
 from benchmarks.gpu.made import load, module_at
@@ -36,8 +36,13 @@ CELLS = {  # the groups of cells that make the figures
     "mxv": ["mxv"],
     "own": ["programs"],
 }
-FIGURES = {"pagerank": figures.pagerank, "levels": figures.levels}  # what is no cell
-ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, "levels"]))
+FIGURES = {  # what is no cell
+    "pagerank": figures.pagerank,
+    "levels": figures.levels,
+    "square": matrices.square,
+    "features": matrices.features,
+}
+ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))
 SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
 SAME = "commit", "gpu"  # of runs that make one file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"

@@ -2,19 +2,36 @@
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.names import inner
+from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.expr import fold
-from semirings.types import has_wide
+from semirings.expr import fold, rebuilt
+from semirings.operators import scalars
+from semirings.types import has_wide, parts_of
+
+MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
+
+
+class Part(NamedTuple):
+    """One number of what is gathered, where each combines on its own: where it is, and what two come to."""
+
+    item: int | None  # of a tuple
+    lane: int | None  # of a vector
+    combined: Expr  # of the symbols x and y
+
+    @property
+    def type(self) -> np.dtype:
+        """Its own type."""
+        return self.combined.dtype
 
 
 @dataclass(eq=False)
@@ -39,9 +56,9 @@ class Plan:
         self.takes_first = self.gathers and t.monoid.takes_first(  # type: ignore[union-attr]
             semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
         )
-        # The field whose values go on by themselves, once heard: those of vertices that are not active have been.
-        heard = None if cls.everyone or not t.absorbs or not _activates_on_change(t, t.absorbs) else t.absorbs
-        self.absorbs = None if self.deterministic or self.scheduled else heard
+        # Fields whose values go on by themselves, once heard: those of vertices that are not active have been.
+        heard = self._heard()
+        self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
         conflict = set() if self.absorbs else t.gathers_what_apply_writes
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
         self.doubled = conflict if self.everyone else set()
@@ -49,7 +66,7 @@ class Plan:
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
         self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
-        self.pushes = self._may_push()
+        self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
             self.pushes and self.takes_first and not self.keeps_receivers and "activate" not in t.functions
         )
@@ -83,27 +100,102 @@ class Plan:
         """Whether a priority is a sum of edge values along a path, so that a bucket may be some of them wide."""
         if not self.prioritised:
             return False
-        gather, x, y = self.functions["gather"], *(Symbol(s, self.traced.gathered_type) for s in "xy")
-        reduces = self.traced.monoid.combine(x, y) is semirings.minimum(x, y)  # type: ignore[union-attr]
-        terms = [gather.sources.get(term.payload) for term in _terms(gather.result)]
+        gather, own = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
         values = [("edge", name) for name in self.edge_values]
-        adds = sorted(term in values for term in terms) == [False, True] and ("src", self.absorbs) in terms
-        asked = _terms(self.functions["priority"].result)
-        return reduces and adds and [term.payload for term in asked] == [f"vertex_{self.absorbs}"]
+        for value, part, leaf in zip(scalars(semirings.as_expr(gather.result)), self.parts, own, strict=True):
+            x, y = (Symbol(name, part.type) for name in "xy")
+            terms = _terms(value)
+            added = [term for term in terms if term is not leaf]
+            if part.combined is not semirings.minimum(x, y) or len(terms) != 2 or len(added) != 1:
+                return False
+            if gather.sources.get(added[0].payload) not in values:
+                return False
+        return _least(self.functions["priority"].result, _uncast) == set(leaves(self.traced, "vertex", self.absorbs))
+
+    @functools.cached_property
+    def ranks_least(self) -> bool:
+        """Whether a priority is just the least of what absorbs, so that it can be told for some of its parts alone."""
+        asked = self.functions["priority"].result if self.prioritised else None
+        return asked is not None and _least(asked) == set(leaves(self.traced, "vertex", self.absorbs))
+
+    @functools.cached_property
+    def lane_gather(self) -> Function | None:
+        """What gather gives for one lane of a vector, where all are alike: fields of vectors stand for their lanes."""
+        kind, gather = self.traced.gathered_type, self.functions["gather"]
+        if not isinstance(kind, VectorType) or not self.parts:
+            return None
+        found = {
+            rebuilt(value, functools.partial(_lane_of, lane))
+            for lane, value in enumerate(scalars(semirings.as_expr(gather.result)))
+        }
+        result = found.pop()
+        symbols = tuple(s for s in semirings.free_symbols(result) if isinstance(s, Symbol))
+        if found or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
+            return None
+        return Function("lane", result, symbols, gather.sources)
 
     @property
     def is_tuple(self) -> bool:
         """Whether several values are gathered."""
         return self.gathers and isinstance(self.traced.gathered_type, TupleType)
 
-    def _may_push(self) -> bool:
-        """Whether active vertices may send: one word a value, in any order, and only where that changes nothing."""
-        if self.deterministic or self.scheduled or self.everyone or not self.gathers:
-            return False
-        single = len(self.components) == 1 and isinstance(self.components[0][1], np.dtype)
-        monoid = self.traced.monoid
+    @functools.cached_property
+    def absorption(self) -> tuple[str, ...] | str:
+        """The fields into which values may go straight, one for each item of what is gathered; or why they may not."""
+        found = absorbing_fields(self.traced)
+        if isinstance(found, tuple) and not _activates_on_change(self.traced, found):
+            return "activate asks for more than whether a value changed"
+        return found
+
+    def _heard(self) -> tuple[str, ...]:
+        is_heard = not self.traced.program.everyone and isinstance(self.absorption, tuple)
+        return self.absorption if is_heard else ()  # type: ignore[return-value]
+
+    @functools.cached_property
+    def parts(self) -> list[Part]:
+        """The numbers of what is gathered, if each combines on its own and there are few enough to be pushed."""
+        if not self.gathers:
+            return []
+        kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
-        return single and (bool(self.absorbs) or (monoid.commutative and self.traced.program.sources == "active"))
+        items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
+        places = [
+            (item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])
+        ]
+        if len(places) > MOST_PARTS or (combined := semirings.independent(monoid, kind)) is None:
+            return []
+        return [Part(*place, e) for place, e in zip(places, combined, strict=True)]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one number is gathered."""
+        return self.gathers and isinstance(self.traced.gathered_type, np.dtype)
+
+    @functools.cached_property
+    def reason_to_pull(self) -> str | None:
+        """Why active vertices never send: a sentence. None if they may, as that comes to the same."""
+        cls, monoid = self.traced.program, self.traced.monoid
+        if monoid is None:
+            return "nothing is gathered"
+        if self.scheduled:
+            return "the receivers of each iteration are known ahead"
+        if self.everyone:
+            return "everyone = True: every vertex gathers in every iteration"
+        if self.deterministic:
+            return "deterministic=True: what is sent arrives in any order"
+        if not self.absorbs and cls.sources != "active":
+            return f"values of neighbours that are not active count as well (sources = 'all'): {self.absorption}"
+        if not monoid.commutative:
+            return f"{monoid.name} minds the order of values: it is not commutative"
+        if not (self.parts or self.takes_first):
+            return f"{_of(self.traced.gathered_type)} {self._why_whole()}"
+        return None
+
+    def _why_whole(self) -> str:
+        assert self.traced.monoid is not None
+        if sum(getattr(part, "length", 1) for part in parts_of(self.traced.gathered_type)) > MOST_PARTS:
+            return f"has over {MOST_PARTS} numbers, which is more than are sent one by one"
+        return f"is combined as a whole by {self.traced.monoid.name}, not part by part: no atomic operation does that"
 
     @functools.cached_property
     def used(self) -> set[tuple[str, str]]:
@@ -166,6 +258,30 @@ def _terms(e: Expr) -> list[Expr]:
     return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
+def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
+    """What an expression is the least of."""
+    e = look(e)
+    return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
+
+
+def _uncast(e: Expr) -> Expr:
+    return _uncast(e.args[0]) if e.op == "cast" else e
+
+
+def _is_vector(e: Expr) -> bool:
+    return isinstance(e.type, VectorType)
+
+
+def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
+    """What stands for the items of a vertex's vectors at a lane: a symbol of the vector's name."""
+    is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
+    return Symbol(str(e.args[0].payload), e.type) if is_own else None
+
+
+def _of(kind: Any) -> str:
+    return f"what is gathered, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
+
+
 def _components(kind: Any) -> list[tuple[str, Any]]:
     """The arrays that hold gathered values: one, or one for each part of a tuple."""
     if isinstance(kind, TupleType):
@@ -199,14 +315,18 @@ def _changes(before: Symbol, after: Symbol) -> list[Any]:
     return [(a != b) & ((a == a) | (b == b)) for a, b in parts]
 
 
-def _activates_on_change(traced: Traced, name: str) -> bool:
-    """Whether activity is what an improvement of the field brings: the default, or a comparison of before and after."""
+def _activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
+    """Whether activity is what an improvement of a field brings: the default, or comparisons of before and after."""
     if "activate" not in traced.functions:
         return True
-    kind = traced.vertex_types[name]
-    before, after = Symbol(f"before_{name}", kind), Symbol(f"after_{name}", kind)
-    result = traced.functions["activate"].result
-    return any(
-        result is form
-        for form in (after < before, before > after, after > before, before < after, after != before, before != after)
-    )
+    asked = set(_either(traced.functions["activate"].result))
+    ends = [leaves(traced, role, fields) for role in ("before", "after")]
+    forms = [{a < b, b > a, a > b, b < a, a != b, b != a} for b, a in zip(*ends, strict=True)]
+    return all(asked & form for form in forms) and asked <= set().union(*forms)
+
+
+def _either(e: Expr) -> list[Expr]:
+    """What an expression says that one of is so."""
+    if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
+        return [part for arg in e.args for part in _either(arg)]
+    return [e]

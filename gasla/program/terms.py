@@ -50,7 +50,8 @@ class Ready(NamedTuple):
 class Terms:
     """A semiring as an engine sees it: what is computed of an entry, for one combination of types.
 
-    The symbols of `product`: `value` (of the entry), `x` (at its index), `row` and `other` (its two indices).
+    The symbols of `product`: `value` (of the entry), `x` (what it meets at its index), `row` and `other` (its two
+    indices), and where x is a matrix `column` (of x).
     """
 
     name: str
@@ -80,7 +81,7 @@ class Terms:
     @functools.cached_property
     def takes_first(self) -> bool:
         """Whether that is so after the first entry, for all that can be said of the products."""
-        return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other"), (0, 2**62)))
+        return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other", "column"), (0, 2**62)))
 
     @functools.cached_property
     def final(self) -> Expr | None:
@@ -100,12 +101,18 @@ class Terms:
 
 
 @functools.lru_cache(maxsize=1024)
-def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any) -> Terms:
-    """Call the functions of a semiring once, with symbols. `merging` is an accumulator and the types of its output."""
-    value = semirings.as_expr(True) if value_type is None else Symbol("value", value_type)
-    x, row, other = Symbol("x", x_type), Symbol("row", np.int64), Symbol("other", np.int64)
-    zero = semirings.constant(0, np.int64)
-    args = (x, value, zero, other, row) if by_column else (value, x, row, other, zero)
+def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
+    """Call the functions of a semiring once, with symbols. `merging` is an accumulator and the types of its output.
+
+    A type None stands for True in every place. `wide` says that x has columns.
+    """
+    value, x = (
+        semirings.as_expr(True) if kind is None else Symbol(name, kind)
+        for name, kind in (("value", value_type), ("x", x_type))
+    )
+    row, other = Symbol("row", np.int64), Symbol("other", np.int64)
+    column = Symbol("column", np.int64) if wide else semirings.constant(0, np.int64)
+    args = (x, value, column, other, row) if by_column else (value, x, row, other, column)
     product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")

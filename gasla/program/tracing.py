@@ -131,39 +131,6 @@ class Traced:
             fickle += changing * getattr(self.vertex_types[name], "length", 1)
         return fickle <= 1
 
-    @functools.cached_property
-    def absorbs(self) -> str | None:
-        """The field f for which apply is just `f = reduce(f, gathered)`, with an idempotent reduction; else None.
-
-        Then a value may arrive twice, late, or straight into the field: push stands for pull. So it is where nobody but
-        a gather sees the values on their way, and what it gives gets no worse where they are better.
-        """
-        if self.monoid is None or not self.monoid.idempotent or not self.monoid.commutative:
-            return None
-        if self.aggregates or self.functions.keys() & {"post_apply", "scatter"} or len(self.writes("apply")) != 1:
-            return None
-        ((name, result),) = self.functions["apply"].result.items()
-        types = self.vertex_types[name], self.gathered_type
-        if types[0] != types[1] or not isinstance(types[0], np.dtype):
-            return None
-        if "mask" in self.functions and name in self.functions["mask"].reads("vertex"):
-            return None
-        old, gathered = Symbol(f"vertex_{name}", types[0]), Symbol("gathered", types[1])
-        if not semirings.is_absorbing(result, old, gathered, self.monoid):
-            return None
-        return name if self._gathers_in_any_order(name, types[0]) else None
-
-    def _gathers_in_any_order(self, name: str, kind: np.dtype) -> bool:
-        """Whether it makes no difference to the end when a value of the field travels along an edge."""
-        looking = [self.functions[f] for f in ("gather", "mask", "edge_mask") if f in self.functions]
-        if any("iteration" in f.reads("self") for f in looking):
-            return False
-        if any(f.name == "edge_mask" and name in f.reads("src") | f.reads("dst") for f in looking):
-            return False
-        assert self.monoid is not None
-        ends = [Symbol(f"{role}_{name}", kind) for role in ("src", "dst")]
-        return semirings.grows_with(self.functions["gather"].result, ends, semirings.order_of(self.monoid, kind))
-
 
 class Tracer:
     """Calls a program's functions with symbols, and checks what they return."""

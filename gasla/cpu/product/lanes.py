@@ -265,7 +265,7 @@ def source(terms: Terms, height: int, name: str, arrays: list[str], outs: list[s
     return TEMPLATE.format(
         **layout.regions,
         name=name,
-        vectorised=", ".join(n for n in vector_math.FUNCTIONS if any(f" {n}(" in text for text in written)),
+        vectorised=vectorised(written),
         prelude=printer.PRELUDE,
         functions="\n\n".join("@jit\n" + text for text in written),
         lanes=vector_math.LANES,
@@ -318,17 +318,17 @@ def _functions(terms: Terms, layout: Layout) -> list[str]:
     choice = _tuple(chosen) if isinstance(terms.type, TupleType) else "select(condition, a, b)"
     found = [
         printer.function("entry", terms.symbols, tuple(layout.looked_up)),
-        printer.function("product", layout.symbols, sheltered(layout.product), _write),
-        printer.function("combine", [a, b], sheltered(terms.combination), _write),
+        printer.function("product", layout.symbols, sheltered(layout.product), write),
+        printer.function("combine", [a, b], sheltered(terms.combination), write),
         f"def choose(condition, a, b):\n    return {choice}\n",
     ]
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
-        found.append(printer.function("merge", [old, new], sheltered(terms.merged), _write))
+        found.append(printer.function("merge", [old, new], sheltered(terms.merged), write))
     return found
 
 
-def _write(expr: Expr, args: list[str]) -> str:
+def write(expr: Expr, args: list[str]) -> str:
     """One node as text: `where` without a branch, and functions that there are for vectors."""
     if expr.op == "where":
         return f"select({', '.join(args)})"
@@ -336,6 +336,11 @@ def _write(expr: Expr, args: list[str]) -> str:
         even = "even_" if expr.op == "exp" and expr.args[0].op != "where" else ""  # what is sheltered needs no more
         return f"{even}{expr.op}_{expr.type}({', '.join(args)})"
     return printer.expression(expr, args)
+
+
+def vectorised(functions: list[str]) -> str:
+    """The names of those for vectors that printed functions call."""
+    return ", ".join(name for name in vector_math.FUNCTIONS if any(f" {name}(" in text for text in functions))
 
 
 def sheltered(expr: Expr) -> Expr:

@@ -15,13 +15,18 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.product import lanes, rows
+from gasla.cpu.product.gustavson import at_entries, of_matrices
+from gasla.cpu.product.wide import ready_wide
 from gasla.cpu.runtime import modules, threads
 from gasla.cpu.runtime.blocks import threads_for
+from gasla.cpu.runtime.memory import available
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.names import title
 from gasla.program.terms import Format, Lists, Multiply, Terms
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
+
+__all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 GRAIN = 4096  # entries that a thread takes at once
 OFTEN = 8  # entries a row from which a pass over x beforehand pays

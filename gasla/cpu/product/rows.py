@@ -186,11 +186,11 @@ def functions(terms: Terms) -> list[str]:
     """The product of two values, how two products combine, how a result is merged; the first two also for four."""
     symbols = [Symbol("a", terms.type), Symbol("b", terms.type)]
     found = [
-        printer.function("product", terms.symbols, terms.product, _write),
-        printer.function("combine", symbols, terms.combination, _write),
+        printer.function("product", terms.symbols, terms.product, write),
+        printer.function("combine", symbols, terms.combination, write),
     ]
     if terms.any_will_do and terms.final is not None:
-        found.append(printer.function("is_final", symbols[:1], terms.final, _write))
+        found.append(printer.function("is_final", symbols[:1], terms.final, write))
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
         found.append(printer.function("merge", [old, new], terms.merged))
@@ -201,7 +201,7 @@ def functions(terms: Terms) -> list[str]:
     return found
 
 
-def _write(expr: Expr, args: list[str]) -> str:
+def write(expr: Expr, args: list[str]) -> str:
     """One node as text: `where` without a branch."""
     if expr.op != "where":
         return printer.expression(expr, args)

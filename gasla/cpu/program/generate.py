@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
+import semirings
 from gasla.cpu.program import loop
 from gasla.cpu.program.pieces import FEW
+from gasla.cpu.program.push.atomics import atomics, combination
 from gasla.cpu.program.stage_functions import Stages
 from gasla.cpu.runtime import modules
 from gasla.names import title
@@ -65,6 +65,7 @@ class Module(Stages):
     def source(self) -> str:
         parts = [HEADER.format(name=title(self.traced.program.__name__)), printer.PRELUDE]
         parts += [self._function(f) for f in self.functions.values()]
+        parts += [self._function(self.lane_gather)] if self.sends_news and self.lane_gather else []
         parts += self._reductions()
         parts += [stage.text for stage in self.stages.values()]
         if not self.staged:
@@ -87,8 +88,7 @@ class Module(Stages):
             parts += self._wide_reductions() if self.is_wide else [_combine("combine", self.traced.monoid, kind)]
             if self.final is not None:
                 parts.append("@jit\n" + printer.function("is_final", [Symbol("x", kind)], self.final))
-            if self.pushes and isinstance(kind, np.dtype):
-                parts.append(_atomic(self.final is not None))
+            parts += atomics(self) if self.pushes else []
         if any(map(has_wide, [*self.traced.vertex_types.values(), *self.traced.edge_types.values()])) or self.is_wide:
             parts.append(COPY)
         for name, declared in self.traced.aggregates.items():
@@ -137,35 +137,6 @@ def copy_lanes(target, values, count):
 '''
 
 
-ATOMIC = '''
-@jit
-def improve(field, v, value, shared):
-    """field[v] = combine(field[v], value); whether that changed it."""
-    while True:
-        old = load_unordered(field, v)
-        new = combine(old, value)
-        if new == old or (new != new and old != old):
-            return False
-        if not shared:
-            store_unordered(field, v, new)
-            return True
-        if compare_and_swap(field, v, old, new):
-            return True
-
-
-@jit
-def accumulate(field, v, value, shared):
-    """field[v] = combine(field[v], value)."""
-    if not shared:
-        field[v] = combine(field[v], value)
-        return
-    while True:
-        old = load_unordered(field, v)
-        if {settled}compare_and_swap(field, v, old, combine(old, value)):
-            return
-'''
-
-
 COMBINED = '''
 @jit
 def combined_{name}(part, parts):
@@ -177,12 +148,6 @@ def combined_{name}(part, parts):
 '''
 
 
-def _atomic(ends: bool) -> str:
-    return ATOMIC.format(settled="is_final(old) or " if ends else "")
-
-
 def _combine(name: str, monoid: Any, kind: Any) -> str:
     x, y = Symbol("x", kind), Symbol("y", kind)
-    result = monoid.combine(x, y)
-    plain = isinstance(kind, np.dtype) and kind.kind == "f" and (result is x + y or result is x * y)
-    return ("@reassociating\n" if plain else "@jit\n") + printer.function(name, [x, y], result)
+    return combination(name, x, y, semirings.as_expr(monoid.combine(x, y)))

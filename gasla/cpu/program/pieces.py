@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.program.signature import Arguments
+from gasla.program.plan import Part
 from gasla.program.statements import (
     Call,
     Copy,
@@ -28,6 +29,7 @@ from semirings.types import has_wide
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
+LINES, DISTANCE = 8, 12  # of a wide vector that are fetched ahead; so many edges
 INDENT = "    "
 COUNTED = {  # what a stage counts, and where the sums go
     "held": ("zero", "NEXT"),
@@ -230,7 +232,8 @@ class Pieces(Arguments):
     ) -> list[str]:
         """A loop over the vertices of all threads' queues, in chunks: a thread's own first, then what others left.
 
-        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours.
+        `side` names the neighbour lists to fetch ahead, `field` what to fetch of the first neighbours, with a place for
+        which it is.
         """
         entry = f"{queue}[other, min(position + {{}}, size - one)]"
         ahead = [*self._ahead(entry, side), *self._neighbours_ahead(entry, side, field)]
@@ -267,7 +270,7 @@ class Pieces(Arguments):
         return [
             f"soon = np.uint64({side}p[np.uint64({entry.format('SOON')})])",
             f"if soon + np.uint64({FEW}) <= np.uint64(len({side}i)):",
-            *(f"    prefetch({field}, np.uint64({side}i[soon + np.uint64({k})]))" for k in range(FEW)),
+            *(f"    prefetch({field.format(f'np.uint64({side}i[soon + np.uint64({k})])')})" for k in range(FEW)),
         ]
 
     def over_active(self, body: list[str], field: str = "") -> list[str]:
@@ -349,6 +352,42 @@ class Pieces(Arguments):
             *(INDENT + line for line in body),
         ]
 
+    def reduced(self, old: str, new: str) -> str:
+        return new if self.takes_first else f"combine({old}, {new})"
+
+    def several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
+        """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
+        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
+        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
+        lines += [f"while begin + np.uint64({FEW}) <= last:"]
+        for i in range(FEW):
+            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self._rows_ahead(), *loads]
+            lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
+        symbols = self.functions["gather"].symbols
+        several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
+        lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
+        lines += [f"    begin += np.uint64({FEW})"]
+        return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
+
+    def _rows_ahead(self) -> list[str]:
+        """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
+        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({DISTANCE}), np.uint64(len(gi)) - one)])"]
+        for name in sorted(self.read_by("gather", "src")):
+            kind = self.traced.vertex_types.get(name)
+            if kind is not None and has_wide(kind):
+                places = range(0, min(kind.length, LINES * 64 // kind.scalar.itemsize), 64 // kind.scalar.itemsize)
+                lines += [f"prefetch({self.row(name, 'old')}[ahead], np.uint64({i}))" for i in places]
+        return lines if len(lines) > 1 else []
+
+    def gather_one(self) -> str:
+        """What has been gathered once an edge's value is with it."""
+        if not self.is_wide or self.takes_first:
+            return self.reduced("gathered", self.call("gather"))
+        return f"gather_into({', '.join(['gathered', *(s.name for s in self.functions['gather'].symbols)])})"
+
+    def read_by(self, function: str, role: str) -> set[str]:
+        return self.functions[function].reads(role) if function in self.functions else set()
+
 
 def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
     """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile.
@@ -373,6 +412,17 @@ def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) 
             return [f"store_unordered({array}[{at}], {i}, {value}[{i}])" for i in items]
         return [f"{array}[{at}, {i}] = {value}[{i}]" for i in items]
     return [f"store_unordered({array}, {at}, {value})" if races else f"{array}[{at}] = {value}"]
+
+
+def part_text(value: str, part: Part) -> str:
+    """One number of a local variable."""
+    item = value if part.item is None else f"{value}[{part.item}]"
+    return item if part.lane is None else f"{item}[{part.lane}]"
+
+
+def place_text(array: str, part: Part, at: str) -> str:
+    """The array and the index where one number is, as functions of atomic operations take them."""
+    return f"{array}, {at}" if part.lane is None else f"{array}[{at}], {part.lane}"
 
 
 def literal_text(value: Any, kind: Any) -> str:

@@ -376,6 +376,7 @@ class Prepared(Binding):
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
         delta = max(1.0, 24.0 / degree) * mean / degree
+        delta *= max(1.0, len(self.plan.parts) / 4)  # the wider, the more of a vertex's parts go on together
         return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:

@@ -90,6 +90,7 @@ __all__ = [
     "TOUCHED",
     "WAY",
     "WORK",
+    "add_news",
     "barrier",
     "begin",
     "beyond",
@@ -116,6 +117,7 @@ __all__ = [
     "launched",
     "load",
     "load_unordered",
+    "nearer",
     "note",
     "np",
     "prefetch",
@@ -129,6 +131,7 @@ __all__ = [
     "store",
     "store_unordered",
     "take",
+    "take_news",
     "time_apart",
     "to_bits",
     "to_list",
@@ -169,6 +172,27 @@ def claim(bits, vertex, shared):
         return fetch_or(bits, word, bit) & bit == np.uint64(0)
     bits[word] |= bit
     return True
+
+
+@jit
+def add_news(news, vertex, bits, shared):
+    """Say that some parts of what a vertex holds are new."""
+    if shared:
+        fetch_or(news, vertex, np.uint8(bits))
+    else:
+        news[vertex] |= np.uint8(bits)
+
+
+@jit
+def take_news(news, vertex, shared):
+    """Which parts of what a vertex holds are new; from now on none is."""
+    bits = load_unordered(news, vertex)
+    if shared:
+        if bits != np.uint8(0):
+            bits = fetch_and(news, vertex, np.uint8(0))
+    else:
+        news[vertex] = np.uint8(0)
+    return np.uint64(bits)
 
 
 @jit
@@ -298,6 +322,12 @@ def ranked(priority):
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
+
+
+@jit
+def nearer(priority, other):
+    """The less of two priorities; NaN comes after all."""
+    return other if other < priority else priority
 
 
 @jit

@@ -40,6 +40,7 @@ class Arguments(Plan):
             names += [name for name, _ in self.components]
         names += list(self.wide_rooms)
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
+        names += ["news"] if self.sends_news else []
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
@@ -81,6 +82,11 @@ class Arguments(Plan):
     def accumulates(self) -> bool:
         """Whether pushes reduce into an array, which holds the identity between iterations."""
         return self.pushes and not self.takes_first and not self.absorbs
+
+    @property
+    def sends_news(self) -> bool:
+        """Whether a vertex sends those parts alone that are new since it sent: a bit for each says so."""
+        return bool(self.absorbs) and not self.is_single
 
     @property
     def starts_active(self) -> bool:

@@ -1,14 +1,19 @@
 """The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
 
 import functools
-import re
 
-import numpy as np
-
-from gasla.cpu.program.pieces import FEW, INDENT, Pieces, Stage, combined, literal_text, load_text, store_text, within
+from gasla.cpu.program.pieces import (
+    FEW,
+    INDENT,
+    Stage,
+    combined,
+    load_text,
+    store_text,
+    within,
+)
+from gasla.cpu.program.push.pushes import Pushes
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
-    Call,
     Load,
     Reduce,
     Store,
@@ -16,13 +21,12 @@ from gasla.program.statements import (
     loads,
     observed,
     scattered,
-    written_by,
 )
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
 
-class Stages(Pieces):
+class Stages(Pushes):
     """The source of every stage; `run_loop` strings them together."""
 
     @functools.cached_property
@@ -70,8 +74,9 @@ class Stages(Pieces):
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
         if self.accumulates:
-            ((name, kind),) = self.components
-            body += ["for v in range(low, high):", *(INDENT + x for x in store_text(name, kind, "v", self.identity))]
+            body += ["for v in range(low, high):", *(INDENT + x for x in self._forget("v"))]
+        if self.sends_news:  # at first all that a vertex holds is new
+            body += ["for v in range(low, high):", f"    news[v] = {self.all_news}"]
         doc = "What a run starts with: fields, empty bitmaps, nothing gathered."
         return self.function("fill", doc, body)
 
@@ -129,7 +134,7 @@ class Stages(Pieces):
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
         if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
             some = self.is_wide and core == more + inner[len(more) :]
-            lines += self._several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
+            lines += self.several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
@@ -163,32 +168,6 @@ class Stages(Pieces):
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
 
-    def _several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
-        """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
-        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
-        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
-        lines += [f"while begin + np.uint64({FEW}) <= last:"]
-        for i in range(FEW):
-            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *loads]
-            lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
-        symbols = self.functions["gather"].symbols
-        several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
-        lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
-        lines += [f"    begin += np.uint64({FEW})"]
-        return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
-
-    def gather_one(self) -> str:
-        """What has been gathered once an edge's value is with it."""
-        if not self.is_wide or self.takes_first:
-            return self.reduced("gathered", self.call("gather"))
-        return f"gather_into({', '.join(['gathered', *(s.name for s in self.functions['gather'].symbols)])})"
-
-    def _read(self, function: str, role: str) -> set[str]:
-        return self.functions[function].reads(role) if function in self.functions else set()
-
-    def reduced(self, old: str, new: str) -> str:
-        return new if self.takes_first else f"combine({old}, {new})"
-
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""
         if self.takes_first:
@@ -199,32 +178,6 @@ class Stages(Pieces):
     def ratio(self) -> int:
         """Edges that a push may follow for one that a pull looks at: many, where a pull stops at the first hit."""
         return 15 if self.leave_early() else 2
-
-    @functools.cached_property
-    def identity(self) -> str:
-        if not self.gathers:
-            return "None"
-        assert self.traced.monoid is not None
-        kind = self.traced.gathered_type
-        if self.is_wide:
-            return f"nothing({', '.join(self.rooms_of('gather'))})"
-        return literal_text(self.traced.monoid.identity(kind), kind)
-
-    def keep(self, at: str) -> list[str]:
-        """Put `gathered` aside for the apply stage, and list the vertex as a receiver."""
-        lines = [
-            s
-            for (name, kind), value in zip(self.components, self._parts("gathered"))
-            for s in store_text(name, kind, at, value)
-        ]
-        return lines
-
-    def _parts(self, name: str) -> list[str]:
-        return (
-            [name]
-            if len(self.components) == 1 and not self.is_tuple
-            else [f"{name}[{i}]" for i in range(len(self.components))]
-        )
 
     def kept(self, at: str) -> list[str]:
         """Take back what `keep` put aside, or pushes brought together."""
@@ -239,12 +192,6 @@ class Stages(Pieces):
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
         return self.stage("gather_list", doc, body)
 
-    def _finish_to_list(self, at: str, receiver: bool = True) -> list[str]:
-        if self.scheduled:
-            note = [f"activated[{at}] = {self.is_active()}"] if self.staged else []
-            return [*self.finish(at, receiver=False), *note]
-        return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
-
     def pull_all(self) -> Stage:
         if self.two_phases:
             done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
@@ -256,6 +203,8 @@ class Stages(Pieces):
             word, after = ["word = zero"], ["next_active[base >> np.uint64(6)] = word"]
             then.append("    word |= one << (v & np.uint64(63))")
         then.append("    held += one")
+        if self.sends_news:
+            then.append(f"    news[v] = {self.all_news}")
         if self.sends:
             then += ["    if skewed:", "        edges += np.int64(sp[v + one] - sp[v])"]
         if not self.everyone:
@@ -281,135 +230,11 @@ class Stages(Pieces):
         ]
         return [*self.loads("dst", "v", "edge_mask"), *self.edge_loads("s", "edge_mask"), *self.edge_condition(claim)]
 
-    def _clear_claim(self) -> list[str]:
-        """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
-        return ["store_unordered(last_claims, u >> np.uint64(6), zero)"] if self.absorbs or self.push_at_once else []
-
-    def push(self) -> Stage:
-        loads = [*self.loads("dst", "v", "gather", "edge_mask"), *self.edge_loads("s", "gather", "edge_mask")]
-        if self.absorbs:
-            then = self._push_into_field()
-        elif self.push_at_once:
-            then = self._push_any()
-        else:
-            then = self._push_accumulate()
-        field = self._target()
-        # Some edges on as well, where the list is long.
-        on = ["if e + NEAR < last:", f"    prefetch({field}, np.uint64(si[e + NEAR]))"] if field else []
-        edge = ["v = np.uint64(si[e])", *on, *self.masked("v", [*loads, *self.edge_condition(then)])]
-        body = [
-            *self._clear_claim(),
-            *self.loads("src", "u", "gather", "edge_mask"),
-            *self.neighbours("s", "u", edge),
-            "touched += np.int64(last - first)",
-        ]
-        doc = "Active vertices send along their out-edges; the targets reduce."
-        return self.stage("push", doc, self.over_active(body, field))
-
-    def _target(self) -> str:
-        """The field of a target that is fetched ahead."""
-        read = {self.absorbs} if self.absorbs else self._read("mask", "vertex")
-        fields = sorted(f for f in read if isinstance(self.traced.vertex_types.get(f), np.dtype))
-        return f"v_{fields[0]}" if fields else ""
-
-    def _push_into_field(self) -> list[str]:
-        """Reduce straight into the field that absorbs; whoever improves it lists the vertex."""
-        name = f"v_{self.absorbs}"
-        listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
-        if self.prioritised:
-            later = [
-                *self._wait,
-                "if claim(far_bits, v, threads > 1):",
-                *(INDENT + x for x in self._put_off),
-            ]
-            listed = [
-                *self.loads("vertex", "v", "priority"),
-                f"priority = {self.priority}",
-                "if priority < threshold:",
-                *(INDENT + x for x in listed),
-                "else:",
-                *(INDENT + x for x in later),
-            ]
-        return [
-            f"gathered = {self.call('gather')}",
-            f"if improve({name}, v, gathered, threads > 1):",
-            *(INDENT + x for x in listed),
-        ]
-
-    @property
-    def priority(self) -> str:
-        """A priority in the order in which buckets are taken."""
-        number = f"np.float64({self.call('priority')})"
-        return f"ranked({number})" if self.functions["priority"].result.type.kind == "f" else number
-
-    @property
-    def _wait(self) -> list[str]:
-        """Note what range of priorities waits."""
-        return ["low = min(low, priority)", *([] if self.adds_up else ["high = higher(high, priority)"])]
-
-    _put_off = ("my_far[kept] = v", "kept += one")
-
-    def split(self) -> Stage:
-        """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
-        body = [
-            "count, kept, low = kept, zero, np.inf",
-            *([] if self.adds_up else ["high = -np.inf"]),
-            "for position in range(count):",
-            "    prefetch(v_" + str(self.absorbs) + ", np.uint64(my_far[min(position + FAR, count - one)]))",
-            "    v = np.uint64(my_far[position])",
-            *(INDENT + x for x in self.loads("vertex", "v", "priority")),
-            f"    priority = {self.priority}",
-            "    if priority >= threshold:",
-            *(INDENT * 2 + x for x in self._wait),
-            *(INDENT * 2 + x for x in self._put_off),
-            "    else:",
-            "        fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))",
-            "        if priority >= last_threshold:",
-            "            next_queue[held] = v",
-            "            held += one",
-        ]
-        return self.stage("split", "Take what is near now from what was put off.", body)
-
-    def _push_any(self) -> list[str]:
-        """The first to reach a vertex applies to it. One that does not activate is listed to have its claim cleared."""
-        unmoved = ["else:", *(INDENT + x for x in self.received("v"))]
-        then = [f"gathered = {self.call('gather')}", *self._finish_to_list("v", receiver=False), *unmoved]
-        claimed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in then)]
-        if not self.traced.settles:
-            return claimed
-        # Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
-        apply = written_by(self, "apply")
-        renamed = {f"vertex_{f}": f"after_{f}" for f in apply}
-        test = self.functions["mask"]
-        mask = f"{test.printed}({', '.join(renamed.get(s.name, s.name) for s in test.symbols)})"
-        stores = self.rendered(map(Store, apply))
-        return [
-            f"gathered = {self.call('gather')}",
-            *self.rendered([*loads(self, "vertex", "apply"), Call("apply", "after")]),
-            f"if not {mask}:",
-            *(INDENT + x for x in [*stores, *self.activated("v")]),
-            "else:",
-            *(INDENT + x for x in claimed),
-        ]
-
-    def _push_accumulate(self) -> list[str]:
-        """Reduce into an array that holds the identity between iterations; the first to come lists the receiver."""
-        ((name, _),) = self.components
-        listed = [INDENT + x for x in self.received("v")]
-        if self.takes_first:
-            return ["if claim(claims, v, threads > 1):", f"    {name}[v] = {self.call('gather')}", *listed]
-        return [
-            f"accumulate({name}, v, {self.call('gather')}, threads > 1)",
-            "if claim(claims, v, threads > 1):",
-            *listed,
-        ]
-
     def apply_list(self) -> Stage:
         """Apply to listed receivers what was put aside for them."""
         body = self.kept("v")
         if self.accumulates:
-            ((name, kind),) = self.components
-            body += store_text(name, kind, "v", self.identity)
+            body += self._forget("v")
         body += self._finish_to_list("v", receiver=False)
         loop = self.over_receivers(2, body)
         return self.stage(

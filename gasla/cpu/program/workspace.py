@@ -44,6 +44,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
         "far_bits": ((words,), bits),
         "lows": ((3, 8 * team), np.dtype(np.float64)),
         "bounds": ((2,), np.dtype(np.float64)),
+        "news": ((n,), np.dtype(np.uint8)),
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)

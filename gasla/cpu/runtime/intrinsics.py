@@ -199,6 +199,21 @@ def count_trailing_zeros(typing_context, word):
 
 
 @intrinsic
+def take_marks(typing_context, marks, index):
+    """Which of the 64 bytes from an index on are not 0, as bits of a uint64; they are 0 afterwards."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = element_pointer(context, builder, marks, *arguments)
+        none = ir.Constant(ir.VectorType(pointer.type.pointee, 64), [0] * 64)
+        pointer = builder.bitcast(pointer, none.type.as_pointer())
+        bits = builder.icmp_unsigned("!=", builder.load(pointer, align=1), none)
+        builder.store(none, pointer, align=1)
+        return builder.bitcast(bits, ir.IntType(64))
+
+    return types.uint64(marks, types.uint64), generate
+
+
+@intrinsic
 def select(typing_context, condition, yes, no):
     """`yes if condition else no` for two scalars of one type, without a branch to predict."""
     if yes != no:

@@ -153,6 +153,16 @@ by_one, by_two = _swap(1), _swap(2)
 
 
 @intrinsic
+def turned(typing_context, quad):
+    """Each value one place down, the first one last."""
+
+    def generate(context, builder, signature, arguments):
+        return _shuffled(builder, arguments[0], [(k + 1) % SIZE for k in range(SIZE)])
+
+    return quad(quad), generate
+
+
+@intrinsic
 def first(typing_context, quad):
     """The first value."""
 

@@ -336,6 +336,15 @@ template <class T> __device__ __forceinline__ bool improve_max(T* address, T& va
 
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
+// Doubles in an order that unsigned integers have too.
+__device__ __forceinline__ u64 ordered(double x) {
+    const long long bits = __double_as_longlong(x);
+    return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
+}
+__device__ __forceinline__ double from_ordered(u64 x) {
+    return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
+}
+
 // Where NaN is put among priorities, which are all finite then: infinities come to the ends.
 __device__ __forceinline__ double latest() { return __longlong_as_double(0x7fefffffffffffffll); }
 __device__ __forceinline__ double ranked(double priority) {

@@ -13,13 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.gpu.product import printed
+from gasla.gpu.product.entries import MatrixProduct as of_matrices
+from gasla.gpu.product.entries import at_entries
+from gasla.gpu.product.wide import ready as ready_wide
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
 from gasla.graph import lists_gpu as neighbour_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
-from gasla.program.terms import Array, Format, Lists, Multiply, Terms, parts
-from semirings import Symbol, TupleType
+from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from semirings.printers import cuda as printer
+
+__all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 TEMPLATE = """// A product over the semiring {name}
 #include "rows.cuh"
@@ -35,12 +40,10 @@ typedef Position<offset_t>::type position_t;
 struct Product {{
     typedef {value} value_t;
     typedef {had} had_t;
-    static constexpr bool ordered = {ordered}, first_only = {first_only}, has_terminal = {has_terminal};
+    static constexpr bool ordered = {ordered}, first_only = {first_only};
 {members}
 
-    __device__ __forceinline__ value_t identity() const {{ return {identity}; }}
-    __device__ __forceinline__ value_t combine(const value_t& a, const value_t& b) const {{ return combine_(a, b); }}
-    __device__ __forceinline__ bool is_terminal(const value_t& x) const {{ return {is_terminal}; }}
+{monoid}
     __device__ __forceinline__ bool wanted(row_t row) const {{ return {wanted}; }}
     __device__ __forceinline__ value_t term(row_t row, position_t at) const {{
 {term}
@@ -115,41 +118,34 @@ def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
     text = source(terms, shape)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
     inputs = [name for name, _ in _inputs(terms, shape)]
-    return Kernels(whole, cut, inputs, size_of(terms.type), terms.reads("x") or terms.reads("other"))
+    return Kernels(whole, cut, inputs, printed.size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
 def source(terms: Terms, shape: Shape) -> str:
     """The text of the kernels."""
-    kinds = dict(_inputs(terms, shape)) | {f"y{p}": f"{printer.ctype(t)}*" for p, t in _outputs(terms)}
+    kinds = dict(_inputs(terms, shape)) | printed.outputs(terms)
     return TEMPLATE.format(
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
-        functions="\n".join(_functions(terms)),
+        functions=printed.functions(terms),
         offset=printer.ctype(shape.offset),
         vertex=printer.ctype(shape.vertex),
         row=shape.row,
         value=printer.ctype(terms.type),
-        ordered=_flag(not terms.monoid.commutative),
-        first_only=_flag(terms.takes_first),
-        has_terminal=_flag(terms.final is not None),
+        ordered=printed.flag(not terms.monoid.commutative),
+        first_only=printed.flag(terms.takes_first),
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
-        identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
-        is_terminal="false" if terms.final is None else "is_terminal_(x)",
+        monoid=printed.monoid(terms),
         wanted="mask[row] != complement" if shape.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
-        old=_old(terms) if terms.merged is not None else "false",
+        old=printed.old(terms, "row"),
         term="\n".join(f"        {line}" for line in _term(terms, shape)),
-        finish="\n".join(f"        {line}" for line in _finish(terms)),
+        finish=printed.store(terms, "row"),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         arguments=", ".join(kinds),
         lanes=shape.lanes,
     )
-
-
-def size_of(kind: Any) -> int:
-    """At least the bytes of the C++ struct of this type."""
-    return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
 
 
 def _inputs(terms: Terms, shape: Shape) -> list[tuple[str, str]]:
@@ -159,26 +155,6 @@ def _inputs(terms: Terms, shape: Shape) -> list[tuple[str, str]]:
     found += [("x", kinds["x"])] if "x" in kinds else []
     found += [("indices", "const vertex_t*")] if "x" in kinds or "other" in kinds else []
     return [*found, ("mask", "const bool*"), ("complement", "bool")] if shape.masked else found
-
-
-def _outputs(terms: Terms) -> list[tuple[int, Any]]:
-    """The types of the output arrays, numbered."""
-    return list(enumerate(parts(terms.out_type)))
-
-
-def _functions(terms: Terms) -> list[str]:
-    """What a person wrote, printed: the product of two values, how two products combine, how a result is merged."""
-    a, b = Symbol("a", terms.type), Symbol("b", terms.type)
-    found = [
-        printer.function("product_", terms.symbols, terms.product),
-        printer.function("combine_", [a, b], terms.combination),
-    ]
-    if terms.final is not None:
-        found.append(printer.function("is_terminal_", [a], terms.final))
-    if terms.merged is not None:
-        old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
-        found.append(printer.function("merge_", [old, new], terms.merged))
-    return found
 
 
 def _term(terms: Terms, shape: Shape) -> list[str]:
@@ -192,22 +168,11 @@ def _term(terms: Terms, shape: Shape) -> list[str]:
     return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
 
 
-def _old(terms: Terms) -> str:
-    """The value that the result is merged with."""
-    names = [f"y{p}[row]" for p, _ in _outputs(terms)]
-    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]
+def available() -> int | None:
+    """See `gasla.engines.Products`."""
+    import cupy
 
-
-def _finish(terms: Terms) -> list[str]:
-    """Write a row's total, or what it comes to with the value there."""
-    outputs = [p for p, _ in _outputs(terms)]
-    items = [f"result.item{p}" for p in outputs] if isinstance(terms.out_type, TupleType) else ["result"]
-    result = "total" if terms.merged is None else "merge_(old, total)"
-    return [f"const auto result = {result};", *(f"y{p}[row] = {item};" for p, item in zip(outputs, items))]
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
+    return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
 
 # --- matrices of CuPy ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
-from gasla.program.plan import Plan
+from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
 from semirings import VectorType
@@ -97,8 +97,6 @@ class GpuPlan(Plan):
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.timed:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
-        if self.wide:
-            self.pushes = self.push_at_once = False
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
 
@@ -106,6 +104,21 @@ class GpuPlan(Plan):
     def wide(self) -> bool:
         """Whether some values are wide vectors: a warp then takes a vertex, in ways of their own (kernels/wide)."""
         return has_wide_values(self.traced)
+
+    @functools.cached_property
+    def parts(self) -> list[Part]:
+        """What may be sent part by part: nothing where a warp takes a vertex."""
+        return [] if self.wide else super().parts
+
+    @functools.cached_property
+    def reason_to_pull(self) -> str | None:
+        """The same, and that wide values are gathered."""
+        reason = super().reason_to_pull
+        return (
+            "a field is a wide vector: a warp gathers for a vertex, and none sends"
+            if self.wide and not reason
+            else reason
+        )
 
     @property
     def walks_out(self) -> bool:
@@ -243,6 +256,11 @@ class GpuPlan(Plan):
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
+    def waits(self) -> bool:
+        """Whether it is noted of vertices that are put off what is the least priority of what they have not sent."""
+        return self.prioritised and not self.is_single
+
+    @property
     def accumulates(self) -> bool:
         """Whether pushes are brought together in an array that holds the identity between iterations."""
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
@@ -268,6 +286,7 @@ class GpuPlan(Plan):
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         pointers += [("heads", "vertex_t")] if self.has_heads else []
+        pointers += [("waits", "gasla::u64")] if self.waits else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():

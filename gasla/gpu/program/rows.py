@@ -42,7 +42,6 @@ ROWS = np.dtype(
 THREADS = 256  # of a block
 PIECE = 4096  # entries: 128 for each lane of a warp
 PACKED = 0  # in the place of lanes
-WIDE_LIMIT, WIDE_PIECE = 256, 512  # entries of a row that stays whole, and of a piece, where a warp takes one at a time
 SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_facts.cuh
 FEW = 1 << 22  # offsets and indices of a graph, looked at in a few milliseconds
 
@@ -156,17 +155,22 @@ class Plan:
         return struct(self.rows)
 
 
-_plans: dict[tuple[int, int, bool], tuple[Any, Any, Plan]] = {}
+_plans: dict[tuple[int, int, int | None], tuple[Any, Any, Plan]] = {}
 
 
-def plan(indptr: Any, indices: Any, wide: bool = False) -> Plan:
-    """The plan for these very arrays (CuPy), made when they are first seen; one for wide values is of its own."""
-    key = id(indptr), id(indices), wide
+def plan(indptr: Any, indices: Any, whole: int | None = None) -> Plan:
+    """The plan for these very arrays (CuPy), made when they are first seen.
+
+    With `whole`, rows of more entries are cut into pieces of so many.
+    """
+    key = id(indptr), id(indices), whole
     kept = _plans.get(key)
     if kept is not None and kept[0]() is indptr and kept[1]() is indices:
         return kept[2]
-    facts = find_facts(indptr, indices)
-    made = make_plan(indptr, facts, 32, WIDE_LIMIT, WIDE_PIECE) if wide else make_plan(indptr, facts)
+    if whole is None:
+        made = make_plan(indptr, find_facts(indptr, indices))
+    else:
+        made = make_plan(indptr, plan(indptr, indices).facts, 1, whole, whole)
     finish("gpu")  # another thread may find it, on another stream
 
     def forget(_: Any) -> None:
@@ -245,10 +249,10 @@ def choose(facts: Facts) -> tuple[int, int]:
 
 
 def make_plan(
-    indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int = PIECE
+    indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int | None = None
 ) -> Plan:
     """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
-    chosen = choose(facts)
+    chosen, piece = choose(facts), piece or PIECE
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if facts.offsets_fit and facts.longest > limit:

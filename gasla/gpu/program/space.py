@@ -23,6 +23,7 @@ UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
 NEAR = 2048  # vertices for which that block has room in shared memory
+WHOLE = 256  # entries of a row that a warp takes at a time, where values are wide
 
 
 class Control(ctypes.Structure):
@@ -160,7 +161,7 @@ class Space:
     def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = rows.plan(*lists, plan.wide) if numbering is None else relabel.row_plan(*lists)
+        self._rows = rows.plan(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_plan(*lists)
         self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
@@ -282,6 +283,8 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["aside"] = n * ids
     if plan.prioritised:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
+    if plan.waits:
+        sizes["waits"] = 8 * n
     if plan.timed:
         sizes["bits"] = words
     if plan.cuts_rows:

@@ -1,22 +1,14 @@
 // Near and far: where a program has a priority, vertices beyond a threshold wait in a list until nothing nearer is active.
 //
 // A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least and the highest
-// priorities among them four, which take turns from split to split.
+// priorities among them four, which take turns from split to split. Where a vertex has several parts (WAITS), it is noted
+// what is the least priority of any that it has not sent: what its fields say has been sent in part.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
 #include "state.cuh"
 
 namespace gasla {
-
-// Doubles in an order that unsigned integers have too.
-__device__ __forceinline__ u64 ordered(double x) {
-    const long long bits = __double_as_longlong(x);
-    return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
-}
-__device__ __forceinline__ double from_ordered(u64 x) {
-    return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
-}
 
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
@@ -42,6 +34,9 @@ template <class Loop> struct Far {
 
     __device__ __forceinline__ void clear() const {
         for (u64 w = thread_of_grid(); w < loop.c.a.words; w += threads_of_grid()) loop.c.a.far_bits[w] = 0;
+        if constexpr (P::WAITS)
+            for (u64 v = thread_of_grid(); v < loop.c.a.self_n; v += threads_of_grid())
+                loop.c.a.waits[v] = ordered(infinity());
         if (thread_of_grid() < 4) {
             loop.c.a.far[threadIdx.x] = 0;
             loop.c.a.far[4 + threadIdx.x] = ordered(infinity());
@@ -94,8 +89,11 @@ template <class Loop> struct Far {
             const bool is = base + lane() < waiting;
             const vertex_t v = is ? from[base + lane()] : 0;
             const double priority = is ? P::priority_of(loop.c, v) : 0;
-            const bool keep = is && priority >= now.threshold;
-            const bool near = is && !keep && priority >= now.last_threshold;
+            const bool sent = P::WAITS ? priority == infinity() : priority < now.last_threshold;
+            const bool keep = is && priority >= now.threshold && !(P::WAITS && sent);
+            const bool near = is && !keep && !sent;
+            if constexpr (P::WAITS)
+                if (near) loop.c.a.waits[v] = ordered(infinity());
             if (keep) again.take(priority);
             if (is && !keep) atomicAnd(loop.c.a.far_bits + v / WARP, ~bit_of(v));
             next.add(near, v);

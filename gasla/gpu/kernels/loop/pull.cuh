@@ -153,7 +153,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const ver
         bool active = false;
         if (is) {
             const Gathered gathered = P::kept(c, v);
-            if constexpr (P::ACCUMULATES) c.a.acc[v] = P::identity();
+            if constexpr (P::ACCUMULATES) P::keep(c, v, P::identity());
             active = P::finish(c, v, gathered) & ACTIVE;
             if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
         }

@@ -56,7 +56,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     clear_claims();
     if constexpr (P::PRIORITISED) far().clear();
     if constexpr (P::ACCUMULATES)
-        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) c.a.acc[v] = P::identity();
+        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) P::keep(c, (vertex_t)v, P::identity());
     publish_sums(1);
     if constexpr (P::KEEPS_ACTIVE) list_active();
     wait_and_read();

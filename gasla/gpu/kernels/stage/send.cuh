@@ -32,7 +32,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
             into_accumulators<N>(at, source, valid, v);
     }
 
-    // Reduce straight into the field that absorbs; whoever improves it lists the vertex.
+    // Reduce straight into the fields that absorb, part by part; whoever improves one lists the vertex.
     template <int N>
     __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -60,6 +60,12 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) waiting.take(priority);
+                    if constexpr (P::WAITS) {  // who is near next sends all of it, put off or not
+                        if (put_off[j])
+                            atomicMin(c.a.waits + v[j], ordered(priority));
+                        else
+                            c.a.waits[v[j]] = ordered(infinity());
+                    }
                 }
                 const bool first = claim<LOOKS>(put_off[j] ? c.a.far_bits : c.claimed(), v[j]);
                 better[j] = first && !put_off[j];
@@ -120,7 +126,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     if constexpr (P::PUSHES) {
                         if constexpr (P::TAKES_FIRST) {
                             first[j] = claim(c.claimed(), v[j]);
-                            if (first[j]) c.a.acc[v[j]] = P::gather(c, source[j], target, edge);
+                            if (first[j]) P::keep(c, v[j], P::gather(c, source[j], target, edge));
                         } else {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
                             first[j] = claim(c.claimed(), v[j]);

@@ -11,6 +11,7 @@ import numpy as np
 import semirings
 from gasla.gpu.program.generate.declarations import body, flags, types
 from gasla.gpu.program.generate.ends import ends, scatter
+from gasla.gpu.program.generate.parts import combinations
 from gasla.gpu.program.generate.reduction import aggregates, reduction
 from gasla.gpu.program.generate.vertex import starts, vertex
 from gasla.gpu.program.generate.writing import INDENT, combination
@@ -102,6 +103,11 @@ def _printed(plan: GpuPlan) -> list[str]:
         parts.append(combination("combine_", monoid, kind, function))
         if plan.wide:
             parts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]
+    if plan.pushes and not plan.is_single:
+        parts += [
+            cuda.function(f"combine_{i}_", [Symbol("x", e.type), Symbol("y", e.type)], e)
+            for e, i in combinations(plan).items()
+        ]
     if plan.final is not None:
         parts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
     for name, declared in plan.traced.aggregates.items():

@@ -74,6 +74,7 @@ def flags(plan: GpuPlan) -> str:
         "ABSORBS": bool(plan.absorbs),
         "PRIORITISED": plan.prioritised,
         "ADDS_UP": plan.adds_up,
+        "WAITS": plan.waits,
         "CLOSES": plan.closes,
         "SHUTS": plan.shuts,
         "CLAIMS": plan.claims,
@@ -103,7 +104,7 @@ def flags(plan: GpuPlan) -> str:
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
     # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
-    at_once = 1 if plan.shape.local else 2 if plan.absorbs or wide else 4
+    at_once = 1 if plan.shape.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
     lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
     return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.shape.row_lanes or 0};"])
 

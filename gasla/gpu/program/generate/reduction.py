@@ -1,15 +1,10 @@
 """How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
 
-from typing import Any
-
-import numpy as np
-
-import semirings
+from gasla.gpu.program.generate.parts import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.places import call, got, put, rendered
 from gasla.gpu.program.generate.writing import function, literal
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Reduce, observed
-from semirings import Symbol
 from semirings.printers import cuda
 
 
@@ -34,8 +29,8 @@ def reduction(plan: GpuPlan) -> list[str]:
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
     parts += _kept(plan) if plan.keeps else []
     parts += _whole(plan) if plan.rows and plan.wide else []
-    if plan.absorbs and plan.pushes:
-        parts += _improve(plan, plan.absorbs)
+    if plan.absorbs:
+        parts += _improve(plan)
     elif plan.pushes and not plan.takes_first:
         parts.append(_accumulate(plan))
     return parts
@@ -71,7 +66,9 @@ def _whole(plan: GpuPlan) -> list[str]:
 
 def _accumulate(plan: GpuPlan) -> str:
     """Reducing into an accumulator that others reduce into as well."""
-    if _native(plan.traced.monoid, plan.traced.gathered_type) == "add":
+    if not plan.is_single:
+        body = accumulated(plan)
+    elif native(plan.parts[0].combined) == "add":
         body = ["gasla::add(c.a.acc + v, value);"]
     else:
         wanted = "" if plan.final is None else "wanted = !is_terminal_(old); "
@@ -80,39 +77,31 @@ def _accumulate(plan: GpuPlan) -> str:
     return function("void accumulate(const Context& c, vertex_t v, Gathered value)", body)
 
 
-def _improve(plan: GpuPlan, field: str) -> list[str]:
-    """Reducing into the field itself, and whether that changes it."""
-    kind, native = plan.traced.gathered_type, _native(plan.traced.monoid, plan.traced.gathered_type)
-    differs = "next != old && (next == next || old == old)" if kind.kind == "f" else "next != old"
-    place, combined = f"c.a.v_{field}", "const Gathered next = combine_(old, value);"
-    if native in ("min", "max"):
-        body = [f"return gasla::improve_{native}({place} + v, value);"]
+def _improve(plan: GpuPlan) -> list[str]:
+    """Reducing into the fields themselves, and whether that changes them."""
+    heads = (
+        "bool improves(const Context& c, vertex_t v, Gathered value)",
+        "bool improve(const Context& c, vertex_t v, Gathered& value)",
+    )
+    if not plan.is_single:
+        return [function(heads[0], improves(plan)), function(heads[1], improved(plan))]
+    combined, place = plan.parts[0].combined, f"c.a.v_{plan.absorbs[0]}"
+    next_value, name = "const Gathered next = combine_(old, value);", native(combined)
+    if name in ("min", "max"):
+        body = [f"return gasla::improve_{name}({place} + v, value);"]
     else:
         body = [
             "bool changed = false;",
             f"gasla::update({place} + v, [&](Gathered old, bool& wanted) {{",
-            f"    {combined}",
-            f"    wanted = changed = {differs};",
+            f"    {next_value}",
+            f"    wanted = changed = {differs(combined)};",
             "    if (wanted) value = next;",
             "    return next;",
             "});",
             "return changed;",
         ]
-    better = [f"const Gathered old = {place}[v];", combined, f"return {differs};"]
-    return [
-        function("bool improves(const Context& c, vertex_t v, Gathered value)", better),
-        function("bool improve(const Context& c, vertex_t v, Gathered& value)", body),
-    ]
-
-
-def _native(monoid: Any, kind: Any) -> str | None:
-    """The atomic that the hardware has for a monoid."""
-    if not isinstance(kind, np.dtype) or kind.itemsize < 4:
-        return None
-    x, y = Symbol("x", kind), Symbol("y", kind)
-    result = monoid.combine(x, y)
-    forms = {"add": x + y, "min": semirings.minimum(x, y), "max": semirings.maximum(x, y)}
-    return next((name for name, form in forms.items() if result is form), None)
+    better = [f"const Gathered old = {place}[v];", next_value, f"return {differs(combined)};"]
+    return [function(heads[0], better), function(heads[1], body)]
 
 
 def aggregates(plan: GpuPlan) -> list[str]:

@@ -82,11 +82,15 @@ def _priority(plan: GpuPlan) -> list[str]:
     """A vertex's priority with the value that its field has come to, and with the field as it is."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
-    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f != plan.absorbs]
-    known = [f"const Gathered own_{plan.absorbs} = value;", *rendered(plan, others), asked]
+    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
+    own = [f"const Gathered own_{plan.absorbs[0]} = value;"]
+    if plan.is_tuple:
+        own = [f"const auto own_{f} = value.item{i};" for i, f in enumerate(plan.absorbs)]
+    known = [*own, *rendered(plan, others), asked]
+    now = "gasla::from_ordered(c.a.waits[v])" if plan.waits else f"priority(c, v, {load(plan, plan.absorbs[0])})"
     return [
         function("double priority(const Context& c, vertex_t v, Gathered value)", known),
-        function(f"double priority_of{AT_VERTEX}", [f"return priority(c, v, {load(plan, str(plan.absorbs))});"]),
+        function(f"double priority_of{AT_VERTEX}", [f"return {now};"]),
     ]
 
 

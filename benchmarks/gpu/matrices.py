@@ -1,0 +1,102 @@
+"""Products of matrices on the GPU: a graph's square, over two semirings and at its own edges; features of vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+import gasla
+import semirings
+from benchmarks.gpu import figures
+from benchmarks.gpu.bars import FEATURES_OF_64, SQUARE, SQUARE_MIN_PLUS
+from benchmarks.gpu.figures import Figure
+from gasla.arrays import array_module
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.limits.floors import Floor
+from gasla.bench.reports.table import milliseconds
+
+FEATURES = 16, 64, 256
+LARGEST_SQUARE = 1 << 32  # pairs of edges that meet
+CHECKED = 1 << 12  # rows
+
+
+def square(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
+    """`A @ A` beside cuSPARSE's, min_plus beside plus_times, and common neighbours of the ends of edges."""
+    A, met = graph.graph, int(graph.graph.out_degrees.astype(np.int64)[graph.matrix.indices].sum())
+    if met > LARGEST_SQUARE:
+        return
+    name, own = "mxm plus_times", _times(lambda: gasla.mxm(A, A))
+    theirs, note = _tried(lambda: graph.matrix @ graph.matrix)
+    wrong = _wrong_square(graph) if theirs else ""
+    note = f"{milliseconds(median(own))} ms, {met / median(own) / 1e9:.1f} G pairs/s; cusparse {note}"
+    value = median(own) / median(theirs) if theirs else float("nan")
+    yield Figure(
+        graph.name, name, value, "x", SQUARE if theirs else None, wrong, note, {"gasla": own, "cusparse": theirs}
+    )
+    least = _times(lambda: gasla.mxm(A, A, semirings.min_plus))
+    note = f"{milliseconds(median(least))} over {milliseconds(median(own))} ms"
+    yield Figure(graph.name, "mxm min_plus", median(least) / median(own), "x", SQUARE_MIN_PLUS, "", note, least)
+    masked = _times(lambda: gasla.mxm(A, A, semirings.plus_pair, mask=A))
+    counted = int(gasla.mxm(A, A, semirings.plus_pair, mask=A).data.sum())
+    wrong = "" if counted == 6 * gasla.triangle_count(A) else f"six times the triangles are {counted}"
+    yield Figure(graph.name, "mxm plus_pair, masked", 1e3 * median(masked), "ms", None, wrong, "", masked)
+
+
+def features(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
+    """`A @ X` of so many columns beside cuSPARSE's. At least A and X are read once, and as much as X is written."""
+    import cupy
+
+    A, n, m = graph.graph, graph.graph.n, graph.graph.m
+    for count in FEATURES:
+        name, bar = f"features {count}", FEATURES_OF_64.get(graph.name) if count == 64 else None
+        X = cupy.random.default_rng(1).random((n, count), dtype=np.float32)
+        own = _times(lambda X=X: gasla.mxm(A, X))
+        theirs, note = _tried(lambda X=X: graph.matrix @ X)
+        wrong = _wrong_features(graph, X)
+        size = 8 * m + 8 * count * n
+        floor = Floor(size / ceilings.rate("copy", size), "bytes")
+        runs = {"gasla": own, "cusparse": theirs}
+        yield Figure(graph.name, name, 1e3 * median(own), "ms", bar, wrong, f"cusparse {note}", runs, floor)
+        del X
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _times(call: Callable[[], Any]) -> list[float]:
+    return figures.seconds(call, least=3)
+
+
+def _tried(call: Callable[[], Any]) -> tuple[list[float], str]:
+    """Its times, if another library can do it, and what to say of it."""
+    import cupy
+
+    try:
+        found = _times(call)
+    except Exception as error:
+        return [], f"failed: {type(error).__name__}"
+    finally:
+        cupy.get_default_memory_pool().free_all_blocks()
+    return found, f"{milliseconds(median(found))} ms"
+
+
+def _wrong_square(graph: BenchmarkGraph) -> str:
+    """What is wrong with the square, beside cuSPARSE's."""
+    found, theirs = gasla.mxm(graph.graph, graph.graph), graph.matrix @ graph.matrix
+    theirs.sort_indices()
+    same = [bool((a == b).all()) for a, b in ((found.indptr, theirs.indptr), (found.indices, theirs.indices))]
+    if not all(same):
+        return "other entries than cuSPARSE's"
+    apart = float((abs(found.data - theirs.data) / theirs.data).max()) if found.nnz else 0.0
+    return "" if apart < 1e-4 else f"differs from cuSPARSE by {apart:.1g}"
+
+
+def _wrong_features(graph: BenchmarkGraph, X: Any) -> str:
+    """What is wrong with some rows, by SciPy on the CPU."""
+    xp, step = array_module(X), max(1, graph.graph.n // CHECKED)
+    found, some = gasla.mxm(graph.graph, X)[::step], graph.matrix[::step]
+    columns, places = xp.unique(some.indices, return_inverse=True)
+    wanted = csr_array((some.data.get(), places.get(), some.indptr.get())) @ X[columns].get()
+    return "" if np.allclose(found.get(), wanted, rtol=1e-4) else "differs from SciPy"

@@ -1,0 +1,167 @@
+"""Kernels for products of sparse matrices that no semiring changes: checks, sizes, and columns put in order.
+
+Stamps tell which columns a row has met: ``stamps[j]`` is the row's number from 1 on, and less than 0 by as much where
+column j is left out. So nothing is cleared between rows, and columns that nobody asks about are never touched.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import numpy as np
+
+from gasla.cpu.runtime import quads
+from gasla.cpu.runtime.blocks import block_size, entry_point, jit
+from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
+from gasla.cpu.runtime.threads import STOP, TICKET, launched
+
+FEW = 32  # columns up to which each finds its place by comparison with all others
+_ONE, _SIX = np.uint64(1), np.uint64(6)
+_FOUR, _BITS = np.uint64(4), np.uint64(63)
+_PACKED = np.uint64(8)  # marks are read block by block where there is a column for so many blocks
+
+__all__ = ["block_size", "check", "count", "in_order", "measure"]
+
+
+@entry_point
+def check(thread, threads, control, indptr, indices, width, block):
+    """Set the stop flag where rows or columns of a matrix are outside it."""
+    if launched(thread, threads, control):
+        return
+    rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
+    while True:
+        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        if start >= rows or control[STOP] != 0:
+            return
+        end = min(start + block, rows)
+        first, last, wrong = np.uint64(indptr[start]), np.uint64(indptr[end]), False
+        for i in range(start, end):
+            wrong |= indptr[i] > indptr[i + _ONE]
+        if wrong or first > last or last > stored:
+            control[STOP] = 1
+            return
+        for e in range(first, last):
+            wrong |= np.uint64(indices[e]) >= bound
+        if wrong:
+            control[STOP] = 1
+            return
+
+
+@entry_point
+def measure(thread, threads, control, indptr, indices, other, mask, steps, block):
+    """How many products each row takes; none where a mask has no entry in it. `other` is indptr of B."""
+    if launched(thread, threads, control):
+        return
+    rows = np.uint64(len(indptr) - 1)
+    while True:
+        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        if start >= rows or control[STOP] != 0:
+            return
+        for i in range(start, min(start + block, rows)):
+            found = np.int64(0)
+            if mask is None or mask[i] < mask[i + _ONE]:
+                for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
+                    k = np.uint64(indices[e])
+                    found += np.int64(other[k + _ONE]) - np.int64(other[k])
+            steps[i] = found
+
+
+@entry_point
+def count(
+    thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
+    mask_indptr, mask_indices, all_stamps, counts,
+):  # fmt: skip
+    """How many columns each row of a product has, without those of a mask, if there is one."""
+    if launched(thread, threads, control):
+        return
+    parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
+    while True:
+        part = np.uint64(fetch_add(control, TICKET, 1))
+        if part >= parts or control[STOP] != 0:
+            return
+        for i in range(np.uint64(bounds[part]), np.uint64(bounds[part + _ONE])):
+            stamp, found = stamps.dtype.type(i + _ONE), np.int64(0)
+            if mask_indptr is not None:
+                leave_out(stamps, stamp, mask_indptr, mask_indices, i)
+            for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
+                k = np.uint64(indices[e])
+                for t in range(np.uint64(other_indptr[k]), np.uint64(other_indptr[k + _ONE])):
+                    j = np.uint64(other_indices[t])
+                    old = stamps[j]
+                    if mask_indptr is None:
+                        found += np.int64(old != stamp)
+                        stamps[j] = stamp
+                    else:
+                        found += np.int64(abs(old) != stamp)
+                        stamps[j] = old if old == -stamp else stamp
+            counts[i] = found
+
+
+@jit
+def leave_out(stamps, stamp, indptr, indices, i):
+    """Mark the columns of row i of a mask."""
+    for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
+        stamps[np.uint64(indices[e])] = -stamp
+
+
+@jit
+def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, mask, i):
+    """Write the columns that row i meets to `columns`, each once, and perhaps one more; how many there are."""
+    found = np.uint64(0)
+    for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
+        k = np.uint64(indices[e])
+        for t in range(np.uint64(other_indptr[k]), np.uint64(other_indptr[k + _ONE])):
+            j = np.uint64(other_indices[t])
+            old = stamps[j]
+            columns[found] = other_indices[t]
+            if mask is None:
+                found += np.uint64(old != stamp)
+                stamps[j] = stamp
+            else:
+                found += np.uint64(abs(old) != stamp)
+                stamps[j] = old if old == -stamp else stamp
+    return found
+
+
+@jit
+def in_order(columns, found, indices, start, marks, blocks):
+    """Write so many different columns to `indices` from a place on, ascending. All marks are 0 before and after.
+
+    A byte of `marks` stands for a column, one of `blocks` for 64 of them.
+    """
+    if found <= np.uint64(FEW):
+        zero, one = quads.spread(columns.dtype.type(0)), quads.spread(columns.dtype.type(1))
+        for a in range(np.uint64(0), found, _FOUR):
+            mine = quads.load(columns, a)
+            places = quads.spread(columns.dtype.type(0))
+            for b in range(found):
+                places = quads.add(places, quads.where(quads.less(quads.spread(columns[b]), mine), one, zero))
+            for _ in range(min(_FOUR, found - a)):
+                indices[start + np.uint64(quads.first(places))] = quads.first(mine)
+                places, mine = quads.turned(places), quads.turned(mine)
+        return
+    low = high = np.uint64(columns[np.uint64(0)])
+    for a in range(found):
+        column = np.uint64(columns[a])
+        marks[column] = 1
+        low, high = min(low, column), max(high, column)
+    low, high = low >> _SIX, high >> _SIX
+    if found * _PACKED > high - low:
+        for block in range(low, high + _ONE):
+            start = _unpacked(marks, block, indices, start)
+        return
+    for a in range(found):
+        blocks[np.uint64(columns[a]) >> _SIX] = 1
+    for group in range(low >> _SIX, (high >> _SIX) + _ONE):
+        word = take_marks(blocks, group << _SIX)
+        while word != np.uint64(0):
+            start = _unpacked(marks, (group << _SIX) + count_trailing_zeros(word), indices, start)
+            word &= word - _ONE
+
+
+@jit
+def _unpacked(marks, block, indices, start):
+    """Write the columns that are marked in a block of 64, and take the marks away; where the next column goes."""
+    word = take_marks(marks, block << _SIX)
+    while word != np.uint64(0):
+        indices[start] = (block << _SIX) + count_trailing_zeros(word)
+        start += _ONE
+        word &= word - _ONE
+    return start

@@ -1,0 +1,146 @@
+// Which columns the rows of a product of sparse matrices have: how many, or, where there is an array for them, which,
+// ascending in each row.
+//
+// Rows of few columns put them into a table in shared memory and sort that. Others are cut into windows of columns, each
+// a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp has the row's
+// table in global memory, and leaves the columns as they are found there. Which rows are which is decided in pairing.py.
+#pragma once
+
+#include "pairs.cuh"
+
+namespace gasla {
+
+constexpr u32 AT_ONCE = 4;  // pairs of a lane under way at a time
+
+// What all of these kernels are given.
+struct Structure {
+    Lines a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
+    const long long* rows;  // those to look at
+    u64 count;
+    const long long* bounds;   // of each row of A: the most columns that it may have
+    long long* sizes;          // of each row of A: the columns that it has, to be counted,
+    const long long* offsets;  // or, once they are known, where each row begins
+    int* columns;              // null while they are counted
+};
+
+constexpr u32 OUT = 0x80000000u;  // beside the name of a column: it is left out
+
+// How many columns were not there before.
+template <u32 lanes>
+__device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, bool has_row, long long row) {
+    const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
+    table.clear<lanes>();
+    __syncwarp();
+    if (s.left_out.offsets && has_row)
+        for (u64 at = s.left_out.offsets[row] + lane_of<lanes>(); at < (u64)s.left_out.offsets[row + 1]; at += lanes)
+            table.insert((u32)s.left_out.indices[at], OUT);
+    __syncwarp();
+    u32 found = 0;
+    for_each_pair<lanes, AT_ONCE>(first, last, Whole{s.a, s.b}, [&](const Pair (&pairs)[AT_ONCE]) {
+        u32 columns[AT_ONCE];
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) columns[k] = pairs[k].valid ? (u32)s.b.indices[pairs[k].right] : NONE;
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k)
+            if (columns[k] != NONE) found += table.insert(columns[k]);
+    });
+    __syncwarp();
+    return sum_lanes<lanes>(found);
+}
+
+// Batcher's bitonic sort; what is left out comes to the end, and what is free after it. Tables of the lanes beside have
+// as many slots.
+template <u32 lanes> __device__ __forceinline__ void sort_table(const Table& table) {
+    u32* keys = table.keys + table.start;
+    for (u32 run = 2; run <= table.size(); run <<= 1)
+        for (u32 apart = run / 2; apart; apart >>= 1) {
+            for (u32 i = lane_of<lanes>(); i < table.size() / 2; i += lanes) {
+                const u32 here = 2 * i - (i & (apart - 1)), there = here + apart;
+                const u32 x = keys[here], y = keys[there];
+                if ((x > y) == !(here & run)) keys[here] = y, keys[there] = x;
+            }
+            __syncwarp();
+        }
+}
+
+// Rows for which a table of 2^most_bits slots is enough; all tables are as large if `lanes` is less than a warp.
+template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
+    constexpr u32 groups = WARP / lanes;
+    const u32 group = lane() / lanes;
+    for (u64 base = this_warp_of_grid() * groups; base < s.count; base += warps_of_grid() * groups) {
+        const bool has_row = base + group < s.count;
+        const long long row = has_row ? s.rows[base + group] : 0;
+        const Table table{keys, group << most_bits, groups > 1 ? most_bits : least(most_bits, bits_for(s.bounds[row]))};
+        const u32 found = insert_pairs<lanes>(s, table, has_row, row);
+        if (s.columns) {
+            sort_table<lanes>(table);
+            const long long to = has_row ? s.offsets[row] : 0;
+            for (u32 i = lane_of<lanes>(); has_row && i < found; i += lanes) s.columns[to + i] = (int)keys[table.start + i];
+            __syncwarp();
+        } else if (has_row && lane_of<lanes>() == 0) {
+            s.sizes[row] = found;
+        }
+    }
+}
+
+// Windows of `width` columns, a multiple of 32, `windows` of them a row; `bits` has room for one, and `counts` is how many
+// columns each has, or, once they are known, how many the windows before it in the row have.
+__device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32* bits, u32 width, u32 windows, u32* counts) {
+    for (u64 item = this_warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
+        const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
+        for (u32 i = lane(); i < width / WARP; i += WARP) bits[i] = 0;
+        __syncwarp();
+        const Within part{s.a, s.b, low, low + width};
+        for_each_pair<WARP, AT_ONCE>(s.a.offsets[row], s.a.offsets[row + 1], part, [&](const Pair (&pairs)[AT_ONCE]) {
+            u32 columns[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) columns[k] = pairs[k].valid ? s.b.indices[pairs[k].right] - (u32)low : NONE;
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k)
+                if (columns[k] != NONE) claim(bits, columns[k]);
+        });
+        __syncwarp();
+        if (s.left_out.offsets)
+            for (u64 at = s.left_out.offsets[row] + lane(); at < (u64)s.left_out.offsets[row + 1]; at += WARP) {
+                const u32 column = (u32)s.left_out.indices[at] - (u32)low;
+                if (column < width) atomicAnd(bits + column / WARP, ~bit_of(column));
+            }
+        __syncwarp();
+        if (s.columns) {
+            int* to = s.columns + s.offsets[row] + counts[item];
+            for (u32 i = 0; i < width / WARP; ++i) {
+                const u32 word = bits[i];
+                if (word >> lane() & 1) to[__popc(word & lanes_below())] = (int)(low + i * WARP + lane());
+                to += __popc(word);
+            }
+        } else {
+            u32 found = 0;
+            for (u32 i = lane(); i < width / WARP; i += WARP) found += __popc(bits[i]);
+            found = warp_sum(found);
+            if (lane() == 0) counts[item] = found;
+        }
+        __syncwarp();
+    }
+}
+
+// Rows whose tables are in global memory, each from its place on.
+__device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
+    for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
+        const long long row = s.rows[item];
+        const Table table{keys + places[item], 0, bits_for(s.bounds[row])};
+        const u32 found = insert_pairs<WARP>(s, table, true, row);
+        if (!s.columns) {
+            if (lane() == 0) s.sizes[row] = found;
+            continue;
+        }
+        int* to = s.columns + s.offsets[row];
+        for (u32 i = 0; i < table.size(); i += WARP) {
+            const u32 column = table.keys[i + lane()];
+            const u32 votes = __ballot_sync(ALL, column < OUT);
+            if (column < OUT) to[__popc(votes & lanes_below())] = (int)column;
+            to += __popc(votes);
+        }
+    }
+}
+
+}  // namespace gasla

@@ -1,0 +1,175 @@
+// Reduction over the compressed rows of a matrix where what an entry meets is a row of a dense matrix X: each column of X
+// for itself. `lanes` threads (1 to 32, a power of two) take a row, each of them `width` columns beside each other, by one
+// load of up to 16 bytes; where X has more columns they come again. A row longer than `limit` entries is cut into pieces,
+// which is decided in rows.py. Nothing here waits for another thread. [G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM:
+// General-purpose Sparse Matrix-Matrix Multiplication on GPUs for Graph Neural Networks. SC 2020.]
+//
+// All threads call
+//
+//     reduce_wide<lanes, width, row_t>(rows, columns, body);
+//     ... the end of the kernel ...
+//     reduce_wide_cut_rows<lanes, width, row_t>(rows, columns, body);   // only if rows.cut is not 0
+//
+// A body has, beside what rows.cuh asks for (value_t, has_terminal, identity, combine, is_terminal),
+//     typedef ... entry_t;                                what is to be known of an entry
+//     typedef ... x_t;                                    `width` values of X
+//     entry_t entry(position_t position);
+//     x_t load(entry_t entry, u32 column);                from this column on
+//     value_t term(row_t row, entry_t entry, x_t x, u32 i, u32 column);   of the value i in x, which is of this column
+//     typedef ... had_t;                                  what `finish` needs to know of the results beforehand
+//     had_t load_old(row_t row, u32 column);
+//     bool wanted(row_t row, u32 column);                 else a column is left alone; `width` is 1 if any is
+//     void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
+//
+// The order of the terms is fixed by the graph: the same bits every run.
+#pragma once
+
+#include "rows.cuh"
+
+namespace gasla {
+
+// Values beside each other, for one load or store: for all that the compiler knows, it may take several.
+template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
+    T item[width];
+
+    // Volatile: loads that follow each other are under way together, and none waits for the branch where it is used.
+    __device__ __forceinline__ static Pack load(const T* from) {
+#ifndef GASLA_EMULATED
+        if constexpr (sizeof(Pack) == 16) {
+            u64 words[2];
+            asm volatile("ld.global.nc.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(from));
+            return *reinterpret_cast<Pack*>(words);
+        } else if constexpr (sizeof(Pack) == 8) {
+            u64 word;
+            asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(word) : "l"(from));
+            return *reinterpret_cast<Pack*>(&word);
+        } else if constexpr (sizeof(Pack) == 4) {
+            u32 word;
+            asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(word) : "l"(from));
+            return *reinterpret_cast<Pack*>(&word);
+        }
+#endif
+        return *reinterpret_cast<const Pack*>(from);
+    }
+    __device__ __forceinline__ void store(T* to) const {
+#ifndef GASLA_EMULATED
+        const u64* words = reinterpret_cast<const u64*>(this);
+        if constexpr (sizeof(Pack) % 16 == 0) {
+#pragma unroll
+            for (u32 i = 0; i < sizeof(Pack) / 8; i += 2)
+                asm volatile("st.global.v2.u64 [%0], {%1, %2};"
+                             ::"l"(reinterpret_cast<u64*>(to) + i), "l"(words[i]), "l"(words[i + 1]) : "memory");
+            return;
+        } else if constexpr (sizeof(Pack) == 8) {
+            asm volatile("st.global.u64 [%0], %1;" ::"l"(to), "l"(words[0]) : "memory");
+            return;
+        }
+#endif
+        *reinterpret_cast<Pack*>(to) = *this;
+    }
+};
+
+// The entries from `at` on, all of them there if `whole`; then what comes after those is read: past the end the last one
+// again, to be dropped.
+template <bool whole, u32 AT_ONCE, u32 width, class row_t, class position_t, class Body, class value_t>
+__device__ __forceinline__ void reduce_entries(
+    Body& body, row_t row, position_t at, position_t last, u32 column, value_t (&totals)[width],
+    typename Body::entry_t (&coming)[AT_ONCE]
+) {
+    typename Body::entry_t entries[AT_ONCE];
+    typename Body::x_t xs[AT_ONCE];
+#pragma unroll
+    for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = coming[k], xs[k] = body.load(entries[k], column);
+    if (whole)
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) coming[k] = body.entry(least<position_t>(at + AT_ONCE + k, last - 1));
+#pragma unroll
+    for (u32 k = 0; k < AT_ONCE; ++k) {
+        const bool counts = whole || at + k < last;  // no branch, which loads would wait for
+#pragma unroll
+        for (u32 i = 0; i < width; ++i) {
+            const value_t total = body.combine(totals[i], body.term(row, entries[k], xs[k], i, column + i));
+            totals[i] = counts ? total : totals[i];
+        }
+    }
+}
+
+template <u32 width, class row_t, class position_t, class Body, class value_t>
+__device__ __forceinline__ void reduce_columns(
+    Body& body, row_t row, position_t first, position_t last, u32 column, value_t (&totals)[width]
+) {
+    constexpr u32 AT_ONCE = sizeof(value_t) * width <= 32 ? 4 : 2;
+#pragma unroll
+    for (u32 i = 0; i < width; ++i) totals[i] = body.identity();
+    if (first >= last) return;
+    typename Body::entry_t coming[AT_ONCE];
+#pragma unroll
+    for (u32 k = 0; k < AT_ONCE; ++k) coming[k] = body.entry(least<position_t>(first + k, last - 1));
+    position_t at = first;
+    for (; last - at >= AT_ONCE; at += AT_ONCE) {
+        reduce_entries<true, AT_ONCE>(body, row, at, last, column, totals, coming);
+        if constexpr (Body::has_terminal) {
+            bool is_over = true;
+#pragma unroll
+            for (u32 i = 0; i < width; ++i) is_over = is_over && body.is_terminal(totals[i]);
+            if (is_over) return;
+        }
+    }
+    if (at < last) reduce_entries<false, AT_ONCE>(body, row, at, last, column, totals, coming);
+}
+
+template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_wide(const Rows<offset_t>& rows, u32 columns, Body& body) {
+    typedef typename Position<offset_t>::type position_t;
+    typedef typename Body::value_t value_t;
+    value_t* partials = reinterpret_cast<value_t*>(rows.partials);
+    const u64 groups = threads_of_grid() / lanes;
+    for (u32 column = (threadIdx.x & (lanes - 1)) * width; column < columns; column += lanes * width)
+        for (u64 item = thread_of_grid() / lanes; item < rows.pieces + rows.count; item += groups) {
+            const bool is_piece = item < rows.pieces;
+            const row_t row = is_piece ? (row_t)rows.long_rows[item] : (row_t)(item - rows.pieces);
+            position_t first = rows.offsets[row], last = rows.offsets[row + 1];
+            const position_t length = last - first;
+            if (is_piece != (length > rows.limit) || !body.wanted(row, column)) continue;
+            if (is_piece) {
+                first += (position_t)rows.numbers[item] * rows.piece;
+                last = least<position_t>(last, first + rows.piece);
+            }
+            value_t totals[width];
+            if (is_piece && length > rows.piece) {
+                reduce_columns<width>(body, row, first, last, column, totals);
+#pragma unroll
+                for (u32 i = 0; i < width; ++i) partials[item * columns + column + i] = totals[i];
+            } else {
+                const typename Body::had_t had = body.load_old(row, column);
+                reduce_columns<width>(body, row, first, last, column, totals);
+                body.finish(row, column, totals, had);
+            }
+        }
+}
+
+// The rows that were cut: their pieces' values, in order.
+template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
+__device__ __forceinline__ void reduce_wide_cut_rows(const Rows<offset_t>& rows, u32 columns, Body& body) {
+    typedef typename Body::value_t value_t;
+    const value_t* partials = reinterpret_cast<const value_t*>(rows.partials);
+    const u64 groups = threads_of_grid() / lanes;
+    for (u32 column = (threadIdx.x & (lanes - 1)) * width; column < columns; column += lanes * width)
+        for (u64 item = thread_of_grid() / lanes; item < rows.cut; item += groups) {
+            const row_t row = (row_t)rows.cut_rows[item];
+            if (!body.wanted(row, column)) continue;
+            const typename Body::had_t had = body.load_old(row, column);
+            const u64 length = rows.offsets[row + 1] - rows.offsets[row];
+            const u64 first = rows.cut_pieces[item], last = first + (length + rows.piece - 1) / rows.piece;
+            value_t totals[width];
+#pragma unroll
+            for (u32 i = 0; i < width; ++i) totals[i] = partials[first * columns + column + i];
+            for (u64 piece = first + 1; piece < last; ++piece)
+#pragma unroll
+                for (u32 i = 0; i < width; ++i)
+                    totals[i] = body.combine(totals[i], partials[piece * columns + column + i]);
+            body.finish(row, column, totals, had);
+        }
+}
+
+}  // namespace gasla

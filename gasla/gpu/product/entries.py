@@ -1,0 +1,198 @@
+"""Products of two sparse matrices: their values at given entries, of a mask or of what was found in pairs.py.
+
+Two lanes never write one value at a time (kernels/product/multiply.cuh): any monoid will do, and the bits are the same
+every time.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.product import pairs, printed
+from gasla.gpu.product.pairs import Lines, Room, Structure
+from gasla.gpu.runtime.compile import Kernel, device
+from gasla.program.terms import Array, Lists, Terms
+from semirings.printers import cuda as printer
+
+TEMPLATE = """// Values of a product of sparse matrices over the semiring {name}
+#include "multiply.cuh"
+
+{prelude}
+{functions}
+using namespace gasla;
+
+struct Product {{
+    typedef {value} value_t;
+    typedef {out} had_t;
+{members}
+
+{monoid}
+    __device__ __forceinline__ value_t term(long long row, u64 left, u64 right, int column) const {{
+        return product_({arguments});
+    }}
+    __device__ __forceinline__ void finish(u64 at, const value_t& total) const {{
+        const had_t old{{}};
+{finish}
+    }}
+}};
+constexpr u32 WARPS = {warps}, SMALL_SLOTS = (WARP / {small_lanes}) << {small_bits}, BITS = {bits}, WIDTH = {width};
+
+#define GIVEN const long long* a_offsets, const int* indices, const long long* b_offsets, const int* b_indices, \\
+    const long long* offsets, const int* columns, const long long* rows, u64 count, \\
+    bool are_apart{parameters}
+#define ENTRIES Entries{{{{a_offsets, indices}}, {{b_offsets, b_indices}}, {{offsets, columns}}, rows, count, \\
+    are_apart}}
+#define PRODUCT Product{{{names}}}
+typedef Product::value_t value_t;
+
+{kernels}
+"""
+KERNELS = {
+    "small": """
+extern "C" __global__ void __launch_bounds__({threads}) small(GIVEN) {{
+    __shared__ u32 keys[WARPS][SMALL_SLOTS];
+    __shared__ value_t totals[WARPS][SMALL_SLOTS];
+    multiply_in_tables<{small_lanes}, {small_bits}>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
+}}""",
+    "tables": """
+extern "C" __global__ void __launch_bounds__({threads}) tables(GIVEN) {{
+    __shared__ u32 keys[WARPS][1u << BITS];
+    __shared__ value_t totals[WARPS][1u << BITS];
+    multiply_in_tables<WARP, BITS>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
+}}""",
+    "windows": """
+extern "C" __global__ void __launch_bounds__({threads}) windows(GIVEN, u32 windows, bool ascends) {{
+    __shared__ value_t totals[WARPS][WIDTH];
+    multiply_in_windows(PRODUCT, ENTRIES, totals[warp_of_block()], WIDTH, windows, ascends);
+}}""",
+    "memory": """
+extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys, value_t* totals, const u64* places) {{
+    multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
+}}""",
+}
+
+
+class MatrixProduct:
+    """See `gasla.engines.MatrixProduct`."""
+
+    def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
+        self.given, self.terms = (A, B, left_out), terms
+
+    def count(self) -> Array | None:
+        names = "A", "B", "mask"
+        found = [None if lists is None else pairs.lines(lists, name) for lists, name in zip(self.given, names)]
+        if any(lists is not None and matrix is None for lists, matrix in zip(self.given, found)):
+            return None
+        a, b, left_out = found
+        assert a is not None and b is not None
+        self.structure = Structure(a, b, left_out)
+        return self.structure.count()
+
+    def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
+        structure = self.structure
+        columns = indices if indices.dtype == np.int32 else structure.xp.empty(len(indices), np.int32)
+        offsets = indptr.astype(np.int64, copy=False)
+        structure.fill(offsets, columns)
+        if columns is not indices:
+            indices[...] = columns
+        entries = Lines(offsets, columns, None, structure.b.width)
+        multiply(structure.a, structure.b, self.terms, entries, structure.pairs, outs, ascends=True)
+
+
+def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
+    """See `gasla.engines.Products.at_entries`."""
+    a, b, entries = (pairs.lines(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
+    if a is None or b is None or entries is None:
+        return False
+    first = int(mask.indptr[0])
+    outs = tuple(out[first:] for out in outs)
+    multiply(a, b, terms, entries, pairs.count_pairs(a, b), outs, ascends=None)
+    return True
+
+
+def multiply(
+    a: Lines, b: Lines, terms: Terms, entries: Lines, met: Array, outs: tuple[Array, ...], ascends: bool | None
+) -> None:
+    """Fill `outs`, where so many pairs meet in each row. None: whether the entries' columns ascend is to be found."""
+    room = room_of(terms)
+    ways = pairs.sort_rows(entries.lengths, met, a.lengths, b.width, room, small=has_small(terms))
+    are_apart = np.bool_(pairs.ascending(b, strictly=True))
+    if len(ways["windows"]):
+        b = pairs.in_ascending_order(b)
+        ascends = pairs.ascending(entries) if ascends is None else ascends
+    given = {"values": a.values, "x": b.values}
+    values = [*(given[name] for name in _inputs(terms)), *outs]
+    matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
+
+    def arguments(listed: Array) -> list[Any]:
+        return [*matrices, listed, np.uint64(len(listed)), are_apart, *values]
+
+    find = functools.partial(compiled, terms, device=device())
+    windows = pairs.windows_of(b.width, room), np.bool_(ascends)
+    pairs.launch(ways, find, arguments, windows, entries.lengths, 4 + printed.size_of(terms.type))
+
+
+def room_of(terms: Terms) -> Room:
+    """What fits into shared memory for a warp."""
+    size = printed.size_of(terms.type)
+    return Room.of(4 + size, size)
+
+
+def has_small(terms: Terms) -> bool:
+    """Whether tables of small rows fit."""
+    return pairs.SHARED // (4 + printed.size_of(terms.type)) >= 32 // pairs.SMALL_LANES << pairs.SMALL_BITS
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(terms: Terms, way: str, device: int) -> Kernel:
+    """The kernel for rows that are reduced in one of `pairs.WAYS`, on a device."""
+    return Kernel(source(terms, (way,)), way, pairs.THREADS)
+
+
+def source(terms: Terms, ways: tuple[str, ...]) -> str:
+    """The text of the kernels for some ways."""
+    kinds = _inputs(terms) | printed.outputs(terms)
+    sizes = {
+        "threads": pairs.THREADS,
+        "warps": pairs.WARPS,
+        "small_lanes": pairs.SMALL_LANES,
+        "small_bits": pairs.SMALL_BITS,
+    }
+    room = room_of(terms)
+    return TEMPLATE.format(
+        name=ascii(terms.name),
+        prelude=printer.PRELUDE,
+        functions=printed.functions(terms),
+        value=printer.ctype(terms.type),
+        out=printer.ctype(terms.out_type),
+        members="\n".join(f"    {kind} {name};" for name, kind in (_MEMBERS | kinds).items()),
+        monoid=printed.monoid(terms),
+        arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
+        finish=printed.store(terms, "at"),
+        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
+        names=", ".join([*_MEMBERS, *kinds]),
+        kernels="\n".join(KERNELS[way].format(**sizes) for way in ways),
+        bits=room.bits,
+        width=room.width,
+        **sizes,
+    )
+
+
+_MEMBERS = {"indices": "const int*"}  # of A
+_ARGUMENTS = {
+    "value": "values[left]",
+    "x": "x[right]",
+    "row": "row",
+    "other": "(long long)indices[left]",
+    "column": "(long long)column",
+}
+
+
+def _inputs(terms: Terms) -> dict[str, str]:
+    """Names and C++ types of the values that the kernels read."""
+    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    found = {"values": kinds["value"]} if "value" in kinds else {}
+    return found | ({"x": kinds["x"]} if "x" in kinds else {})

@@ -1,0 +1,81 @@
+"""What the kernels of all products have in common: what a person wrote of a semiring, as CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gasla.program.terms import Terms, parts
+from semirings import Symbol, TupleType
+from semirings.printers import cuda as printer
+
+MONOID = """\
+    static constexpr bool has_terminal = {has_terminal};
+    __device__ __forceinline__ value_t identity() const {{ return {identity}; }}
+    __device__ __forceinline__ value_t combine(const value_t& a, const value_t& b) const {{ return combine_(a, b); }}
+    __device__ __forceinline__ bool is_terminal(const value_t& x) const {{ return {is_terminal}; }}"""
+
+
+def functions(terms: Terms) -> str:
+    """The product of two values, how two products combine, how a result is merged."""
+    a, b = Symbol("a", terms.type), Symbol("b", terms.type)
+    found = [
+        printer.function("product_", terms.symbols, terms.product),
+        printer.function("combine_", [a, b], terms.combination),
+    ]
+    if terms.final is not None:
+        found.append(printer.function("is_terminal_", [a], terms.final))
+    if terms.merged is not None:
+        old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
+        found.append(printer.function("merge_", [old, new], terms.merged))
+    return "\n".join(found)
+
+
+def monoid(terms: Terms) -> str:
+    """The members of a body by which its values are reduced."""
+    return MONOID.format(
+        has_terminal=flag(terms.final is not None),
+        identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
+        is_terminal="false" if terms.final is None else "is_terminal_(x)",
+    )
+
+
+def outputs(terms: Terms) -> dict[str, str]:
+    """Names and C++ types of the arrays to fill, in their order."""
+    return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}
+
+
+def old(terms: Terms, at: str) -> str:
+    """The value that a result is merged with."""
+    if terms.merged is None:
+        return "false"
+    names = [f"{name}[{at}]" for name in outputs(terms)]
+    return f"had_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]
+
+
+def store(terms: Terms, at: str) -> str:
+    """Write a `total`, or what it comes to with the `old` value there."""
+    lines = [f"const auto result = {result(terms)};"]
+    lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
+    return "\n".join(f"        {line}" for line in lines)
+
+
+def result(terms: Terms) -> str:
+    """What is stored."""
+    return "total" if terms.merged is None else "merge_(old, total)"
+
+
+def items(terms: Terms) -> list[str]:
+    """What is stored in each of the arrays."""
+    if isinstance(terms.out_type, TupleType):
+        return [f"result.item{p}" for p in range(len(terms.out_type.items))]
+    return ["result"]
+
+
+def size_of(kind: Any) -> int:
+    """At least the bytes of the C++ struct of this type."""
+    return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
+
+
+def flag(value: bool) -> str:
+    """A bool in C++."""
+    return "true" if value else "false"

@@ -1,0 +1,229 @@
+"""A sparse matrix times a dense one, over any semiring: each column of it for itself, see kernels/product/wide.cuh."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.gpu.product import printed
+from gasla.gpu.program import rows
+from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.program.terms import Array, Lists, Multiply, Terms, parts
+from semirings import TupleType
+from semirings.printers import cuda as printer
+
+WHOLE = 256  # entries of the longest row that isn't cut, and of a piece
+LOAD = 16  # bytes, the most at once
+WIDTHS = 4, 2, 1  # columns of a thread
+WARP = 32
+MOST = 2**31 - 1  # columns of x
+
+TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
+#include "wide.cuh"
+
+{prelude}
+{functions}
+using namespace gasla;
+typedef {offset} offset_t;
+typedef {vertex} vertex_t;
+typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type unsigned_vertex_t;
+typedef {row} row_t;
+typedef Position<offset_t>::type position_t;
+constexpr u32 LANES = {lanes}, WIDTH = {width};
+
+struct Product {{
+    typedef {value} value_t;
+    typedef {out} out_t;
+    struct entry_t {{ {entry} }};
+    typedef {x} x_t;
+    struct had_t {{ {had} }};
+{members}
+    u32 columns;
+
+{monoid}
+    __device__ __forceinline__ bool wanted(row_t row, u32 column) const {{ return {wanted}; }}
+    __device__ __forceinline__ entry_t entry(position_t at) const {{ return entry_t{{{loaded}}}; }}
+    __device__ __forceinline__ x_t load(const entry_t& entry, u32 column) const {{ return {x_loaded}; }}
+    __device__ __forceinline__ value_t term(row_t row, const entry_t& entry, const x_t& xs, u32 i, u32 column) const {{
+        return product_({arguments});
+    }}
+    __device__ __forceinline__ had_t load_old(row_t row, u32 column) const {{
+        const u64 at = (u64)row * columns + column;
+        return had_t{{{had_loaded}}};
+    }}
+    __device__ __forceinline__ void finish(
+        row_t row, u32 column, const value_t (&totals)[WIDTH], const had_t& had
+    ) const {{
+        const u64 at = (u64)row * columns + column;
+{packs}
+#pragma unroll
+        for (u32 i = 0; i < WIDTH; ++i) {{
+            const value_t& total = totals[i];
+            const out_t old = {old};
+            const auto result = {result};
+{packed}
+        }}
+{stored}
+    }}
+}};
+
+extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_columns(
+    Rows<offset_t> rows, u32 columns{parameters}
+) {{
+    Product product{{{names}}};
+    reduce_wide<LANES, WIDTH, row_t>(rows, columns, product);
+}}
+extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_cut_columns(
+    Rows<offset_t> rows, u32 columns{parameters}
+) {{
+    Product product{{{names}}};
+    reduce_wide_cut_rows<LANES, WIDTH, row_t>(rows, columns, product);
+}}
+"""
+
+
+class Shape(NamedTuple):
+    """What the kernels depend on besides the terms."""
+
+    masked: bool
+    offset: np.dtype[Any]
+    vertex: np.dtype[Any]
+    row: str
+    lanes: int
+    width: int
+
+
+class Kernels(NamedTuple):
+    """Both kernels, compiled, and what they read."""
+
+    product: Kernel
+    product_of_cut_rows: Kernel
+    inputs: list[str]
+
+
+def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
+    """See `gasla.engines.Products.ready_wide`."""
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
+    return functools.partial(multiply, arrays, terms)
+
+
+def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
+    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
+    plan = rows.plan(lists.indptr, lists.indices, WHOLE)
+    facts, columns = plan.facts, x.shape[1]
+    reads_index = terms.reads("x") or terms.reads("other")
+    if not facts.offsets_fit or (reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+        return False
+    if facts.rows == 0 or columns == 0:
+        return True
+    if columns > MOST:
+        raise ValueError(f"x has {columns} columns; expected at most {MOST} on a GPU")
+    lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
+    shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, lanes, width)
+    kernels = compiled(terms, shape, device())
+    given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
+    partials = plan.partials(printed.size_of(terms.type) * columns)
+    argument = plan.argument(partials)
+    arguments = (struct(argument), np.uint32(columns), *[given[name] for name in kernels.inputs], *outs)
+    kernels.product.plain(blocks(plan.pieces + facts.rows, lanes), *arguments)
+    if plan.cut:
+        kernels.product_of_cut_rows.plain(blocks(plan.cut, lanes), *arguments)
+    return True
+
+
+def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
+    """Threads a row, and how many columns each takes at once: as the arrays are aligned, and a mask is looked up."""
+    width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
+    return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
+
+
+def _packs(arrays: tuple[Array, ...], width: int) -> bool:
+    """Whether so many values beside each other can be loaded or stored at once."""
+    sizes = [width * array.dtype.itemsize for array in arrays]
+    return sizes[0] <= LOAD and not any(_address(array) % size for array, size in zip(arrays, sizes))
+
+
+def _address(array: Array) -> int:
+    return int(array.data.ptr)  # type: ignore[attr-defined]
+
+
+def blocks(items: int, lanes: int) -> int:
+    """Of a launch where so many threads take each item; what is over the most that there can be, comes again."""
+    return min(-(-items * lanes // rows.THREADS), 2**31 - 1)
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
+    """The kernels of a product on a device."""
+    text = source(terms, shape)
+    whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
+    return Kernels(whole, cut, list(_inputs(terms, shape)))
+
+
+def source(terms: Terms, shape: Shape) -> str:
+    """The text of the kernels."""
+    inputs, outs = _inputs(terms, shape), printed.outputs(terms)
+    kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
+    entry = {"other": "vertex_t"} if "indices" in inputs else {}
+    entry |= {"value": types["value"]} if "value" in types else {}
+    packs = [f"Pack<{printer.ctype(kind)}, WIDTH>" for kind in parts(terms.out_type)]
+    return TEMPLATE.format(
+        name=ascii(terms.name),
+        prelude=printer.PRELUDE,
+        functions=printed.functions(terms),
+        offset=printer.ctype(shape.offset),
+        vertex=printer.ctype(shape.vertex),
+        row=shape.row,
+        lanes=shape.lanes,
+        width=shape.width,
+        value=printer.ctype(terms.type),
+        out=printer.ctype(terms.out_type),
+        entry=" ".join(f"{kind} {name};" for name, kind in entry.items()),
+        x=f"Pack<{types['x']}, WIDTH>" if "x" in types else "bool",
+        had=" ".join(f"{pack} {name};" for name, pack in zip(outs, packs)) if terms.reads_old else "",
+        members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
+        monoid=printed.monoid(terms),
+        wanted="mask[(u64)row * columns + column] != complement" if shape.masked else "true",
+        loaded=", ".join({"other": "indices[at]", "value": "values[at]"}[name] for name in entry),
+        x_loaded="x_t::load(x + ((u64)(unsigned_vertex_t)entry.other * columns + column))" if "x" in types else "false",
+        arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
+        had_loaded=", ".join(f"{pack}::load({name} + at)" for name, pack in zip(outs, packs))
+        if terms.reads_old
+        else "",
+        packs="\n".join(f"        {pack} pack{p};" for p, pack in enumerate(packs)),
+        old=_old(terms),
+        result=printed.result(terms),
+        packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(printed.items(terms))),
+        stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
+        threads=rows.THREADS,
+        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
+        names=", ".join([*kinds, "columns"]),
+    )
+
+
+_ARGUMENTS = {
+    "value": "entry.value",
+    "x": "xs.item[i]",
+    "row": "(long long)row",
+    "other": "(long long)entry.other",
+    "column": "(long long)column",
+}
+
+
+def _inputs(terms: Terms, shape: Shape) -> dict[str, str]:
+    """Names and C++ types of what the kernels read."""
+    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    found = {"values": kinds["value"]} if "value" in kinds else {}
+    found |= {"x": kinds["x"]} if "x" in kinds else {}
+    found |= {"indices": "const vertex_t*"} if "x" in kinds or "other" in kinds else {}
+    return found | ({"mask": "const bool*", "complement": "bool"} if shape.masked else {})
+
+
+def _old(terms: Terms) -> str:
+    """The value that a result is merged with."""
+    if not terms.reads_old:
+        return "out_t{}"
+    names = [f"had.{name}.item[i]" for name in printed.outputs(terms)]
+    return f"out_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]

@@ -1,0 +1,113 @@
+"""How each part of a tuple or a vector is reduced by an atomic operation of its own."""
+
+import semirings
+from gasla.gpu.program.generate.writing import literal
+from gasla.gpu.program.plan import GpuPlan
+from gasla.program.plan import Part
+from semirings import Expr, Symbol
+from semirings.printers import cuda
+
+
+def native(combined: Expr) -> str | None:
+    """The atomic that the hardware has for what two values come to."""
+    kind = combined.dtype
+    if kind.itemsize < 4:
+        return None
+    x, y = Symbol("x", kind), Symbol("y", kind)
+    forms = {"add": x + y, "min": semirings.minimum(x, y), "max": semirings.maximum(x, y)}
+    return next((name for name, form in forms.items() if combined is form), None)
+
+
+def differs(combined: Expr) -> str:
+    """Whether a value `next` is another than `old`; NaN is like itself."""
+    return "next != old && (next == next || old == old)" if combined.dtype.kind == "f" else "next != old"
+
+
+def combinations(plan: GpuPlan) -> dict[Expr, int]:
+    """How parts of what is gathered combine, each way once, and its number."""
+    return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
+
+
+def accumulated(plan: GpuPlan) -> list[str]:
+    """Statements that reduce `value` into accumulators, part by part."""
+    lines = []
+    for part, own in _own(plan):
+        place = _place(f"c.a.{plan.components[part.item or 0][0]}", part)
+        match native(part.combined):
+            case "add":
+                lines.append(f"gasla::add({place}, {own});")
+            case "min" | "max" as name:
+                lines.append(f"gasla::improve_{name}({place}, {own});")
+            case None:
+                kind, combined = cuda.ctype(part.type), _combined(plan, part, own)
+                lines.append(f"gasla::update({place}, [&]({kind} old, bool&) {{ return {combined}; }});")
+    return lines
+
+
+def improves(plan: GpuPlan) -> list[str]:
+    """Statements that tell whether `value` would improve a part of the fields that absorb, as they look now."""
+    lines = ["bool better = false;"]
+    for part, own in _own(plan):
+        lines += ["{", *_looked(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
+    return [*lines, "return better;"]
+
+
+def improved(plan: GpuPlan) -> list[str]:
+    """Statements that reduce `value` into the fields that absorb, part by part, and tell whether one was improved.
+
+    A part that was not becomes nothing, where what is new has a priority by itself; else what the field holds.
+    """
+    assert plan.traced.monoid is not None
+    identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
+    lines = ["bool changed = false;"]
+    for (part, own), identity in zip(_own(plan), identities, strict=True):
+        place, kind = _place(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
+        otherwise = literal(identity, part.type) if plan.ranks_least else "next"
+        lines += ["{", *_looked(plan, part, own), f"    bool better = {differs(part.combined)};"]
+        if (name := native(part.combined)) in ("min", "max"):
+            lines.append(f"    if (better) better = gasla::improve_{name}({place}, {own});")
+        else:
+            lines += [
+                "    if (better)",
+                f"        gasla::update({place}, [&]({kind} old, bool& wanted) {{",
+                f"            const {kind} next = {_combined(plan, part, own)};",
+                f"            wanted = better = {differs(part.combined)};",
+                f"            if (wanted) {own} = next;",
+                "            return next;",
+                "        });",
+            ]
+        lines += [f"    if (!better) {own} = {otherwise};", "    changed |= better;", "}"]
+    return [*lines, "return changed;"]
+
+
+def _own(plan: GpuPlan) -> list[tuple[Part, str]]:
+    """Each part, and where it is in a local `value`."""
+    return [(part, _member("value", part)) for part in plan.parts]
+
+
+def _looked(plan: GpuPlan, part: Part, own: str) -> list[str]:
+    """What a part of a field holds, and what it would come to."""
+    kind = cuda.ctype(part.type)
+    place = _place(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
+    return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]
+
+
+def _combined(plan: GpuPlan, part: Part, own: str) -> str:
+    return f"combine_{combinations(plan)[part.combined]}_(old, {own})"
+
+
+def _member(value: str, part: Part) -> str:
+    item = value if part.item is None else f"{value}.item{part.item}"
+    return item if part.lane is None else f"{item}.item[{part.lane}]"
+
+
+def _place(array: str, part: Part) -> str:
+    """The address of a part in an array of the values of vertices."""
+    return f"({array} + v)" if part.lane is None else f"({array}[v].item + {part.lane})"
+
+
+def _scalars(value: object) -> list[object]:
+    """The numbers of an identity."""
+    if isinstance(value, tuple):
+        return [x for item in value for x in _scalars(item)]
+    return list(value) if getattr(value, "ndim", 0) else [value]  # type: ignore[call-overload]

@@ -1,0 +1,205 @@
+"""Sparse matrix times matrix, sparse or dense, over any semiring, by the engine of the device where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.arrays import array_module, device_of
+from gasla.engines import engine
+from gasla.graph.graph import Graph
+from gasla.graph.validate import find_outside
+from gasla.operations.multiply import product
+from gasla.operations.operands import lists_of, place, require_beside
+from gasla.operations.sparse import Sparse
+from gasla.program.terms import Array, Lists, Terms, parts, trace
+from semirings import Semiring, TupleType
+
+
+def mxm(
+    A: Any,
+    B: Any,
+    semiring: Semiring = semirings.plus_times,
+    *,
+    mask: Any = None,
+    complement: bool = False,
+    accum: Callable[[Any, Any], Any] | None = None,
+    out: Any = None,
+) -> Any:
+    """Multiply two matrices: ``C[i, j]`` is the sum over k of ``A[i, k] * B[k, j]``.
+
+    Sum and product are the semiring's. A sparse product has an entry wherever there is a k for which both entries are
+    stored, whatever the value comes to. Stored zeros and parallel entries count, and each entry reduces in the order of
+    row i of A as it is stored, then of row k of B. With B dense see `mxv`, of which this does every column at once.
+
+    Parameters
+    ----------
+    A : SciPy or CuPy sparse array or matrix, Sparse or Graph
+        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
+        of a Graph without values are True.
+    B : the same, or a dense (n, p) array
+        On the device of A.
+    semiring : semirings.Semiring
+        One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
+        ``(x, y, i, k, j)`` also gets the indices, as int64.
+    mask : matrix as A, or dense array of bool, optional
+        For a sparse product a sparse matrix of shape (m, p): only what is at the positions of its entries is computed,
+        whatever their values. For a dense product an array of that shape: what is True, not zero.
+    complement : bool
+        Compute only what is not at those positions.
+    accum, out
+        For a dense product, as for `mxv`: ``out[i, j] = accum(out[i, j], C[i, j])``. A sparse one is always new.
+
+    Returns
+    -------
+    Sparse or (m, p) array
+        Sparse where B is: with columns ascending in each row, each once. With a mask (and no complement) its entries
+        are the mask's, in the mask's order by rows, and hold the monoid's identity where the product has none.
+        A dense array where B is dense: `out`, if given. Types are those of the semiring's expression under NumPy's
+        rules of promotion; a multiply that returns a tuple gives a tuple of arrays, in a Sparse as its `data`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes or types don't fit, an index of a matrix is outside its shape, or the mask is of the other kind.
+    MemoryError
+        If the entries of the product, which are counted first, need more memory than there is.
+
+    Notes
+    -----
+    F. Gustavson: Two Fast Algorithms for Sparse Matrices. ACM Transactions on Mathematical Software 4(3), 1978.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> kilometres = csr_array([[0, 3, 8], [0, 0, 2], [1, 0, 0]])
+    >>> gasla.mxm(kilometres, kilometres, semirings.min_plus).to_scipy().toarray()
+    array([[9, 0, 5],
+           [3, 0, 0],
+           [0, 4, 9]])
+
+    How many ways of two edges there are beside each edge:
+
+    >>> graph = gasla.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0])
+    >>> gasla.mxm(graph, graph, semirings.plus_pair, mask=graph).data
+    array([0, 1, 0, 0])
+
+    A dense right side:
+
+    >>> gasla.mxm(kilometres, np.ones((3, 2)))
+    array([[11., 11.],
+           [ 2.,  2.],
+           [ 1.,  1.]])
+    """
+    if not isinstance(semiring, Semiring):
+        raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
+    if not _is_sparse(B):
+        return _dense(A, B, semiring, mask, complement, accum, out)
+    if accum is not None or out is not None:
+        raise TypeError(f"{'accum' if out is None else 'out'} is for dense products, and B is sparse; expected neither")
+    if mask is None and complement:
+        raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
+    if mask is not None and not _is_sparse(mask):
+        raise TypeError(f"mask is {type(mask).__name__}; expected a sparse matrix, as the product is sparse")
+    _check_shapes(A, B, mask)
+    left = _lists(A, "A", A, semiring)
+    right = left if B is A else _lists(B, "B", A, semiring)
+    admitted = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
+    types = (None if lists.values is None else lists.values.dtype for lists in (left, right))
+    terms = trace(semiring, False, *types, merging=None, wide=True)
+    if admitted is not None and not complement:
+        return _at_entries(left, right, terms, admitted)
+    return _whole(left, right, terms, admitted)
+
+
+def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
+    """The product with a dense matrix."""
+    if mask is not None and _is_sparse(mask):
+        raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
+    if np.ndim(B) != 2:
+        raise ValueError(f"B has shape {np.shape(B)}; expected two dimensions: for a vector use gasla.mxv")
+    return product(A, B, semiring, False, mask, complement, accum, out)
+
+
+def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
+    """All of the product but what is left out: counted, then filled in."""
+    products = engine(device_of(A.indptr)).products()
+    task = products.of_matrices(A, B, terms, left_out)
+    counts = task.count()
+    if counts is None:
+        raise _damaged(A=A, B=B, mask=left_out)
+    xp, shape = array_module(counts), (len(A.indptr) - 1, B.width)
+    sums = xp.zeros(len(counts) + 1, np.int64)
+    xp.cumsum(counts, out=sums[1:])
+    entries = int(sums[-1])
+    ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
+    types = parts(terms.out_type)
+    _require_memory(entries, ids.itemsize + sum(t.itemsize for t in types), products.available())
+    indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
+    outs = tuple(xp.empty(entries, kind) for kind in types)
+    task.fill(indptr, indices, outs)
+    return Sparse(shape, indptr, indices, _data(outs, terms))
+
+
+def _at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
+    """The product at the entries of the mask."""
+    xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
+    indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
+    outs = tuple(xp.empty(len(indices), kind) for kind in parts(terms.out_type))
+    if not products.at_entries(A, B, terms, mask, outs):
+        raise _damaged(A=A, B=B, mask=mask)
+    return Sparse((len(mask.indptr) - 1, mask.width), mask.indptr, indices, _data(outs, terms))
+
+
+def _data(outs: tuple[Array, ...], terms: Terms) -> Any:
+    return outs if isinstance(terms.out_type, TupleType) else outs[0]
+
+
+# --- what is given ---------------------------------------------------------------------------------------------------
+
+
+def _is_sparse(A: Any) -> bool:
+    """Whether it is a sparse matrix, of whatever kind."""
+    return isinstance(A, (Sparse, Graph)) or hasattr(A, "tocsr")
+
+
+def _shape(A: Any) -> tuple[int, ...]:
+    return (A.n, A.n) if isinstance(A, Graph) else tuple(A.shape)
+
+
+def _check_shapes(A: Any, B: Any, mask: Any) -> None:
+    if not _is_sparse(A):
+        return  # which is refused as everywhere
+    (m, n), (k, p) = _shape(A), _shape(B)
+    if n != k:
+        raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")
+    if mask is not None and _shape(mask) != (m, p):
+        raise ValueError(f"mask has shape {_shape(mask)}; expected {(m, p)}, that of the product")
+
+
+def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
+    """The rows of a matrix, on the device of A."""
+    if M is not A:
+        require_beside(name, place(M), array_module(place(A)))
+    return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
+
+
+def _damaged(**matrices: Lists | None) -> ValueError:
+    """The error for the first offset or index of a matrix that points outside it."""
+    for name, lists in matrices.items():
+        if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
+            return ValueError(f"in {name}, {error}")
+    return ValueError("a matrix changed while it was read; expected it to stay")
+
+
+def _require_memory(entries: int, each: int, available: int | None) -> None:
+    """Refuse a product that would not fit."""
+    if available is not None and entries * each > available:
+        raise MemoryError(
+            f"the product has {entries:,} entries, which take {entries * each:,} bytes, and {available:,} are "
+            "available; expected fewer: pass a mask=, or some rows of A at a time"
+        )

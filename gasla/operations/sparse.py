@@ -1,0 +1,125 @@
+"""The sparse matrix that a product of two gives: SciPy's CSR, but of values of any type, tuples too, on any device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gasla.arrays import moved, require_gpu
+from gasla.graph.validate import as_ids
+from gasla.program.terms import Array
+
+_CUPY_HOLDS = ("bool", "float32", "float64")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sparse:
+    """A sparse matrix by rows, as `gasla.mxm` returns it, and takes it wherever it takes a matrix.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    indptr : (m + 1,) array of int32 or int64
+        The entries of row i are those from ``indptr[i]`` to ``indptr[i + 1]``.
+    indices : (nnz,) array of int32 or int64
+        The column of each.
+    data : (nnz,) array, or tuple of such arrays
+        The value of each; where values are tuples, an array for each item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the arrays don't fit each other or the shape. Whether each index is inside, who reads them looks.
+
+    Examples
+    --------
+    >>> import gasla, semirings
+    >>> from scipy.sparse import csr_array
+    >>> kilometres = csr_array([[0, 3, 8], [0, 0, 2], [1, 0, 0]])
+    >>> two_hops = gasla.mxm(kilometres, kilometres, semirings.min_plus)
+    >>> two_hops
+    Sparse(shape=(3, 3), nnz=5, values=int64)
+    >>> two_hops.to_scipy().toarray()
+    array([[9, 0, 5],
+           [3, 0, 0],
+           [0, 4, 9]])
+    """
+
+    shape: tuple[int, int]
+    indptr: Array
+    indices: Array
+    data: Array | tuple[Array, ...]
+    format: ClassVar[str] = "csr"
+    ndim: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        m, n = map(int, self.shape)
+        object.__setattr__(self, "shape", (m, n))
+        for name in ("indptr", "indices"):
+            object.__setattr__(self, name, as_ids(name, getattr(self, name)))
+        if len(self.indptr) != m + 1:
+            raise ValueError(
+                f"indptr has {len(self.indptr)} entries in a matrix of shape {self.shape}; expected {m + 1}"
+            )
+        for part in self.data if isinstance(self.data, tuple) else (self.data,):
+            if np.shape(part) != self.indices.shape:
+                raise ValueError(f"data has shape {np.shape(part)}; expected {self.indices.shape}, one value an entry")
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored entries."""
+        return len(self.indices)
+
+    def to_scipy(self) -> Any:
+        """The same as a ``scipy.sparse.csr_array``, which shares the arrays; from the GPU, a copy.
+
+        Raises
+        ------
+        TypeError
+            If the values are tuples.
+        """
+        from scipy.sparse import csr_array
+
+        data, indices, indptr = (moved(a, "cpu") for a in (self._one_value(), self.indices, self.indptr))
+        return csr_array((data, indices, indptr), shape=self.shape)
+
+    def to_cupy(self) -> Any:
+        """The same as a ``cupyx.scipy.sparse.csr_matrix``, which shares the arrays; from the CPU, a copy.
+
+        Raises
+        ------
+        TypeError
+            If the values are tuples, or integers: CuPy's matrices hold bool, float32 and float64 alone.
+        RuntimeError
+            If CuPy or a GPU is missing.
+        """
+        data = self._one_value()
+        if data.dtype.name not in _CUPY_HOLDS:
+            raise TypeError(
+                f"the values are {data.dtype}, and CuPy's matrices hold {', '.join(_CUPY_HOLDS)}; expected one of "
+                "those: gasla.Sparse(C.shape, C.indptr, C.indices, C.data.astype(np.float64)).to_cupy()"
+            )
+        require_gpu()
+        sparse = import_module("cupyx.scipy.sparse")
+        data, indices, indptr = (moved(a, "gpu") for a in (data, self.indices, self.indptr))
+        return sparse.csr_matrix((data, indices, indptr), shape=self.shape)
+
+    def asformat(self, form: str) -> Any:
+        """The same as one of SciPy's arrays, in a format such as "csc"; what reads matrices by columns asks for it."""
+        return self.to_scipy().asformat(form)
+
+    def _one_value(self) -> Array:
+        if isinstance(self.data, tuple):
+            raise TypeError(
+                f"each value is a tuple of {len(self.data)}; expected one value an entry: "
+                "gasla.Sparse(C.shape, C.indptr, C.indices, C.data[0])"
+            )
+        return self.data
+
+    def __repr__(self) -> str:
+        kinds = [str(part.dtype) for part in (self.data if isinstance(self.data, tuple) else (self.data,))]
+        values = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
+        return f"Sparse(shape={self.shape}, nnz={self.nnz}, values={values})"
