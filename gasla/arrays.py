@@ -52,6 +52,11 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def fills(device: Device, vertices: float) -> bool:
+    """Whether so many vertices an iteration keep a device busy; with fewer it mostly waits for the next iteration."""
+    return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
+
+
 def finish(device: Device) -> None:
     """Wait until the arrays are there that the current stream of a GPU is making."""
     if device == "gpu":

@@ -1,6 +1,7 @@
 """What an engine offers, and the one place where engines are named: by string, after the device of the arrays.
 
-An engine is a package whose face implements `Engine`. Nothing above asks which one it has.
+An engine is a package whose face implements `Engine`; one that compiles nothing implements `Runner` alone. Nothing
+above asks which one it has.
 """
 
 from __future__ import annotations
@@ -89,6 +90,9 @@ class Running(Protocol):
     def log(self, rows: int) -> np.ndarray:
         """So many rows of the trace: active vertices, edges, way."""
 
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
 
@@ -157,13 +161,20 @@ class Primitives(Protocol):
         """Count the common out-neighbours of pairs of vertices."""
 
 
-class Engine(Protocol):
-    """What runs on one kind of device."""
+class Runner(Protocol):
+    """What runs vertex programs."""
 
     def prepare(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> Runs:
         """What the runs of a program on a graph have in common."""
+
+
+class Engine(Runner, Protocol):
+    """What runs on one kind of device."""
+
+    def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
+        """What such runs do, and why: a sentence each."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program and a graph for a loop that somebody writes by hand."""
@@ -185,6 +196,12 @@ class Engine(Protocol):
 def engine(device: Device) -> Engine:
     """The engine for arrays of a device."""
     return cast(Engine, import_module(f"gasla.{device}"))
+
+
+@cache
+def runner(device: Device, compiled: bool) -> Runner:
+    """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
+    return engine(device) if compiled else cast(Runner, import_module("gasla.reference"))
 
 
 def engine_of_language(target: str) -> Engine:

@@ -12,9 +12,10 @@ from scipy.sparse import load_npz
 
 import gasla
 from gasla import datasets
-from gasla.cli import main
+from gasla.cli import algorithms, main
 
-ALGORITHMS = ["bfs", "sssp", "pagerank", "components", "triangles", "betweenness"]
+ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
+ROWS = ("multi-source-bfs",)  # whose answers have a row a source
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
 
 
@@ -85,7 +86,7 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: str) -> None:
-    options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness") else []
+    options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness", *ROWS) else []
     outcome = command(name, "openflights", *options, "--top", "3", "--check")
     assert outcome.code == 0, outcome
     if name in ("pagerank", "triangles", "betweenness"):
@@ -110,6 +111,19 @@ def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcom
     assert "4 triangles" in command("triangles", small).out
     assert "converged after" in command("pagerank", small).out
     assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
+
+
+def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
+    complains(command("topological-order", small), "the graph has the cycle 0 → 1 → 2 → 0; expected an acyclic one")
+    small.write_text("0 1 2\n1 2 3.5\n0 2 1\n3 2 2\n")
+    order = command("topological-order", small, "--check", "--stats")
+    assert "3 levels; the first in order:" in order.out
+    assert "check: the answer has all properties of a right one" in order.out
+    longest = command("longest-path", small, "--check", "--top", 2, "-o", small.with_name("answer.csv"))
+    assert "the longest path leads through 3 vertices, and its length is 5.5:" in longest.out
+    assert "and 1 more, to vertex 2" in longest.out
+    assert small.with_name("answer.csv").read_text().splitlines()[:3] == ["vertex,length,parent", "0,0.0,0", "1,2.0,0"]
+    assert "and its length is 2:" in command("longest-path", small, "--unweighted", "--check").out
 
 
 def test_distances_that_are_all_alike_have_no_histogram(command: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -160,7 +174,7 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
     assert command(name, small, "-o", target).code == 0
-    assert np.load(target).shape == (7,)
+    assert np.load(target).shape == ((1, 7) if name in ROWS else (7,))
 
 
 def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:

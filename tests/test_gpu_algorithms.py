@@ -35,7 +35,10 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 
 pytestmark = pytest.mark.gpu
-ALGORITHMS = ("bfs", "sssp", "pagerank", "betweenness_centrality")
+ALGORITHMS = (
+    *("bfs", "multi_source_bfs", "sssp", "multi_source_shortest_paths"),
+    *("pagerank", "betweenness_centrality", "closeness_centrality", "harmonic_centrality"),
+)
 
 
 class OnGpu:

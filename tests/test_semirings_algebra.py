@@ -509,9 +509,9 @@ class TestProducts:
             both.identity(np.int32)
         with pytest.raises(TypeError, match="tuples of as many items"):
             both.combine((1, 2, 3), (1, 2, 3))
-        for monoids in ((), (semirings.plus, np.maximum)):
+        for wrong in ((), (semirings.plus, np.maximum)):
             with pytest.raises(TypeError, match="expected monoids, one for each item"):
-                semirings.product(*monoids)
+                semirings.product(*wrong)
 
     def test_parts_are_independent_by_structure(self) -> None:
         x, y = Symbol("x", "i4"), Symbol("y", "i4")

@@ -436,7 +436,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threads.num_threads() == min(usable, numba.config.NUMBA_NUM_THREADS)
         for _ in range(2):
             np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
-        assert graph.known((type(LEVELS), AUTO, False, False)).team == usable
+        assert graph.known((type(LEVELS), AUTO, False, False, True)).team == usable
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")

@@ -11,6 +11,7 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
     "components": (1.0, 0.4, 1.2, 4, 1.0, 3),
     "triangles": (100, 300, 8, None, 2.5, 0.8),
     "betweenness": (40, 40, 60, None, 150, 500),
+    "multi_source_bfs": (10, None, 7, None, 110, 150),
 }
 CALL = 100  # microseconds, on 1,000 vertices
 FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds

@@ -83,6 +83,13 @@ class BenchmarkGraph:
         return Graph(self.matrix)
 
     @cached_property
+    def acyclic(self) -> Graph:
+        """Each edge once, from the smaller vertex to the larger."""
+        owners, matrix = self.graph.out.owners(), self.matrix
+        kept = owners < matrix.indices
+        return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
+
+    @cached_property
     def sources(self) -> list[int]:
         """Where searches start."""
         if self._sources is None:

@@ -30,6 +30,12 @@ def search(graph: BenchmarkGraph, level: Any, sources: list[int]) -> str:
     return levels(edges_of(graph), sources[0], level)
 
 
+def searches(graph: BenchmarkGraph, rows: Any, sources: list[int]) -> str:
+    """What is wrong with the levels from all sources."""
+    ends = edges_of(graph)
+    return next(filter(None, (levels(ends, source, row) for source, row in zip(sources, rows))), "")
+
+
 def tree(graph: BenchmarkGraph, parent: Any, sources: list[int]) -> str:
     """What is wrong with the parents."""
     ends, level = edges_of(graph), depths(parent, sources[0])
@@ -57,6 +63,27 @@ def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
 def shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with betweenness from these sources."""
     return scores(score, sources, [gasla.bfs(graph.graph, s) for s in sources])
+
+
+def order(graph: BenchmarkGraph, vertices: Any, _: list[int]) -> str:
+    """What is wrong with an order of the acyclic edges."""
+    src, dst = graph.acyclic.out.owners(), graph.acyclic.out.indices
+    xp, n = array_module(vertices), graph.graph.n
+    place = xp.full(n, -1)
+    place[vertices] = xp.arange(n)
+    if bool((place < 0).any()):
+        return "a vertex is missing in the order"
+    return "an edge leads back" if bool((place[src] >= place[dst]).any()) else ""
+
+
+def longest(graph: BenchmarkGraph, length: Any, _: list[int]) -> str:
+    """What is wrong with the lengths of longest paths along the acyclic edges; weights must be positive."""
+    src, dst = graph.acyclic.out.owners(), graph.acyclic.out.indices
+    offer, have = length[src] + graph.acyclic.out_values, length[dst]
+    if bool((offer > have).any()):
+        return "an edge offers a longer way"
+    attained = _found(len(length), dst[offer == have])
+    return "a length is not attained" if bool((attained != (length > 0)).any()) else ""
 
 
 def unlike_known(graph: BenchmarkGraph, algorithm: str, answer_from: Callable[[int], Any]) -> str:

@@ -26,6 +26,7 @@ class Task(NamedTuple):
     form: Callable[[Any, list[int]], Any] = lambda answer, _: answer  # what two right answers share
     agree: Callable[[Any, Any], bool] = answers.equal  # whether two forms are equal, up to rounding
     several: int | None = None  # how many sources it takes
+    part: float = 1.0  # of the stored edges that count
     is_trusted: bool = True  # an answer in which nothing is found broken is right
     may_overflow: bool = False
 
@@ -39,7 +40,10 @@ TASKS: dict[str, Task] = {
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
+    "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
+    "longest_path": Task("nowhere", properties.longest, part=0.5),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
+    "multi_source_bfs": Task("sources", properties.searches, several=64),
 }
 ALGORITHMS = tuple(TASKS)
 
@@ -70,7 +74,7 @@ def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
-        "nowhere": lambda: [graph.graph.m],
+        "nowhere": lambda: [int(TASKS[algorithm].part * graph.graph.m)],
     }[TASKS[algorithm].starts]()
 
 

@@ -64,6 +64,25 @@ def _reached(found: Answered, count: int) -> str:
     return f"{count:,} of {named.graph.n:,} vertices reached from {named.label(found.arguments['source'])}"
 
 
+def of_each(name: str) -> Summary:
+    """For each source how much it reaches, and how far it is to what is farthest."""
+
+    def summary(found: Answered) -> Iterator[str]:
+        rows, sources = found.answer[name], found.arguments["sources"]
+        yield f"from {len(sources):,} sources, of {found.graph.graph.n:,} vertices:"
+        for source, row in list(zip(sources, rows))[: found.top]:
+            some = row[is_reached(row)]
+            farthest = some.max(initial=0).item()
+            yield f"      {some.size:>14,} reached from {found.graph.label(source)}, the farthest at {farthest:,.6g}"
+
+    return summary
+
+
+def is_reached(values: Array) -> Array:
+    """Which levels or distances are those of vertices that were reached."""
+    return (values >= 0) & (values < np.inf)
+
+
 def settled(found: Answered) -> str:
     """Whether PageRank's ranks did."""
     answer = found.answer
@@ -82,6 +101,27 @@ def components(found: Answered) -> Iterator[str]:
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
 
 
+def order(found: Answered) -> Iterator[str]:
+    """How many levels there are, and who comes first."""
+    level, first = found.answer["levels"], found.answer["order"][: found.top].tolist()
+    yield f"{int(level.max(initial=-1)) + 1:,} levels; the first in order:"
+    yield from _row_by_row(found, first, level)
+
+
+def path(found: Answered) -> Iterator[str]:
+    """The longest path, and where each of its vertices lies on it."""
+    whole = found.answer["path"].tolist()
+    yield f"the longest path leads through {len(whole):,} vertices, and its length is {found.answer['length']:,.6g}:"
+    yield from _row_by_row(found, whole[: found.top], found.answer["lengths"])
+    if len(whole) > found.top:
+        yield f"      and {len(whole) - found.top:,} more, to {found.graph.label(whole[-1])}"
+
+
+def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterator[str]:
+    for place, v in enumerate(vertices, 1):
+        yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
+
+
 def from_sources(what: str) -> Callable[[Answered], str]:
     """A heading that says from how many sources."""
 
@@ -97,14 +137,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("bfs", gasla.bfs, verify.bfs),
         answers={"levels": "level", "parents": "parent"},
         summary=levels,
-        edges=lambda found: edges_from(found.graph.graph, found.answer["levels"] >= 0),
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["levels"])),
         iterations=lambda found: int(found.answer["levels"].max(initial=0)),
+    ),
+    Verb(
+        *("multi-source-bfs", gasla.multi_source_bfs, verify.multi_source_bfs),
+        answers={"levels": "level"},
+        summary=of_each("levels"),
+        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["levels"]),
     ),
     Verb(
         *("sssp", gasla.sssp, verify.sssp),
         answers={"distances": "distance", "parents": "parent"},
         summary=distances,
-        edges=lambda found: edges_from(found.graph.graph, np.isfinite(found.answer["distances"])),
+        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
     ),
     Verb(
         *("pagerank", gasla.pagerank, verify.pagerank),
@@ -129,5 +175,17 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"scores": "betweenness"},
         summary=ranking("scores", from_sources("shortest paths from {:,} sources run through")),
         edges=by_searches,
+    ),
+    Verb(
+        *("topological-order", gasla.topological_order, verify.topological_order),
+        answers={"levels": "level"},
+        summary=order,
+        fixed={"levels": True},
+    ),
+    Verb(
+        *("longest-path", gasla.longest_path, verify.longest_path),
+        answers={"lengths": "length", "parents": "parent"},
+        summary=path,
+        options={"weighted": "--unweighted"},
     ),
 )

@@ -1,7 +1,7 @@
 """What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,12 +96,15 @@ def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
 def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     """Write one or more arrays, complete or not at all.
 
-    `.npy` and `.npz` hold the arrays; `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
+    `.npy` and `.npz` hold the arrays as they are. Elsewhere one of several rows, each of a value a vertex, has as many
+    columns. `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
     on top and numbers the vertices.
     """
     from gasla.output import replacing
 
     ending = path.suffix.lower()
+    if ending in (".txt", ".csv"):
+        columns = {name: x for title, array in columns.items() for name, x in _single(title, array)}
     with replacing(path) as stream:
         if ending == ".npy":
             stream.write(_packed(np.save, next(iter(columns.values()))))
@@ -111,6 +114,14 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
             stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
         else:
             stream.write(_csv(columns, graph).encode())
+
+
+def _single(title: str, array: Array) -> Iterator[tuple[str, Array]]:
+    """The columns of an array, and their names."""
+    if array.ndim == 1:
+        yield title, array
+    else:
+        yield from ((f"{title} {i}", row) for i, row in enumerate(array))
 
 
 def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:

@@ -23,6 +23,12 @@ def prepare(
     return Prepared(program, graph, way, deterministic, scheduled)
 
 
+def explain(runs: Any, program: "VertexProgram", graph: "Graph") -> list[str]:  # noqa: D103
+    from gasla.cpu.explanation import sentences
+
+    return sentences(runs, program, graph)
+
+
 def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103
     from gasla.cpu.program.staged import Staged
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gasla.arrays import Device
-from gasla.engines import Running, Runs, engine
+from gasla.engines import Running, Runs, runner
 from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import Result, left_by, under_way
@@ -18,9 +18,10 @@ from gasla.program.schedule import as_schedule
 __all__ = ["Prepared", "prepare"]
 
 Direction = Literal["auto", "push", "pull"]
-Options = tuple[int, bool, bool]  # way; whether deterministic; whether scheduled
+Options = tuple[int, bool, bool, bool]  # way; whether deterministic; whether scheduled; whether compiled
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
-TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4")])
+FLAGS = {bool}  # the types of arguments that are True or False
+TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 
 
 def prepare(
@@ -32,6 +33,7 @@ def prepare(
     scheduled: bool = False,
     notice: bool = True,
     device: Device | None = None,
+    compile: bool = True,
 ) -> "Prepared":
     """Bring a vertex program and a graph together, for runs that differ in where and with what they start.
 
@@ -44,7 +46,7 @@ def prepare(
         An instance (with its parameters), or a class (with their defaults).
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
-    direction, deterministic, notice, device
+    direction, deterministic, notice, device, compile
         As for `gasla.run`.
     scheduled : bool
         Whether its runs will be along schedules.
@@ -66,7 +68,8 @@ def prepare(
     >>> [search(active=[source], hops={source: 0}).hops.tolist() for source in (0, 2)]
     [[0, 1, 2, 3], [100, 100, 0, 1]]
     """
-    options = way_of(direction), deterministic, scheduled
+    check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
+    options = way_of(direction), deterministic, scheduled, compile
     return Prepared(as_program(program), as_graph(graph), options, notice, device and check_device(device))
 
 
@@ -143,7 +146,9 @@ class Prepared:
                 if self._given.known("values") is not self._mark:  # some were written into
                     self._settle()
             if self._runs.turn.locked():  # others run the same
-                self._runs = engine(self._graph.device).prepare(self._program, self._graph, *self._options)
+                self._runs = made_runs(self._program, self._graph, self._options)
+            if {type(trace), type(wait)} != FLAGS:
+                check_flags(trace=trace, wait=wait)
             return run_once(
                 self._runs, self._program, self._graph, values,
                 active, max_iterations, delta, trace, callback, progress, schedule, wait, out,
@@ -159,9 +164,15 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     if runs is None or runs.turn.locked():
         if options[2] and (hasattr(program, "scatter") or hasattr(program, "mask")):
             raise ValueError("the program of a scheduled run has no mask and no scatter; remove them")
-        made = runs = engine(graph.device).prepare(program, graph, *options)
+        made = runs = made_runs(program, graph, options)
         graph.kept(kind, lambda _: made)
     return runs
+
+
+def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
+    """New ones."""
+    way, deterministic, scheduled, compiled = options
+    return runner(graph.device, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
 def run_once(
@@ -204,7 +215,7 @@ def run_once(
                     running.advance(limit, progress)
                 return left_by(running)
             rows = in_pieces(running, limit, trace, callback, progress)
-            return left_by(running, _as_table(rows) if trace else None)
+            return left_by(running, _as_table(rows, running.reasons()) if trace else None)
         finally:
             if not is_left:
                 running.close()
@@ -232,13 +243,21 @@ def in_pieces(
             return rows
 
 
-def _as_table(rows: list[np.ndarray]) -> np.ndarray:
+def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     """The pieces of a trace as the one that a person gets."""
     numbers = np.concatenate(rows)
     table = np.empty(len(numbers), TRACE)
     table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
+    table["reason"] = np.where(numbers[:, 2] == PULL, reasons[PULL], reasons[PUSH])
     return table
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse arguments that are neither True nor False."""
+    for name, given in flags.items():
+        if not isinstance(given, bool | np.bool_):
+            raise TypeError(f"{name} is {given!r}; expected True or False")
 
 
 def way_of(direction: str) -> int:

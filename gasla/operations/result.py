@@ -38,7 +38,8 @@ class Result:
     aggregates : dict
         The last value of every aggregate.
     trace : structured ndarray or None
-        On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull".
+        On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull", and the
+        reason for that.
     """
 
     state: Mapping[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.graph.graph import as_graph
-from gasla.operations.prepare import Direction, check_device, run_once, runs_of, way_of
+from gasla.operations.prepare import FLAGS, Direction, check_device, check_flags, run_once, runs_of, way_of
 from gasla.operations.result import Result
 from gasla.program.program import VertexProgram, as_program
 
@@ -28,6 +28,7 @@ def run(
     schedule: Any = None,
     wait: bool = True,
     notice: bool = True,
+    compile: bool = True,
     out: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result:
@@ -49,7 +50,7 @@ def run(
     deterministic : bool
         The same bits in every run with the same number of threads, after as many iterations.
     trace : bool
-        Record each iteration.
+        Record each iteration: `Result.trace`.
     callback : function of a Result, optional
         Called after each iteration with the state so far (not a copy); a true return value ends the run.
     progress : function of an int, optional
@@ -69,6 +70,12 @@ def run(
     notice : bool
         Whether to look first if the graph's values have been written into since, where the program reads them: a pass
         over them. False says that they haven't.
+    compile : bool
+        False calls the program's functions as they are, by NumPy on whole arrays, and compiles nothing: for a first
+        look, and to find mistakes. `print` and `breakpoint()` in a function show arrays of all edges or vertices at
+        hand (symbols once before, as programs are always looked at first). It always pulls, one plain step after
+        another, so that a run may take more iterations; each is some hundred times slower. On the GPU it works on
+        copies.
     out : dict of str to array, optional
         Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
         what it holds, or with what is given for the field. Not where everyone takes part in each iteration.
@@ -104,11 +111,13 @@ def run(
     (array([0, 1, 2, 3], dtype=int32), True)
     """
     program, graph = as_program(program), as_graph(graph)
+    if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
+        check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
     if notice and program.edge_fields:
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
-    runs = runs_of(program, graph, (way_of(direction), deterministic, schedule is not None))
+    runs = runs_of(program, graph, (way_of(direction), deterministic, schedule is not None, compile))
     return run_once(
         runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
     )

@@ -163,11 +163,11 @@ class Binding:
         if not callable(init):
             return init
         graph = self.graph
-        record = Record("vertex", _Lazy(
-            id=lambda: self.xp.arange(graph.n, dtype=self.ids),
-            in_degree=lambda: graph.in_degrees.astype(np.int64),
-            out_degree=lambda: graph.out_degrees.astype(np.int64),
-        ))  # fmt: skip
+        record = Record("vertex", Lazy({
+            "id": lambda: self.xp.arange(graph.n, dtype=self.ids),
+            "in_degree": lambda: graph.in_degrees.astype(np.int64),
+            "out_degree": lambda: graph.out_degrees.astype(np.int64),
+        }))  # fmt: skip
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(record))
         return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
@@ -223,6 +223,22 @@ class NeighbourLists:
         return self._of_graph().in_order() if self._ordered else self._of_graph()
 
     @property
+    def are_given(self) -> bool:
+        """Whether these lists are what the graph was made of."""
+        held = [lists.indices for lists in (self.graph._rows, self.graph._columns) if lists is not None]
+        return any(self._lists.indices is indices for indices in held)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of these lists."""
+        return sum(int(array.nbytes) for array in self._lists.arrays())
+
+    @property
+    def entries(self) -> int:
+        """How many edges these lists have, those twice that are there in both directions."""
+        return len(self._lists.indices)
+
+    @property
     def are_kept(self) -> bool:
         """Whether the graph keeps these lists."""
         return self._lists is self._of_graph()
@@ -230,6 +246,10 @@ class NeighbourLists:
     def keeps_values(self, kind: np.dtype) -> bool:
         """Whether it also keeps its values as this type in the order of these lists."""
         return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_kept
+
+    def kept_values(self) -> Any:
+        """The values in the order of these lists, where the graph keeps them."""
+        return self.graph.in_values if self.side == "in" else self.graph.out_values
 
     @property
     def _values_are_kept(self) -> bool:
@@ -258,35 +278,42 @@ class NeighbourLists:
         graph = self.graph
         if graph.values is None:
             return self._xp.ones(len(self._lists.indices), kind)
-        if not np.can_cast(graph.values.dtype, kind, "same_kind"):
-            raise TypeError(
-                f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
-                f"convert the matrix, or give the field the type {graph.values.dtype}"
-            )
-        bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
-        if bounds is not None and graph.value_range is not None:
-            least, most = (bound.item() for bound in graph.value_range)
-            if least < bounds[0] or most > bounds[1]:
-                raise ValueError(
-                    f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
-                    f"convert the matrix, or give the field the type {graph.values.dtype}"
-                )
-        if self._values_are_kept:
-            values = graph.in_values if self.side == "in" else graph.out_values
-        else:
-            values = self._lists.by_position(graph.values)
+        check_values(graph, kind)
+        values = self.kept_values() if self._values_are_kept else self._lists.by_position(graph.values)
         assert values is not None
         return values.astype(kind, copy=False)
 
 
-class _Lazy(dict[str, Any]):
+def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
+    """Refuse a matrix whose values an edge field of this type can't hold."""
+    if graph.values is None:
+        return
+    if not np.can_cast(graph.values.dtype, kind, "same_kind"):
+        raise TypeError(
+            f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
+            f"convert the matrix, or give the field the type {graph.values.dtype}"
+        )
+    bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+    if bounds is not None and graph.value_range is not None:
+        least, most = (bound.item() for bound in graph.value_range)
+        if least < bounds[0] or most > bounds[1]:
+            raise ValueError(
+                f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                f"convert the matrix, or give the field the type {graph.values.dtype}"
+            )
+
+
+class Lazy(dict[str, Any]):
     """Fields that are made when first read."""
 
-    def __init__(self, **makers: Callable[[], Any]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         super().__init__(makers)
+        self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        return super().__getitem__(name)()
+        if name not in self._made:
+            self._made[name] = super().__getitem__(name)()
+        return self._made[name]
 
 
 def rooms(plan: Any, n: int) -> dict[str, Room]:

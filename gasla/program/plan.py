@@ -135,6 +135,11 @@ class Plan:
         return Function("lane", result, symbols, gather.sources)
 
     @property
+    def only_pulls(self) -> bool:
+        """Whether no iteration pushes, nor asks who receives, on a graph like this."""
+        return False
+
+    @property
     def is_tuple(self) -> bool:
         """Whether several values are gathered."""
         return self.gathers and isinstance(self.traced.gathered_type, TupleType)
@@ -183,7 +188,7 @@ class Plan:
             return "everyone = True: every vertex gathers in every iteration"
         if self.deterministic:
             return "deterministic=True: what is sent arrives in any order"
-        if not self.absorbs and cls.sources != "active":
+        if cls.sources != "active" and isinstance(self.absorption, str):
             return f"values of neighbours that are not active count as well (sources = 'all'): {self.absorption}"
         if not monoid.commutative:
             return f"{monoid.name} minds the order of values: it is not commutative"

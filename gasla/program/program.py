@@ -23,7 +23,19 @@ _RESERVED = {
     *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
     *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
-    *("deterministic", "device", "delta", "schedule", "wait", "notice", "out", "reduce", "sources", "everyone"),
+    *(
+        "deterministic",
+        "device",
+        "delta",
+        "schedule",
+        "wait",
+        "notice",
+        "compile",
+        "out",
+        "reduce",
+        "sources",
+        "everyone",
+    ),
 }
 
 

@@ -11,7 +11,10 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | components  | no edge leaves its component; every component is connected                                             |
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
+| multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+| order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
+| longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
 Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
@@ -20,8 +23,13 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 from gasla.verify._common import VerificationError
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
+from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
+from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness
 
-__all__ = ["VerificationError", "betweenness", "bfs", "components", "pagerank", "sssp", "triangles"]
+__all__ = [
+    "VerificationError", "betweenness", "bfs", "components", "longest_path", "multi_source_bfs",
+    "multi_source_shortest_paths", "pagerank", "sssp", "topological_order", "triangles",
+]  # fmt: skip

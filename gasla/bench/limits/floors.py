@@ -67,6 +67,12 @@ def bfs(work: Work, reaches: list[Reach]) -> Floor:
     return levels(work, reaches, fields=8)
 
 
+def searches(work: Work, reaches: list[Reach]) -> Floor:
+    """Levels from all sources are written; each vertex looks up its row once, and all wait for the deepest."""
+    deepest = max(reaches, key=lambda found: found.depth)
+    return levels(work, [deepest], fields=4 * len(reaches))
+
+
 def sssp(work: Work, reaches: list[Reach]) -> Floor:
     """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
     return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
@@ -103,6 +109,17 @@ def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     return Floor(total, cause)
 
 
+def topological_order(work: Work, _: list[Reach]) -> Floor:
+    """Each edge in one direction is read once, and what its end waits for; a count, a level and a place a vertex."""
+    return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
+
+
+def longest_path(work: Work, _: list[Reach]) -> Floor:
+    """The same, and each edge once more with its weight, and the length at its end."""
+    first, second = topological_order(work, []), work.floor(8 * work.m / 2 + 8 * work.n, work.m / 2, 1)
+    return Floor(first.seconds + second.seconds, second.cause)
+
+
 def product(work: Work, _: list[Reach]) -> Floor:
     """Every entry and its value are read once, and the element that it meets."""
     return work.floor(8 * work.m + 12 * work.n, work.m, 0)
@@ -116,10 +133,13 @@ def row_sums(work: Work, _: list[Reach]) -> Floor:
 COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "levels": levels,
     "bfs": bfs,
+    "multi_source_bfs": searches,
     "sssp": sssp,
     "pagerank": pagerank,
     "components": components,
     "triangles": triangles,
+    "topological_order": topological_order,
+    "longest_path": longest_path,
     "betweenness": betweenness,
     "product": product,
     "row sums": row_sums,

@@ -4,18 +4,25 @@ A peer is made from a `BenchmarkGraph` on its device. It converts the graph to i
 first asks for them, so that after one untimed call only the algorithm itself is measured. A method that a peer has no
 fair answer for is missing.
 
-`bfs(source)` returns parents, `sssp(source)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of
-weight one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor.
+`bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
+`multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
+one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
+`topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
+leading from the smaller vertex to the larger.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gasla.arrays import Device, array_module, module_of
+from gasla.bench.answers import depths
 from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
@@ -65,6 +72,16 @@ def make(name: str, graph: BenchmarkGraph) -> Any:
     module_of(peer.device)  # or an error that says what is missing
     module = importlib.import_module(f"{__name__}.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
+
+
+def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
+    """Parents from each source, by a search each."""
+    return [(source, peer.bfs(source)) for source in sources]
+
+
+def levels_of(found: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
+    """What `searches` found, as rows of levels."""
+    return np.stack([depths(dense(parents), source) for source, parents in found])
 
 
 def threads() -> int:

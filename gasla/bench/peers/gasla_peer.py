@@ -17,7 +17,7 @@ class Gasla:
     name = "gasla"
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        self.graph = graph.graph
+        self.made, self.graph = graph, graph.graph
 
     @staticmethod
     def dense(result: Any) -> Any:
@@ -29,6 +29,9 @@ class Gasla:
 
     def bfs(self, source: int) -> Any:
         return gasla.bfs(self.graph, source, parents=True).parents
+
+    def multi_source_bfs(self, sources: list[int]) -> Any:
+        return gasla.multi_source_bfs(self.graph, sources)
 
     def sssp(self, source: int) -> Any:
         return gasla.sssp(self.graph, source)
@@ -47,3 +50,9 @@ class Gasla:
 
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
+
+    def topological_order(self) -> Any:
+        return gasla.topological_order(self.made.acyclic)
+
+    def longest_path(self) -> Any:
+        return gasla.longest_path(self.made.acyclic).lengths

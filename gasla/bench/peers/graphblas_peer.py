@@ -12,7 +12,7 @@ from graphblas.dtypes import FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, threads
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, levels_of, searches, threads
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
 MIN_PLUS = semiring.min_plus[FP32]
@@ -59,7 +59,12 @@ class GraphBLAS:
     @staticmethod
     def dense(result: Any) -> Any:
         """Return a vector as an array, its missing entries as -1; numbers and arrays as they are."""
+        if isinstance(result, list):
+            return levels_of(result, GraphBLAS.dense)
         return result.to_dense(fill_value=-1) if isinstance(result, Vector) else result
+
+    def multi_source_bfs(self, sources: list[int]) -> Any:
+        return searches(self, sources)
 
     def bfs(self, source: int) -> Vector:
         """LAGr_BreadthFirstSearch: any_secondi over the frontier; pushes, and pulls while the frontier is wide."""

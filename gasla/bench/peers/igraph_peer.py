@@ -29,6 +29,19 @@ class Igraph:
         return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords))
 
     @cached_property
+    def acyclic(self) -> igraph.Graph:
+        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords), directed=True)
+
+    @cached_property
+    def from_anywhere(self) -> igraph.Graph:
+        """The same, and a vertex before all others; longer edges are shorter."""
+        n, graph = self.matrix.shape[0], self.acyclic.copy()
+        graph.add_vertex()
+        graph.add_edges([(n, v) for v in range(n)])
+        graph.es["length"] = [-weight for weight in self.weights] + [0.0] * n
+        return graph
+
+    @cached_property
     def weights(self) -> list[float]:
         return self.upper.data.tolist()
 
@@ -53,3 +66,11 @@ class Igraph:
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
+
+    def topological_order(self) -> list[int]:
+        return self.acyclic.topological_sorting()
+
+    def longest_path(self) -> np.ndarray:
+        """Shortest paths of negative lengths, by Bellman and Ford's algorithm: it has nothing nearer."""
+        start = self.matrix.shape[0]
+        return -np.array(self.from_anywhere.distances(start, weights="length", mode="out")[0][:start])

@@ -42,6 +42,11 @@ class NetworKit:
         graph.indexEdges()
         return graph
 
+    @cached_property
+    def acyclic(self) -> nk.Graph:
+        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in triu(self.matrix, 1).tocoo().coords)
+        return nk.GraphFromCoo((row, column), n=self.matrix.shape[0], directed=True)
+
     @staticmethod
     def dense(result: Any) -> Any:
         return np.array(result) if isinstance(result, list) else result
@@ -67,3 +72,6 @@ class NetworKit:
         score = nk.sparsification.TriangleEdgeScore(self.indexed)
         score.run()
         return sum(score.scores()) // 3
+
+    def topological_order(self) -> list[int]:
+        return nk.graphtools.topologicalSort(self.acyclic)

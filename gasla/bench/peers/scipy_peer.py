@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import power_iteration
+from gasla.bench.peers import levels_of, power_iteration, searches
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 
@@ -37,7 +37,7 @@ class SciPy:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        return result
+        return levels_of(result, np.asarray) if isinstance(result, list) else result
 
     def _degrees_squared(self) -> int:
         return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
@@ -45,6 +45,12 @@ class SciPy:
     def bfs(self, source: int) -> np.ndarray:
         """Return parents; csgraph marks the source and what is out of reach with -9999."""
         return breadth_first_order(self.weights, source)[1]
+
+    def multi_source_bfs(self, sources: list[int]) -> Any:
+        return searches(self, sources)
+
+    def multi_source_shortest_paths(self, sources: list[int]) -> Any:
+        return dijkstra(self.weights, indices=sources)
 
     def sssp(self, source: int) -> np.ndarray:
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]

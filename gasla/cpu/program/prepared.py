@@ -19,6 +19,7 @@ from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
+from gasla.program import reasons
 from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
@@ -407,6 +408,10 @@ class Prepared(Binding):
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._passed("log")[:rows].copy()
         return found
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+        return reasons.ways(self.plan, self._way)
 
     def found(self) -> Found:
         """What the run has left by now."""

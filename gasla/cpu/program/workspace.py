@@ -65,5 +65,10 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
-    """How many threads share the work; less is worth waking others for where each vertex takes part `once`."""
-    return 1 if graph.n + graph.m < SMALL << (3 if once else 0) else threads.num_threads()
+    """How many threads share the work."""
+    return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
+
+
+def least_shared(once: bool) -> int:
+    """The least work that is shared; less is worth waking others for where each vertex takes part `once`."""
+    return SMALL << (3 if once else 0)

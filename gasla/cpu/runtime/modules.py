@@ -13,7 +13,7 @@ import marshal
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from types import ModuleType
@@ -82,6 +82,14 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return dispatcher
 
     return decorate
+
+
+def is_compiled(kernel: Any, arguments: Sequence[Any]) -> bool:
+    """Whether there is code of a function for such arguments: here, or in the cache."""
+    signature = tuple(map(numba.typeof, arguments))
+    if signature in kernel.overloads:
+        return True
+    return cache.kept(kernel._cache._name(signature, kernel.targetctx)) is not None
 
 
 class _Kept(_Cache):

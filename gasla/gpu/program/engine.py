@@ -338,6 +338,10 @@ class Run(Binding):
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())
 
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+        return self.plan.ways(self._way)
+
     def found(self) -> Found:
         """What the run has left by now."""
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()

@@ -10,6 +10,8 @@ import numpy as np
 
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
+from gasla.program import reasons
+from gasla.program.binding import AUTO, PULL
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
@@ -131,10 +133,17 @@ class GpuPlan(Plan):
         plain = self.everyone and self.gathers and not self.active_only
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
 
-    @functools.cached_property
+    @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes."""
+        """Whether no iteration pushes, nor asks who receives."""
         return self.shape.small or self.shape.deterministic
+
+    def ways(self, asked: int) -> dict[int, str]:
+        """Why an iteration goes each way; see choose.cuh."""
+        found = dict(reasons.ways(self, asked))
+        if self.searches and asked == AUTO and not self.only_pulls:
+            found[PULL] += ", or few are left"
+        return found
 
     @property
     def keeps_bits_of_receivers(self) -> bool:

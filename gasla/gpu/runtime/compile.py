@@ -126,6 +126,11 @@ def _key(source: str, architecture: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".cubin"
 
 
+def is_compiled(source: str) -> bool:
+    """Whether the cache has machine code of a source for the current device."""
+    return cache.kept(_key(source, _architecture(device()))) is not None
+
+
 def _compile_and_keep(source: str, name: str, architecture: str, key: str) -> bytes:
     """Compile, and put into the cache."""
     code = compile_source(source, architecture, name)

@@ -1,0 +1,1 @@
+"""Orders and longest paths of acyclic graphs."""

@@ -1,0 +1,188 @@
+"""Breadth-first searches from many vertices at once: how many edges away from each of them is every vertex.
+
+Returned is a row of levels for each source, as `bfs` from it would give.
+
+A word of 64 bits at each vertex says from which of 64 sources it has been reached, another from which in the last
+iteration; neighbours gather these words by "or", so one look along an edge serves 64 searches. The level at which a bit
+came is written down in binary, a word for each of its digits. That pays where many sources reach a vertex in the same
+iteration, or where iterations are so short that a search mostly waits for the next: what a first search finds tells.
+
+M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
+The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.traversal.bfs import bfs
+from gasla.arrays import array_module, fills, module_of
+from gasla.graph.arguments import most_iterations, source_vertex
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.run import run
+from gasla.program.fields import vertex
+from gasla.program.program import VertexProgram
+from gasla.progress import track
+
+WORD = 64  # sources at once
+SHALLOW = 32  # of so few levels, many a vertex is reached from several sources in the same one
+WORTH = 16  # so many single searches take as long as 64 at once, or longer
+
+
+class Arrivals(VertexProgram):
+    """seen(v) = from which of 64 sources v has been reached; new(v) = from which in the last iteration."""
+
+    seen = vertex(np.uint64)
+    new = vertex(np.uint64)
+    reduce = semirings.bor
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.seen != 2**64 - 1
+
+    def gather(self, src, dst, edge):
+        return src.new
+
+    def apply(self, vertex, gathered):
+        new = gathered & ~vertex.seen
+        return {"seen": vertex.seen | new, "new": new}
+
+    def activate(self, before, after):
+        return after.new != 0
+
+
+class Levels4(Arrivals):
+    """The same, and digit(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1."""
+
+    digit = vertex((np.uint64, (4,)))
+
+    def apply(self, vertex, gathered):
+        new, level = gathered & ~vertex.seen, self.iteration + 1
+        digits = [
+            vertex.digit[j] | semirings.where(level & (1 << j) != 0, new, semirings.cast(0, np.uint64))
+            for j in range(len(vertex.digit))
+        ]
+        return {"seen": vertex.seen | new, "new": new, "digit": semirings.vector(*digits)}
+
+
+class Levels8(Levels4):
+    """The same, of eight digits."""
+
+    digit = vertex((np.uint64, (8,)))
+
+
+class Levels16(Levels4):
+    """The same, of sixteen digits."""
+
+    digit = vertex((np.uint64, (16,)))
+
+
+PROGRAMS = {4: Levels4, 8: Levels8, 16: Levels16}
+
+
+def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | None = None) -> np.ndarray:
+    """Number of edges on a shortest path from each of some sources to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j; values are not looked at, and stored zeros are edges.
+    sources : ids
+        Where to start: any number of vertices, in any order, also one several times. 64 are searched from at once.
+    depth_limit : int, optional
+        Go no further than this many edges.
+
+    Returns
+    -------
+    (len(sources), n) int32
+        Row i is what `gasla.bfs(graph, sources[i])` gives: 0 at the source, -1 where it does not reach.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a source is not a vertex, the matrix is not square, or `depth_limit` is negative.
+
+    References
+    ----------
+    M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
+    The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> A = csr_array(np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]))
+    >>> gasla.multi_source_bfs(A, [0, 3])
+    array([[ 0,  1,  1, -1],
+           [ 1,  2,  2,  0]], dtype=int32)
+    """
+    graph = as_graph(graph)
+    chosen = [source_vertex(graph, s) for s in sources]
+    limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
+    levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
+    if not chosen:
+        return levels
+    depth, is_shared = look(graph, chosen)
+    if is_shared:
+        digits = next((k for k in PROGRAMS if 2 * depth < 1 << k), max(PROGRAMS))
+        for first in track(range(0, len(chosen), WORD), "batches of sources"):
+            _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
+    else:
+        for row, source in track(list(enumerate(chosen)), "sources"):
+            levels[row] = bfs(graph, source, depth_limit=depth_limit)
+    return levels
+
+
+def look(graph: Graph, sources: list[int]) -> tuple[int, bool]:
+    """How deep a search from one of the sources is, and whether all are better made together."""
+    degrees = graph.out_degrees[module_of(graph.device).asarray(sources)]
+    level = bfs(graph, sources[int(degrees.argmax())])
+    depth, reached = int(level.max()), int((level >= 0).sum())
+    waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
+    return depth, waits or (len(sources) >= WORTH and depth <= SHALLOW)
+
+
+def words_of(graph: Graph, sources: list[int]) -> Any:
+    """For each vertex the word that says which of up to 64 sources it is: bit i for the i-th."""
+    words: dict[int, int] = {}
+    for i, source in enumerate(sources):
+        words[source] = words.get(source, 0) | 1 << i
+    xp: Any = module_of(graph.device)
+    array = xp.zeros(graph.n, np.uint64)
+    array[xp.asarray(list(words))] = xp.asarray(np.array(list(words.values()), np.uint64))
+    return array
+
+
+def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
+    """Write the levels of up to 64 sources; as many at once as the digits can count, and on from there."""
+    xp: Any = module_of(graph.device)
+    start = words_of(graph, sources)
+    going: dict[str, Any] = {"active": list(set(sources)), "seen": start, "new": start}
+    most, base = (1 << digits) - 1, 0
+    while going:
+        left = most if limit is None else min(most, limit - base)
+        found = run(PROGRAMS[digits], graph, max_iterations=left, **going)
+        _unpack(found.digit, levels, base)
+        base += left
+        is_over = found.converged or base == limit
+        going = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
+    levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
+
+
+def _unpack(digit: Any, levels: Any, base: int) -> None:
+    """Write the levels whose binary digits have just been found: the first ones, or those above `base`."""
+    xp: Any = array_module(digit)
+    n, count = digit.shape
+    octets = xp.ascontiguousarray(digit.view(np.uint8).reshape(n, count * 8).T).reshape(count, 8, n)
+    kind = np.uint8 if count <= 8 else np.uint16
+    for i, row in enumerate(levels):
+        level = xp.zeros(n, kind)
+        for j, word in enumerate(octets[:, i // 8]):
+            digits, up = word.astype(kind, copy=False), j - i % 8
+            level |= (digits << up if up > 0 else digits >> -up) & kind(1 << j)
+        if base:
+            xp.copyto(row, level + np.int32(base), where=level > 0)
+        else:
+            xp.subtract(level, level == 0, out=row, dtype=np.int32)

@@ -1,0 +1,64 @@
+"""What the CPU engine does with a program on a graph, and why, in words: read off its runs."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.program.pieces import FEW
+from gasla.cpu.program.prepared import Prepared
+from gasla.cpu.program.workspace import least_shared
+from gasla.cpu.runtime import threads
+from gasla.cpu.runtime.modules import is_compiled
+from gasla.graph.graph import Graph
+from gasla.program import reasons
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+
+
+def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]:
+    """See `gasla.engines.Engine.explain`."""
+    plan = runs.plan
+    workspace = sum(math.prod(shape) * kind.itemsize for shape, kind in runs._shapes.values())
+    return [
+        *reasons.sentences(plan, runs._way),
+        *reasons.of_graph(plan, program, graph, plan.sends, "for each run"),
+        reasons.of_memory(plan, graph, workspace),
+        *_loop(runs, graph),
+        _compiling(runs, program, graph),
+    ]
+
+
+def _loop(runs: Prepared, graph: Graph) -> list[str]:
+    """By how many threads, and how they walk lists."""
+    found, least = [], least_shared(once=runs.plan.scheduled)
+    if graph.n + graph.m < least:
+        found.append(f"One thread does all: with fewer than {least:,} vertices and edges others are not worth waking.")
+    elif runs.team == 1:
+        found.append("One thread does all, as it is the only one.")
+    else:
+        found.append(f"{runs.team} threads share the work; where iterations are thin, one goes on alone.")
+    if runs._common[runs._places["narrow"]] and "if narrow and " in runs.plan.source_text:
+        found.append(f"Lists of neighbours are short, so that of each the first {FEW} are gathered without a branch.")
+    return found
+
+
+def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
+    """Whether the loop has to be compiled."""
+    if is_compiled(runs._loop, [threads.TOGETHER, runs.team, runs.control, *_arguments(runs, program, graph)]):
+        return "It runs on the CPU, in code that Numba has compiled already."
+    return "It runs on the CPU, in code that Numba compiles when it is first called, for some seconds; it is kept."
+
+
+def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
+    """What a run's loop is passed after its control words, were it to begin now."""
+    with runs.turn:
+        runs.program, runs.graph = program, graph
+        try:
+            runs._use({})
+            runs._start({}, None)
+            if runs.plan.scheduled:
+                runs._follow(Schedule(np.full(graph.n, -1, np.int32)))
+            return runs._arguments
+        finally:
+            runs.close()

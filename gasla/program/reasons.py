@@ -1,0 +1,190 @@
+"""What a run will do, and why, in words: read off the decisions for its program (`Plan`), which no sentence repeats."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.graph.graph import Graph
+from gasla.names import given
+from gasla.program.binding import AUTO, PULL, PUSH, Binding, NeighbourLists, layout, rooms
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+
+
+def ways(plan: Plan, asked: int) -> Mapping[int, str]:
+    """Why an iteration goes each way, in a few words, where the engine chooses by the edges that are active."""
+    pull = "many edges are active"
+    if plan.scheduled:
+        pull = "a schedule says who receives"
+    elif plan.everyone:
+        pull = "everyone receives"
+    elif plan.only_pulls:
+        pull = "deterministic=True" if plan.deterministic else "the graph is small"
+    elif asked == PULL:
+        pull = "direction='pull'"
+    push = (
+        "near vertices first" if plan.prioritised else "direction='push'" if asked == PUSH else "few edges are active"
+    )
+    return {PULL: pull, PUSH: push if plan.pushes else f"{push}; who they reach pulls"}
+
+
+def sentences(plan: Plan, asked: int) -> list[str]:
+    """What any engine does for a program."""
+    return [*_direction(plan, asked), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan)]
+
+
+def _direction(plan: Plan, asked: int) -> list[str]:
+    if plan.pushes and plan.only_pulls:
+        return ["Every iteration pulls: on a graph as small as this one that is quicker than to push."]
+    if plan.pushes and plan.prioritised:
+        return ["Every iteration pushes: active vertices send along their edges."]
+    if plan.pushes and asked == AUTO:
+        return ["An iteration pushes where few edges are active, and pulls where many are."]
+    if plan.pushes:
+        way = "pushes" if asked == PUSH else "pulls"
+        return [f"Every iteration {way}, as direction={'push' if asked == PUSH else 'pull'!r} has it."]
+    found = [f"It never pushes, because {plan.reason_to_pull}."]
+    if not (plan.everyone or plan.scheduled or plan.only_pulls):
+        found.append(
+            "Where few edges are active, those say who receives; where many are, every vertex looks for itself."
+        )
+    return found
+
+
+def _sending(plan: Plan) -> list[str]:
+    """Where values go that are sent, and when they are seen."""
+    found = []
+    if plan.absorbs:
+        fields = " and ".join(map(given, plan.absorbs))
+        found.append(
+            f"It absorbs: what arrives is reduced straight into {fields}, and may go on in the same iteration."
+        )
+    elif plan.gathers:
+        found.append(f"What arrives is seen in the next iteration, because {why_it_waits(plan)}.")
+    if plan.push_at_once:
+        found.append("Whoever reaches a vertex first applies to it at once, as any value will do.")
+    elif plan.pushes and not plan.absorbs:
+        found.append("What is sent to a vertex is brought together in an accumulator, and applied when all have sent.")
+    if plan.active_only and plan.gathers:
+        why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been heard"
+        found.append(f"Only values of active neighbours are gathered, because {why}.")
+    return found
+
+
+def why_it_waits(plan: Plan) -> str:
+    """Why values do not go straight into a field."""
+    if plan.scheduled:
+        return "a schedule says when each vertex receives"
+    if plan.traced.program.everyone:
+        return "everyone = True"
+    if isinstance(plan.absorption, str):
+        return plan.absorption
+    return "deterministic=True" if plan.deterministic else "there are too many numbers to send one by one"
+
+
+def _order(plan: Plan) -> list[str]:
+    """In what order vertices are taken, values are reduced, and sums are added up."""
+    found, functions = [], plan.traced.functions
+    if plan.prioritised:
+        width = "from the mean of the edge values and from degrees" if plan.adds_up else "as a part of what waits"
+        found.append(f"Vertices are taken in buckets, near ones first; a bucket's width is delta=, or found {width}.")
+    if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
+        found.append(
+            f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
+        )
+    if plan.takes_first:
+        found.append("A pull ends at the first value, as any will do.")
+    elif plan.final is not None:
+        found.append("A pull ends once nothing can change what it has come to.")
+    if plan.sums_in_order:
+        found.append("Aggregates of floats are added up in the order of the vertices.")
+    if "priority" in functions and not plan.prioritised:
+        why = "on a small graph the order spares less than it costs" if plan.absorbs else why_it_waits(plan)
+        found.append(f"priority is not asked, because {why}.")
+    return found
+
+
+def _copies(plan: Plan) -> list[str]:
+    """What has to be kept apart."""
+    found = []
+    for name in sorted(plan.doubled):
+        found.append(
+            f"{given(name)} has two copies, read and written in turn: neighbours read it while apply writes it."
+        )
+    if plan.two_phases:
+        fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))
+        found.append(f"All have gathered before anyone applies: neighbours read {fields}, which apply writes.")
+    return found
+
+
+def _edges(plan: Plan) -> list[str]:
+    """What is read of edges beside who they join."""
+    found = []
+    if plan.needs_gather_ids or plan.needs_send_ids:
+        states = " and ".join(map(given, plan.edge_states))
+        found.append(f"The numbers of edges are read along with them{f', to find {states}' if states else ''}.")
+    return found
+
+
+class Bound(Binding):
+    """A program on a graph, to be asked which lists it walks."""
+
+    def __init__(self, plan: Plan, program: VertexProgram, graph: Graph) -> None:
+        self.plan = plan
+        super().__init__(program, graph)
+
+
+NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"}
+
+
+def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, made: str) -> list[str]:
+    """What is read of the graph and what of it is copied; `made` says how long such copies last."""
+    gather, send = Bound(plan, program, graph)._sides()
+    sides: list[tuple[str, NeighbourLists]] = []
+    if plan.prioritised:
+        sides = [("there, though no iteration pulls,", gather), ("sent along", send)]
+    else:
+        sides += [("gathered over", gather)] if plan.gathers else []
+        sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
+        sides += [("sent along", send)] if walks_out else []
+    if gather is send:
+        sides = [("walked", gather)] if sides else []
+    found = []
+    for verb, lists in sides:
+        found.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
+        found += [_values(name, plan.traced.edge_types[name], graph, lists, made) for name in plan.edge_values]
+    return found
+
+
+def _whence(lists: NeighbourLists, made: str) -> str:
+    """Where lists come from."""
+    if lists.are_given:
+        return "as the graph was given"
+    if lists.are_kept:
+        return f"in lists made of what was given, {lists.nbytes:,} bytes, which the graph keeps"
+    return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
+
+
+def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists, made: str) -> str:
+    """Where the values of an edge field come from, for one of the lists."""
+    what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * kind.itemsize:,} bytes"
+    if graph.values is None:
+        return f"{what} is 1, as the graph has no values: {size}, made {made}."
+    if graph.values.dtype != kind:
+        return f"{what} is converted from {graph.values.dtype} to {kind}: {size}, made {made}."
+    if not lists.keeps_values(kind):
+        return f"{what} is put in the order of the lists: {size}, made {made}."
+    if lists.kept_values() is graph.values:
+        return f"{what} is read where it was given."
+    return f"{what} is copied into the order of the lists, {size}, which the graph keeps."
+
+
+def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
+    """Bytes that a run takes."""
+    held = [*rooms(plan, graph.n).values(), *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states)]
+    fields = sum(math.prod(shape) * kind.itemsize for shape, kind in held)
+    return (
+        f"Fields take {fields:,} bytes, and the workspace takes {workspace:,} at most, which the next run uses again."
+    )

@@ -1,0 +1,188 @@
+"""Runs as `gasla.engines` has them, of a program that is called and not compiled."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import Device, moved
+from gasla.graph.graph import Graph
+from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, check_values
+from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+from gasla.progress import follow
+from gasla.reference.edge_order import Edges
+from gasla.reference.steps import Steps
+
+
+class Interpreted:
+    """Runs of a program on a graph: they share the order of its edges."""
+
+    def __init__(self, program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> None:
+        self.turn = threading.Lock()
+        kind: Any = type(program)
+        self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
+        self._plan.doubled = set()  # what neighbours read has been read before anything is written
+        self._edges = Edges(graph.to("cpu"), program.direction)
+
+    def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
+        """Nothing: there is nothing to compile."""
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None,
+        delta: float | None,
+        out: Mapping[str, Any] | None,
+    ) -> "Run":
+        """A run at its start. A width of buckets changes no result."""
+        return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
+
+
+class Run(Binding):
+    """One run. Where the graph is on the GPU, it works on copies, and what it leaves are arrays there."""
+
+    log_rows = 1024
+    iteration, edges, ended = 0, 0, False
+    _device: Device
+
+    def __init__(
+        self,
+        plan: Plan,
+        edges: Edges,
+        program: VertexProgram,
+        graph: Graph,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None,
+        out: Mapping[str, Any] | None,
+    ) -> None:
+        self.plan, self._device = plan, graph.device
+        super().__init__(program, graph)
+        fields = self.by_inner_name(fields)
+        self.check(fields)
+        self._lent = self.check_out(out, fields) if out else {}
+        self.graph, self.xp = graph.to("cpu"), np  # from here on
+        self._is_elsewhere = self.graph is not graph
+        given = {name: _here(value) for name, value in ({**self._lent, **fields}).items()}
+        vertex = {name: self._field(name, given.get(name)) for name in self.traced.vertex_types}
+        active, levels = np.zeros(0, np.int64), None
+        if frontier is not None and plan.keeps_active:
+            active = np.sort(moved(frontier.ids, "cpu")).astype(np.int64)
+        elif frontier is not None:
+            active = np.arange(graph.n)
+        elif schedule is not None:
+            levels = _iterations(schedule)
+            self._depth = schedule.depth
+        parameters = self.by_given_name(self.parameters())
+        edge = {name: self._edge_field(name, given) for name in self.traced.edge_types}
+        self._steps = Steps(program, plan, self.graph, edges, parameters, vertex, edge, active, levels)
+        self.ended = self._is_over()
+
+    def _field(self, name: str, given: Any) -> np.ndarray:
+        """A vertex field as the run starts: an array of its own, or the one that it is to live in."""
+        lent = self._lent.get(name)
+        if lent is None or self._is_elsewhere:
+            return np.asarray(self._start_array(name, given))
+        if given is not lent:
+            lent[...] = self._start_array(name, given)
+        array: np.ndarray = lent
+        return array
+
+    def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
+        """A field of the edges, in the order of the input."""
+        kind = self.traced.edge_types[name]
+        if name in self.plan.edge_states:
+            return np.asarray(self._edge_array(name, given))
+        if name in self.plan.edge_values:
+            check_values(self.graph, kind)
+        values = self.graph.values
+        return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
+
+    def _is_over(self) -> bool:
+        """Whether nothing is left to do."""
+        return self._steps.iteration >= self._depth if self._steps.levels is not None else not len(self._steps.active)
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run iterations up to such a number, or the program's end."""
+        steps, told = self._steps, time.perf_counter()
+        self._log: list[tuple[int, int, int]] = []
+        follow(lambda: (steps.iteration, 0), "iterations")
+        while not self.ended and self.iteration < until:
+            active, edges = steps.step()
+            self._log.append((active, edges, PULL))
+            self.iteration, self.edges = steps.iteration, self.edges + edges
+            self.ended = steps.stopped or self._is_over()
+            if progress is not None and time.perf_counter() - told > 0.1:
+                told = time.perf_counter()
+                progress(self.iteration)
+
+    def leave(self, until: int) -> bool:
+        """Never: it runs on this thread."""
+        return False
+
+    def known(self) -> dict[str, Any]:
+        """All, and so nothing beforehand."""
+        return {}
+
+    def finish(self) -> None:
+        """Nothing: it has ended."""
+
+    def close(self) -> None:
+        """Nothing: the next run uses nothing of this one."""
+
+    def log(self, rows: int) -> np.ndarray:
+        """So many rows of the trace: active vertices, edges, way."""
+        return np.array(self._log[:rows], np.int64).reshape(-1, 3)
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way: nothing else is done here."""
+        return {PULL: "compile=False", PUSH: ""}
+
+    def found(self) -> Found:
+        """What the run has left by now."""
+        aggregates = self.by_given_name(self._steps.aggregates)
+        return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields as they are now, where the graph is."""
+        edge = {name: self._steps.edge[name] for name in self.plan.edge_states}
+        return self.by_given_name(
+            {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
+        )
+
+    def _there(self, name: str, array: np.ndarray) -> Any:
+        """A field's array where the graph is: that which it is to be left in, if one was given."""
+        lent = self._lent.get(name)
+        if lent is None or lent is array:
+            return moved(array, self._device)
+        lent[...] = moved(array, self._device)
+        return lent
+
+    def _frontier(self) -> Frontier:
+        """The active vertices as they are now."""
+        n = self.graph.n
+        if self._is_over():
+            return Frontier.none(n)
+        if not self.plan.keeps_active:
+            return Frontier.all(n, self._device)
+        return Frontier(n, self._steps.active).to(self._device)
+
+
+def _here(given: Any) -> Any:
+    """Start values as arrays of NumPy's."""
+    return {v: moved(x, "cpu") for v, x in given.items()} if isinstance(given, FEW) else moved(given, "cpu")
+
+
+def _iterations(schedule: Schedule) -> np.ndarray:
+    """The iteration in which each vertex receives; -1 for never."""
+    found = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
+    found = np.where((found >= 0) & (found < schedule.depth), found, -1)
+    return np.where(found >= 0, schedule.depth - 1 - found, -1) if schedule.is_reversed else found

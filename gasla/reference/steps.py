@@ -1,0 +1,209 @@
+"""The numbered steps in the documentation of `VertexProgram`, one plain step after another, over whole arrays.
+
+In an iteration everything is computed before anything is written: so all sees the state before it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.graph.graph import Graph
+from gasla.names import given as given_name
+from gasla.names import inner
+from gasla.program.binding import Lazy
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+from gasla.program.tracing import Record
+from gasla.reference.edge_order import Edges
+from gasla.reference.segments import reduce_segments
+from semirings import VectorType
+
+
+class Steps:
+    """A program at work: its fields by inner names, who is active, what the aggregates came to.
+
+    `levels` says in which iteration each vertex receives, where that is known ahead.
+    """
+
+    def __init__(
+        self,
+        program: VertexProgram,
+        plan: Plan,
+        graph: Graph,
+        edges: Edges,
+        parameters: Mapping[str, Any],
+        vertex: dict[str, np.ndarray],
+        edge: dict[str, np.ndarray],
+        active: np.ndarray,
+        levels: np.ndarray | None,
+    ) -> None:
+        self.program, self.plan, self.graph, self.edges = program, plan, graph, edges
+        self.parameters, self.vertex, self.edge = parameters, vertex, edge
+        self.active, self.levels, self.iteration, self.stopped = active, levels, 0, False
+        self.aggregates: dict[str, Any] = {}
+        everyone = self.vertices(np.arange(graph.n))
+        self.aggregates = self.reduce_aggregates(everyone, everyone, graph.n)
+
+    # --- the program's functions on arrays ---------------------------------------------------------------------------
+
+    def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
+        """The fields of some vertices as they are when they are first read, or as they are `now`."""
+        graph = self.graph
+        makers = _makers(self.vertex, ids)
+        if now:
+            held = {name: make() for name, make in makers.items()}
+            makers = {name: lambda value=value: value for name, value in held.items()}  # type: ignore[misc]
+        makers |= {
+            "id": lambda: ids.astype(graph.id_dtype),
+            "in_degree": lambda: graph.in_degrees.astype(np.int64)[ids],
+            "out_degree": lambda: graph.out_degrees.astype(np.int64)[ids],
+        }
+        return Record("vertex", Lazy(makers))
+
+    def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
+        """The same for some edges: their sources, their receivers, and themselves."""
+        ids = self.edges.ids[places]
+        link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: ids}))
+        return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
+
+    def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
+        """One of the program's functions, with numbers of the types that it was promised as `self` has them."""
+        kind = type(self.program)
+        stand_in = object.__new__(kind)
+        stand_in.__dict__.update(self.parameters, iteration=np.int64(self.iteration), n=np.int64(self.graph.n))
+        stand_in.__dict__.update({given_name(name): value for name, value in self.aggregates.items()})
+        with np.errstate(all="ignore"):
+            return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
+
+    def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
+        """What a test says of each vertex or edge; yes, where there is no such test."""
+        if not self.has(function):
+            return np.ones(count, bool)
+        return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
+
+    def has(self, function: str) -> bool:
+        return function in self.plan.functions and hasattr(type(self.program), function)
+
+    # --- an iteration ------------------------------------------------------------------------------------------------
+
+    def step(self) -> tuple[int, int]:
+        """One iteration; how many were active before it, and how many edges it looked at."""
+        active = len(self.active)
+        receivers, places = self.receivers()
+        if self.levels is not None:
+            active = len(receivers)
+        self.apply(receivers, self.gather(receivers, places))
+        self.stopped = self.has("stop") and bool(self.call("stop"))
+        self.iteration += 1
+        return active, len(places) if self.plan.gathers else 0
+
+    def receivers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Who receives, and the places of the edges that they gather over."""
+        if self.levels is not None:
+            receivers = np.flatnonzero(self.levels == self.iteration)
+            return receivers, self.usable(self.edges.into(receivers))
+        receivers, awake = np.arange(self.graph.n), np.zeros(0, np.int64)
+        if not self.plan.everyone or self.plan.active_only:
+            awake = self.usable(self.edges.out_of(self.active))
+        if not self.plan.everyone:
+            receivers = np.unique(self.edges.dst[awake])
+        receivers = receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
+        if not self.plan.active_only:
+            return receivers, self.usable(self.edges.into(receivers))
+        takes = np.zeros(self.graph.n, bool)
+        takes[receivers] = True
+        return receivers, awake[takes[self.edges.dst[awake]]]
+
+    def usable(self, places: np.ndarray) -> np.ndarray:
+        """Those edges that `edge_mask` admits."""
+        return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
+
+    def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
+        """What each receiver's values come to, in the order of the input."""
+        if not self.plan.gathers:
+            return None
+        kind, monoid = self.plan.traced.gathered_type, self.program.reduce
+        values = self.call("gather", *self.ends(places))
+        kinds = kind.items if self.plan.is_tuple else (kind,)
+        items = zip(values if self.plan.is_tuple else (values,), kinds, strict=True)
+        parts = tuple(_spread(value, k, len(places)) for value, k in items)
+        place = np.empty(self.graph.n, np.int64)
+        place[receivers] = np.arange(len(receivers))
+        with np.errstate(all="ignore"):
+            found = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
+        if not self.plan.is_tuple:
+            return found[0]
+        return values._make(found) if hasattr(values, "_make") else found
+
+    def apply(self, receivers: np.ndarray, gathered: Any) -> None:
+        """Steps 3 to 6, for those who received."""
+        before = self.vertices(receivers, now=True)
+        changes = self.call("apply", before, gathered) if self.has("apply") else {}
+        self.write(receivers, changes)
+        after = self.vertices(receivers)
+        fresh = self.reduce_aggregates(before, after, len(receivers))
+        if self.levels is None:
+            self.active = receivers[self.activated(before, after, changes, len(receivers))]
+        if self.has("scatter"):
+            self.scatter()
+        if self.has("post_apply"):
+            self.write(receivers, self.call("post_apply", self.vertices(receivers)))
+        self.aggregates = fresh
+
+    def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
+        """Change fields of some vertices."""
+        _write(self.vertex, self.plan.traced.vertex_types, ids, changes)
+
+    def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
+        """Which receivers are active next: those that changed, unless the program says otherwise; NaN is like NaN."""
+        if self.has("activate"):
+            return self.admitted("activate", count, before, after)
+        moved = np.zeros(count, bool)
+        for name in changes:
+            a, b = getattr(after, name), getattr(before, name)
+            differs = (a != b) & ((a == a) | (b == b))
+            moved |= differs.any(axis=0) if differs.ndim == 2 else differs
+        return moved
+
+    def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
+        """What the aggregates come to over some vertices."""
+        found = {}
+        for name, declared in self.plan.traced.aggregates.items():
+            kind = self.plan.traced.aggregate_types[name]
+            values = _spread(self.call(declared.function, before, after), kind, count)
+            with np.errstate(all="ignore"):
+                found[name] = kind.type(declared.monoid.reduce(values))
+        return found
+
+    def scatter(self) -> None:
+        """Those who are active now write to the edges along which they wake others."""
+        places = self.edges.out_of(self.active)
+        places = places[self.edges.leaves[places]]
+        changes = self.call("scatter", *self.ends(places))
+        _write(self.edge, self.plan.traced.edge_types, self.edges.ids[places], changes)
+
+
+def _makers(fields: Mapping[str, np.ndarray], ids: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """What reads some entries of fields, by the names that a person gave; the items of vectors along the first axis."""
+
+    def reading(array: np.ndarray) -> Callable[[], np.ndarray]:
+        return lambda: array[ids] if array.ndim == 1 else array[ids].T
+
+    return {given_name(name): reading(array) for name, array in fields.items()}
+
+
+def _write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
+    """Change some entries of fields to what a function returned."""
+    for name, value in changes.items():
+        field = inner(name)
+        fields[field][ids] = _spread(value, types[field], len(ids)).T  # which turns round vectors alone
+
+
+def _spread(value: Any, kind: Any, count: int) -> np.ndarray:
+    """What a function returned, as one value of a type for each of so many; the items of vectors along the first axis.
+
+    A function that reads nothing returns one value for all.
+    """
+    shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
+    return np.broadcast_to(np.asarray(value), shape).astype(base)

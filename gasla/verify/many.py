@@ -1,0 +1,86 @@
+"""Verify searches from many sources: each row as that of a search by itself."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.progress import track
+from gasla.verify._common import VerificationError
+from gasla.verify.paths import bfs, sssp
+
+
+def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, depth_limit: int | None = None) -> None:
+    """Verify the levels of breadth-first searches from many sources.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph that was searched.
+    sources : ids
+        Where the searches began.
+    levels : (len(sources), n) array of int
+        For each source and each vertex the distance in edges, or -1.
+    depth_limit : int, optional
+        The level at which the searches were told to stop.
+
+    Raises
+    ------
+    VerificationError
+        If any vertex has a wrong level.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> multi_source_bfs(path, [0, 2], [[0, 1, 2], [-1, -1, 0]])
+    >>> multi_source_bfs(path, [0, 2], [[0, 1, 2], [-1, 1, 0]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: from source 2: vertex 1 is at level 1, but no edge comes to it from level 0
+    """
+    _each(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
+
+
+def multi_source_shortest_paths(graph: Any, sources: Iterable[int], distances: ArrayLike) -> None:
+    """Verify shortest distances from many sources; weights may be negative.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; its values are the weights (1 where it has none).
+    sources : ids
+        Where the paths begin.
+    distances : (len(sources), n) array of float
+        For each source and each vertex the length of a shortest path, infinite where there is none.
+
+    Raises
+    ------
+    VerificationError
+        If any vertex has a wrong distance.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1.0, 5.0], [0, 0, 2.0], [0, 0, 0]])
+    >>> multi_source_shortest_paths(triangle, [0, 1], [[0.0, 1.0, 3.0], [np.inf, 0.0, 2.0]])
+    >>> multi_source_shortest_paths(triangle, [1], [[np.inf, 0.0, 5.0]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: from source 1: vertex 2 is at distance 5.0, but the edge 1 → 2 offers 2.0
+    """
+    _each(graph, sources, "distances", distances, sssp)
+
+
+def _each(graph: Any, sources: Iterable[int], name: str, rows: ArrayLike, check: Callable[..., None]) -> None:
+    graph, chosen, array = as_graph(graph), list(sources), np.asarray(rows)
+    if array.shape != (len(chosen), graph.n):
+        raise VerificationError(
+            f"{name}: expected a row a source and a value a vertex, of shape ({len(chosen)}, {graph.n}), "
+            f"not an array of shape {array.shape}"
+        )
+    for source, row in track(list(zip(chosen, array)), "sources"):
+        try:
+            check(graph, source, row)
+        except VerificationError as error:
+            raise VerificationError(f"from source {source}: {error}") from None

@@ -1,0 +1,164 @@
+"""Verify what is said of acyclic graphs: topological orders, their levels, and longest paths."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
+
+
+def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = None) -> None:
+    """Verify a topological order, and the levels if they are given.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    order : array of int
+        The vertices, each once.
+    levels : array of int, optional
+        For each vertex the largest number of edges on a path that ends there.
+
+    Raises
+    ------
+    VerificationError
+        If a vertex is missing, an edge leads back, a level is wrong, or the order is not that of levels, then ids.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> topological_order(path, [0, 1, 2], [0, 1, 2])
+    >>> topological_order(path, [1, 0, 2])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 0 → 1 leads back, from place 1 of the order to place 0
+    """
+    edges = edges_of(graph)
+    given = answer("order", order, edges.n, "iu").astype(np.int64)
+    require((given >= 0) & (given < edges.n), lambda i: f"place {i} of the order holds {given[i]}, which is no vertex")
+    place = np.full(edges.n, -1)
+    place[given] = np.arange(edges.n)
+    require(place >= 0, lambda v: f"vertex {v} is missing in the order")
+    before, after = place[edges.src], place[edges.dst]
+    require(
+        before < after,
+        lambda e: f"{edge_name(edges, e)} leads back, from place {before[e]} of the order to place {after[e]}",
+    )
+    if levels is None:
+        return
+    level = answer("levels", levels, edges.n, "iu").astype(np.int64)
+    _levels(edges, level)
+    require(
+        np.lexsort((np.arange(edges.n), level)) == given,
+        lambda i: f"place {i} of the order holds vertex {given[i]}; expected levels to ascend, and ids within a level",
+    )
+
+
+def _levels(edges: Edges, level: Array) -> None:
+    """Verify that every edge leads to a higher level, and that something leads to each level from the one before."""
+    require(level >= 0, lambda v: f"vertex {v} is at level {level[v]}")
+    above, below = level[edges.src], level[edges.dst]
+    require(above < below, lambda e: f"{edge_name(edges, e)} leads from level {above[e]} to level {below[e]}")
+    supported = level == 0
+    supported[edges.dst[below == above + 1]] = True
+    require(
+        supported, lambda v: f"vertex {v} is at level {level[v]}, but no edge comes to it from level {level[v] - 1}"
+    )
+
+
+def longest_path(
+    graph: Any,
+    lengths: ArrayLike,
+    parents: ArrayLike,
+    path: ArrayLike | None = None,
+    length: float | None = None,
+    *,
+    weighted: bool = True,
+) -> None:
+    """Verify the lengths of longest paths of an acyclic graph, who is before each vertex, and the longest of them.
+
+    Lengths may differ from sums along the paths by the rounding of their own type.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; its values are the lengths of edges (1 where it has none).
+    lengths : array of float
+        For each vertex the length of a longest path that ends there.
+    parents : array of int
+        For each vertex the one before it on such a path; itself where the path begins.
+    path : array of int, optional
+        The vertices of the longest path of all.
+    length : float, optional
+        Its length.
+    weighted : bool
+        Whether values are lengths, or every edge has length 1.
+
+    Raises
+    ------
+    VerificationError
+        If the graph has a cycle, a vertex a wrong length or a wrong parent, or the path is not the longest.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1.0, 5.0], [0, 0, 2.0], [0, 0, 0]])
+    >>> longest_path(triangle, [0.0, 1.0, 5.0], [0, 0, 0], [0, 2], 5.0)
+    >>> longest_path(triangle, [0.0, 1.0, 3.0], [0, 0, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 has the length 3.0, but the edge 0 → 2 offers 5.0
+    """
+    edges = edges_of(graph)
+    if not weighted:
+        edges = edges._replace(weight=np.ones(len(edges.weight)))
+    _acyclic(edges)
+    given = answer("lengths", lengths, edges.n, "f")
+    far = given.astype(np.float64)
+    require(far >= 0, lambda v: f"vertex {v} has the length {given[v]}; expected a number, 0 or more")
+    parent = answer("parents", parents, edges.n, "iu").astype(np.int64)
+    require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, which is no vertex")
+
+    before, offered = far[edges.src], far[edges.src] + edges.weight
+    with np.errstate(invalid="ignore"):  # what is infinite differs from itself by NaN
+        rounding = 4 * np.finfo(given.dtype).eps * (before + np.abs(edges.weight))
+        excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
+        require(
+            ~(excess > rounding),
+            lambda e: (
+                f"vertex {edges.dst[e]} has the length {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
+                f"offers {offered[e]}"
+            ),
+        )
+        attains = ~(np.abs(excess) > rounding)
+    right = (parent == np.arange(edges.n)) & (far == 0)  # where a path begins
+    right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
+    require(right, lambda v: f"vertex {v} has the length {given[v]}, but no such path comes by its parent {parent[v]}")
+    if path is not None:
+        _path(np.asarray(path), far, parent)
+    if length is not None and length != far.max(initial=0):
+        raise VerificationError(f"the longest path has the length {length}; expected {far.max(initial=0)}")
+
+
+def _path(path: Array, far: Array, parent: Array) -> None:
+    """Verify that a path leads along the parents from where it may begin to a vertex of the greatest length."""
+    if path.ndim != 1 or path.dtype.kind not in "iu" or (len(path) == 0) != (len(far) == 0):
+        raise VerificationError(f"the path is {path.dtype}{path.shape}; expected integers of one dimension")
+    if len(path) == 0:
+        return
+    before = np.r_[path[0], path[:-1]]
+    require(parent[path] == before, lambda i: f"vertex {path[i]} of the path is not preceded by its parent")
+    if far[path[-1]] != far.max():
+        raise VerificationError(f"the path ends at vertex {path[-1]}, of length {far[path[-1]]}, not {far.max()}")
+
+
+def _acyclic(edges: Edges) -> None:
+    from scipy.sparse.csgraph import connected_components
+
+    require(edges.src != edges.dst, lambda e: f"{edge_name(edges, e)} is a cycle")
+    matrix = edges.matrix().copy()
+    matrix.sum_duplicates()  # parallel edges send SciPy's search round and round
+    count, label = connected_components(matrix, connection="strong")
+    if count < edges.n:
+        most = int(np.bincount(label).argmax())
+        raise VerificationError(f"vertex {int((label == most).argmax())} is on a cycle")

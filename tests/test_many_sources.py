@@ -1,0 +1,126 @@
+"""Searches from many sources at once against SciPy and NetworkX, on hard shapes and bad input."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+from test_algorithms import chain, matrices, star
+
+import gasla
+from gasla import datasets, verify
+from gasla.algorithms.traversal import multi_source_bfs as searches
+from gasla.graph.graph import Graph
+
+
+@pytest.fixture(params=["together", "one by one"])
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Whether searches are made together is for them to choose, but not here."""
+    is_together = request.param == "together"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "SHALLOW", 1 << 40 if is_together else -1)
+        patch.setattr(searches, "WORTH", 0)
+        patch.setattr(searches, "fills", lambda *_: not is_together)
+        yield request.param
+
+
+def levels_by_scipy(A: csr_array, sources: Any) -> np.ndarray:
+    ones = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    distances = dijkstra(ones, indices=sources)
+    return np.where(np.isfinite(distances), distances, -1)
+
+
+@settings(max_examples=40)
+@given(A=matrices(), data=st.data())
+def test_levels(A: csr_array, data: st.DataObject) -> None:
+    n = A.shape[0]
+    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=80))  # more than a word's bits
+    depth = data.draw(st.integers(0, 4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "WORTH", data.draw(st.sampled_from([1, 1000])))
+        patch.setattr(searches, "fills", lambda *_: True)
+        levels = gasla.multi_source_bfs(A, sources)
+        limited = gasla.multi_source_bfs(A, sources, depth_limit=depth)
+    assert levels.dtype == np.int32
+    np.testing.assert_array_equal(levels, levels_by_scipy(A, sources))
+    np.testing.assert_array_equal(limited, np.where(levels > depth, -1, levels))
+    verify.multi_source_bfs(Graph(A), sources, levels)
+
+
+SHAPES = {
+    "path": lambda: chain(100),
+    "star": lambda: star(100),
+    "loops and parallel edges": lambda: Graph.from_edges([0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 2, 2], n=4),
+    "no edges": lambda: Graph.from_edges([], [], n=3),
+    "one vertex": lambda: Graph.from_edges([], [], n=1),
+    "two parts": lambda: Graph.from_edges([0, 1, 3, 4], [1, 0, 4, 3], n=6),
+    "unsorted": lambda: Graph.from_csr(np.array([0, 3, 3, 4, 4], np.int32), np.array([3, 1, 2, 0], np.int32)),
+    "wide offsets": lambda: Graph.from_csr(np.array([0, 2, 3, 3], np.int64), np.array([2, 1, 2], np.int32)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_levels_of_hard_shapes(way: str, shape: str) -> None:
+    graph = SHAPES[shape]()
+    sources = list(range(graph.n))[::-1]
+    levels = gasla.multi_source_bfs(graph, sources)
+    np.testing.assert_array_equal(levels, [gasla.bfs(graph, source) for source in sources])
+
+
+@pytest.mark.parametrize("limit", [None, 0, 1, 14, 15, 16, 30, 31, 98, 99, 10**30])
+def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searches, "PROGRAMS", {4: searches.Levels4})
+    levels = gasla.multi_source_bfs(chain(100), [0, 3, 60], depth_limit=limit)
+    np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
+
+
+@pytest.mark.parametrize("digits", [8, 16])
+def test_levels_of_a_long_path(digits: int) -> None:
+    n = {8: 120, 16: 400}[digits]
+    graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
+    levels = np.empty((3, n), np.int32)
+    searches._search(graph, [0, 5, 5], levels, digits, None)
+    np.testing.assert_array_equal(levels, (np.arange(n) - np.array([[0], [5], [5]])) % n)
+
+
+def test_no_sources() -> None:
+    assert gasla.multi_source_bfs(chain(5), []).shape == (0, 5)
+
+
+@pytest.mark.parametrize("name", ["openflights", "rmat", "grid"])
+def test_levels_of_real_graphs(name: str) -> None:
+    graph = Graph({"openflights": lambda: datasets.openflights().matrix, "rmat": lambda: datasets.rmat(10),
+                   "grid": lambda: datasets.grid(8)}[name]())  # fmt: skip
+    sources = np.random.default_rng(1).integers(0, graph.n, 100)
+    levels = gasla.multi_source_bfs(graph, sources)
+    A = csr_array((np.ones(graph.m), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
+    np.testing.assert_array_equal(levels, levels_by_scipy(A, sources))
+
+
+@pytest.mark.parametrize(
+    ("sources", "error", "said"),
+    [
+        ([0, 5], ValueError, "source 5 is outside a graph of 5 vertices"),
+        ([-1], ValueError, "source -1 is outside"),
+        ([0.5], TypeError, "source is 0.5"),
+        (["JFK"], TypeError, "source is 'JFK'"),
+    ],
+)
+def test_bad_sources(sources: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        gasla.multi_source_bfs(chain(5), sources)
+    with pytest.raises(ValueError, match="depth_limit is -1"):
+        gasla.multi_source_bfs(chain(5), [0], depth_limit=-1)
+
+
+def test_the_verifier_names_source_and_vertex() -> None:
+    levels = gasla.multi_source_bfs(chain(5), [0, 2])
+    levels[1, 4] = 1
+    with pytest.raises(verify.VerificationError, match="from source 2: "):
+        verify.multi_source_bfs(chain(5), [0, 2], levels)
+    with pytest.raises(verify.VerificationError, match=r"of shape \(2, 5\), not an array of shape \(5,\)"):
+        verify.multi_source_bfs(chain(5), [0, 2], levels[0])
