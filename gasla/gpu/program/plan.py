@@ -116,11 +116,7 @@ class GpuPlan(Plan):
     def reason_to_pull(self) -> str | None:
         """The same, and that wide values are gathered."""
         reason = super().reason_to_pull
-        return (
-            "a field is a wide vector: a warp gathers for a vertex, and none sends"
-            if self.wide and not reason
-            else reason
-        )
+        return "of wide vectors a warp gathers for a vertex; none sends" if self.wide and not reason else reason
 
     @property
     def walks_out(self) -> bool:
