@@ -15,12 +15,9 @@ from test_stages_emulated import emulated  # noqa: F401  (a fixture)
 
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape
-from gasla.gpu.program.rows import ROWS
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
-BLOCKS = 2
-LIMIT, PIECE = 6, 4  # entries of a row that stays whole, and of a piece of a longer one
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -31,37 +28,11 @@ def graph(n: int = 70, m: int = 330) -> Graph:
     return Graph.from_edges(*ends, rng.integers(0, 9, m), n=n)
 
 
-class WideRun(EmulatedRun):
-    """With the rows of a matrix shared out as `rows.make_plan` does."""
-
-    def __init__(self, program: Any, graph: Graph, folder: Path, blocks: int = BLOCKS, **shape: Any) -> None:
-        kind = Shape(graph.out.indptr.dtype, row_lanes=32, **shape)
-        super().__init__(program, graph, kind, blocks, {}, folder)
-        if not self.plan.rows:
-            return
-        offsets = next(a for a in self.arrays if a.ctypes.data == self.arguments.gp).astype(np.int64)
-        lengths = np.diff(offsets)
-        (rows,) = np.nonzero(lengths > LIMIT)
-        counts = -(-lengths[rows] // PIECE)
-        starts = counts.cumsum() - counts
-        numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
-        cut = counts > 1
-        made: dict[str, Any] = {
-            "cut_rows": rows[cut], "cut_pieces": starts[cut].astype(np.uint32),
-            "long_rows": np.repeat(rows, counts), "numbers": numbers.astype(np.uint32),
-            "partials": np.full(len(numbers) * 8 * 1100, 0xAB, np.uint8),
-        }  # fmt: skip
-        shared = np.zeros((), ROWS)
-        shared["offsets"] = self.arguments.gp
-        for name, array in made.items():
-            self.arrays.append(self.placed(array))
-            shared[name] = self.arrays[-1].ctypes.data
-        shared["count"], shared["pieces"], shared["cut"] = graph.n, len(numbers), cut.sum()
-        shared["limit"], shared["piece"] = LIMIT, PIECE
-        self.arguments.rows[:] = shared.reshape(1).view(np.uint64).tolist()
+def emulated_run(program: Any, graph: Graph, folder: Path, blocks: int = 2, **shape: Any) -> EmulatedRun:
+    return EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, folder)
 
 
-def check(run: WideRun, program: Any, active: Any, limit: int, at_once: int = 3, **start: Any) -> None:
+def check(run: EmulatedRun, program: Any, active: Any, limit: int, at_once: int = 3, **start: Any) -> None:
     reference = Reference(program(), run.graph, **start).run(active, limit)
     fields = run.run(active, limit=limit, at_once=at_once, **start)
     for name, values in fields.items():
@@ -101,7 +72,7 @@ MODES: dict[str, dict[str, Any]] = {
 def test_equals_the_independent_engine(case: str, mode: str, tmp_path: Path) -> None:
     made, active, limit, start = CASES[case]
     program = made()
-    check(WideRun(program, graph(), tmp_path, **MODES[mode]), program, active, limit, **start)
+    check(emulated_run(program, graph(), tmp_path, **MODES[mode]), program, active, limit, **start)
 
 
 @needs_compiler
@@ -109,7 +80,7 @@ def test_equals_the_independent_engine(case: str, mode: str, tmp_path: Path) -> 
 def test_receivers_known_ahead(lanes: int, tmp_path: Path) -> None:
     """A schedule's receivers see what others had before, and put aside what they gather."""
     program = wide_programs.lowering(lanes)
-    run = WideRun(program, graph(), tmp_path, scheduled=True)
+    run = emulated_run(program, graph(), tmp_path, scheduled=True)
     levels = np.random.default_rng(3).integers(-1, 4, run.graph.n)
     (vertices,) = np.nonzero(levels >= 0)
     order = vertices[np.argsort(levels[vertices], kind="stable")]
@@ -146,7 +117,7 @@ def test_every_kernel_compiles(made: Any, lanes: int) -> None:
     architecture, kind = (("sm_80", "i8"), ("sm_90", "i4"))[lanes % 2]
     if option == "scheduled" and made in (wide_programs.scaled, wide_programs.spreading):
         option = ""
-    shape = Shape(np.dtype(kind), row_lanes=32, **{option: True} if option else {})
+    shape = Shape(np.dtype(kind), **{option: True} if option else {})
     module = Module(made(lanes).traced(np.dtype(kind)), shape)
     size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
     assert compile_source(f"{module.source}\n{size}", architecture, made.__name__)

@@ -162,7 +162,7 @@ class Space:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = rows.plan(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_plan(*lists)
-        self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
+        self.arrays["partials"] = self._rows.partials(gathered_bytes(plan))
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
@@ -290,7 +290,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     if plan.cuts_rows:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
-        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * _gathered_bytes(plan)}
+        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
     if plan.keeps_bits_of_receivers:
         sizes["received"] = words
     if plan.keeps:
@@ -323,7 +323,8 @@ def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in plan.edge_states)
 
 
-def _gathered_bytes(plan: GpuPlan) -> int:
+def gathered_bytes(plan: GpuPlan) -> int:
+    """What one value that is gathered takes."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
