@@ -8,7 +8,6 @@ from gasla.cpu.program.pieces import (
     Stage,
     combined,
     load_text,
-    store_text,
     within,
 )
 from gasla.cpu.program.push.pushes import Pushes
@@ -22,6 +21,7 @@ from gasla.program.statements import (
     observed,
     scattered,
 )
+from semirings import VectorType
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -83,25 +83,9 @@ class Stages(Pushes):
     def _fill(self, field: Field) -> list[str]:
         """The thread's part of one field. Values are none, if it is full already; all; or one, and those of places."""
         name, array, values, places = field
-        kind, copies, lines = self.traced.vertex_types[name], [array], []
-        if name in self.doubled:
-            copies, lines = ["first", "second"], [f"first, second = {array}[0], {array}[1]"]
-        stores = [line for copy in copies for line in store_text(copy, kind, "np.uint64(v)", "value")]
-        return [
-            *lines,
-            f"if len({values}) > len({places}) + 1:",
-            "    for v in range(low, high):",
-            f"        value = {load_text(values, kind, 'np.uint64(v)')}",
-            *(INDENT * 2 + line for line in stores),
-            f"elif len({values}) > 0:",
-            f"    value = {load_text(values, kind, '0')}",
-            "    for v in range(low, high):",
-            *(INDENT * 2 + line for line in stores),
-            f"    for i in range(len({places})):",
-            f"        v, value = {places}[i], {load_text(values, kind, 'i + 1')}",
-            "        if low <= v < high:",
-            *(INDENT * 3 + line for line in stores),
-        ]
+        copies = [f"{array}[0]", f"{array}[1]"] if name in self.doubled else [array]
+        fill = "fill_vectors" if isinstance(self.traced.vertex_types[name], VectorType) else "fill_field"
+        return [f"{fill}(low, high, {copy}, {values}, {places})" for copy in copies]
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
