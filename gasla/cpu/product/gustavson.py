@@ -21,6 +21,7 @@ from gasla.cpu.product.rows import write
 from gasla.cpu.runtime import modules, quads, threads
 from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.names import title
+from gasla.progress import follow
 from gasla.program.terms import Array, Lists, Terms, parts
 from semirings import Symbol, TupleType
 from semirings.printers import numba as printer
@@ -165,12 +166,14 @@ class Rows:
 
     def run(self, kernel: Any, *args: Any) -> bool:
         """Pass over all products."""
-        return launch(kernel, (self.bounds, *args), self.crew, self.steps + self.rows)
+        return launch(kernel, (self.bounds, *args), self.crew, self.steps + self.rows, len(self.bounds) - 1)
 
 
-def launch(kernel: Any, args: tuple[Any, ...], crew: int, work: int) -> bool:
-    """Run a kernel; False if it says that something is wrong."""
+def launch(kernel: Any, args: tuple[Any, ...], crew: int, work: int, parts: int = 0) -> bool:
+    """Run a kernel; False if it says that something is wrong. So many parts are given out, as a bar may show."""
     control = threads.new_control()
+    if parts:
+        follow(lambda: (min(control.item(threads.TICKET), parts), parts), "parts")
     threads.run_parallel(kernel, control, args, crew, short=work <= threads.SHORT, loose=True)
     return control.item(threads.STOP) == 0
 
