@@ -21,8 +21,8 @@ from gasla.cpu.product.rows import write
 from gasla.cpu.runtime import modules, quads, threads
 from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.names import title
-from gasla.progress import follow
 from gasla.program.terms import Array, Lists, Terms, parts
+from gasla.progress import follow
 from semirings import Symbol, TupleType
 from semirings.printers import numba as printer
 
