@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import gasla
+import semirings
 from benchmarks.gpu import figures
 from benchmarks.gpu.bars import FEATURES_OF_64
 from benchmarks.gpu.figures import Figure
