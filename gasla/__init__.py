@@ -25,6 +25,7 @@ _HOMES = {
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",
+    "aggregate_features": "algorithms.neighbourhood.aggregate_features",
     "ConvergenceWarning": "operations.result",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",

@@ -56,6 +56,11 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
 
 
+def streamed(graph: BenchmarkGraph, size: float, ceilings: Ceilings) -> Floor:
+    """The least time for so many bytes that are read or written once."""
+    return Work(graph.graph.n, graph.graph.m, False, ceilings).floor(size, 0, 0)
+
+
 def levels(work: Work, reaches: list[Reach], fields: int = 4) -> Floor:
     """Levels are written; every reached vertex looks up its row and a sector of it; a barrier a level."""
     found = reaches[0]
