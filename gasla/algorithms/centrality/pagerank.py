@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.surfers import settle
+from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of, moved
 from gasla.graph.arguments import check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -264,10 +264,8 @@ def pagerank(
         graph, weights = scaled, scaled.values.dtype
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_several(personalization):
-        homes, *others = _several(graph, chosen, normalized)
-        many = PageRankResult(
-            *settle(graph, weights, fields["inverse"], homes, *others, float(alpha), float(tol), max_iter)
-        )
+        rows = _several(graph, chosen, normalized)
+        many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, float(alpha), float(tol), max_iter))
         if not (many.converged or tol == 0):
             _warn(float(many.residual.max()), max_iter)
         return many
@@ -386,7 +384,7 @@ def _is_several(given: Any) -> bool:
     return getattr(given, "ndim", 1) > 1
 
 
-def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> tuple[Any, Any, Any]:
+def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
     """Where each surfer jumps, where from dead ends if that is elsewhere, and where each starts: a row each."""
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])
@@ -405,7 +403,7 @@ def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> tuple[An
 
     start = rows("nstart")
     even = xp.broadcast_to(xp.asarray(1 / graph.n), (count, graph.n)) if start is None else start
-    return rows("personalization"), rows("dangling"), even
+    return Rows(rows("personalization"), rows("dangling"), even)
 
 
 def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:

@@ -6,7 +6,7 @@ and no ranks beside them: what is read and written of memory is what most of the
 
 from collections.abc import Iterator
 from functools import lru_cache, partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,33 +118,34 @@ def _surfers(lanes: int, kind: np.dtype, weights: np.dtype | None, elsewhere: bo
     base = PROGRAMS[weights is not None, elsewhere]
     types: dict[str, Any] = dict.fromkeys({"share", "home", "refuge"} & set(base.vertex_fields), (kind, (lanes,)))
     types |= {"inverse": kind, "alpha": kind} | ({} if weights is None else {"weight": weights})
-    return type(base.__name__, (base,), body).typed(**types)
+    program: type[VertexProgram] = type(base.__name__, (base,), body)
+    return program.typed(**types)
+
+
+class Rows(NamedTuple):
+    """For each surfer where jumps lead, where they lead from dead ends if that is elsewhere, and where it starts."""
+
+    homes: Any
+    refuges: Any | None
+    starts: Any
 
 
 def settle(
-    graph: Graph,
-    weights: np.dtype | None,
-    inverse: Any,
-    homes: Any,
-    refuges: Any,
-    starts: Any,
-    alpha: float,
-    tol: float,
-    max_iter: int,
+    graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, Any, bool]:
-    """Ranks for each row of `homes`, iterations of the slowest, every one's last change, and whether all settled."""
+    """A row of ranks for each surfer, iterations of the slowest, every one's last change, and whether all settled."""
     xp: Any = array_module(inverse)
-    kind, count = inverse.dtype, len(homes)
+    kind, count = inverse.dtype, len(given.homes)
     part = xp.where(inverse == 0, 1, inverse).astype(kind)
     ranks, residuals = xp.empty((count, graph.n), kind), np.empty(count)
     lanes = max(2, min(count, LANES))
-    program = _surfers(lanes, kind, weights, refuges is not None, tol > 0)(alpha=alpha, tolerance=tol)
+    program = _surfers(lanes, kind, weights, given.refuges is not None, tol > 0)(alpha=alpha, tolerance=tol)
     iterations, settled = 0, True
     for rows in _batches(count, lanes):
-        fields = {"home": homes, "refuge": refuges}
-        given = {name: _by_vertex(x, rows, kind) for name, x in fields.items() if x is not None}
-        share = _by_vertex(starts, rows, kind) * part[:, np.newaxis]
-        found = run(program, graph, max_iterations=max_iter, notice=False, share=share, inverse=inverse, **given)
+        jumps = {"home": given.homes, "refuge": given.refuges}
+        fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
+        fields |= {"share": _by_vertex(given.starts, rows, kind) * part[:, np.newaxis], "inverse": inverse}
+        found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
         own = len(set(rows))
         ranks[rows[:own]] = (found.state["share"][:, :own] / part[:, np.newaxis]).T
         residuals[rows[:own]] = [float(found.aggregates[f"residual_{lane}"]) for lane in range(own)]
