@@ -13,13 +13,25 @@ import numpy as np
 from gasla.gpu.program.generate import THREADS, Module
 from gasla.gpu.program.inputs import graph_arrays
 from gasla.gpu.program.plan import Shape
-from gasla.gpu.program.space import BARRIER, COUNTERS, FAR, STATE, ZEROED, Control, Page, workspace_sizes
+from gasla.gpu.program.rows import ROWS
+from gasla.gpu.program.space import (
+    BARRIER,
+    COUNTERS,
+    FAR,
+    STATE,
+    ZEROED,
+    Control,
+    Page,
+    gathered_bytes,
+    workspace_sizes,
+)
 from gasla.graph.graph import Graph
 from gasla.program.binding import Binding
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parent / "gasla" / "gpu" / "kernels"
 BLOCK = 64  # threads
+WHOLE = 5  # entries of a row of wide values that a warp takes at a time
 FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing", f"-DBLOCK={BLOCK}")
 
 
@@ -116,6 +128,8 @@ class EmulatedRun(EmulatedLoop):
         self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
         self.blocks = blocks
         super().__init__(program, graph, shape, blocks, constants, folder)
+        if self.plan.rows and self.plan.wide:
+            self._share_rows()
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
     def placed(self, array: np.ndarray) -> np.ndarray:
@@ -124,6 +138,25 @@ class EmulatedRun(EmulatedLoop):
         shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
         shared[...] = array
         return shared
+
+    def _share_rows(self) -> None:
+        """Share out rows as `rows.make_plan` does, with long ones on a small graph, too."""
+        lengths = np.diff(self._sides()[0].indptr().astype(np.int64))
+        (rows,) = np.nonzero(lengths > WHOLE)
+        counts = -(-lengths[rows] // WHOLE)
+        starts = counts.cumsum() - counts
+        numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
+        cut = counts > 1
+        arrays = {"cut_rows": rows[cut], "cut_pieces": starts[cut].astype(np.uint32)}
+        arrays |= {"long_rows": np.repeat(rows, counts), "numbers": numbers.astype(np.uint32)}
+        arrays["partials"] = np.full(len(numbers) * gathered_bytes(self.plan), 0xAB, np.uint8)
+        shared = np.zeros((), ROWS)
+        for name, array in arrays.items():
+            self.arrays.append(self.placed(array))
+            shared[name] = self.arrays[-1].ctypes.data
+        shared["offsets"], shared["count"] = self.arguments.gp, self.graph.n
+        shared["pieces"], shared["cut"], shared["limit"], shared["piece"] = len(numbers), cut.sum(), WHOLE, WHOLE
+        self.arguments.rows[:] = shared.reshape(1).view(np.uint64).tolist()
 
     def field(self, name: str, given: Any) -> np.ndarray:
         """The array of a field, for the kernel to fill if it can."""

@@ -82,6 +82,7 @@ def _numbers(kind: str) -> Parts:
     )
 
 
+WIDE = "gasla.vertex((np.int64, (11,)), init=lambda vertex: np.stack([vertex.id % k for k in range(2, 13)]))"
 INTEGERS = f"gasla.vertex(np.int64, init=lambda vertex: {START})"
 KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
     "bool": Parts(
@@ -166,6 +167,38 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
             )
         },
     ),
+    "wide": Parts(  # more items than are values of their own
+        declared=WIDE,
+        monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bor", "semirings.any"),
+        gathers=(
+            *("src.x", "src.x * edge.w", "src.x + dst.x", "semirings.where(src.x > dst.x, edge.w, src.x)"),
+            *("src.x - semirings.min(src.x) + edge.flow % 3", "semirings.where(edge.w > 4, src.x, dst.x) + src.x[3]"),
+        ),
+        applies=(
+            *("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)", "vertex.x"),
+            "(vertex.x + semirings.plus(gathered) - gathered[10] + self.iteration) % 37",
+        ),
+        activates=(*SOME_EVER, "semirings.any(after.x > before.x)", "after.x[2] != before.x[2]"),
+        small="semirings.max(vertex.x)",
+    ),
+    "wide pair": Parts(
+        declared=WIDE,
+        monoids=(
+            "semirings.Monoid(lambda a, b: (a[0] + b[0], semirings.minimum(a[1], b[1])), (0, 2**31 - 1), name='both')",
+        ),
+        gathers=("(src.x, src.y)", "(src.x * edge.w, src.id)", "(dst.x - src.x, edge.w)"),
+        applies=("(gathered[0] + gathered[1]) % 64", "(vertex.x + gathered[0]) % 101"),
+        activates=(*SOME_EVER, "semirings.any(after.x > before.x)"),
+        small="semirings.plus(vertex.x)",
+    ),
+    "wide ordered": Parts(
+        declared=WIDE,
+        monoids=(COMPOSE,),
+        gathers=("(src.y + 1, src.x)", "(src.x % 3, dst.x + edge.w)", "(2, src.x - src.x[9])"),
+        applies=("gathered[1] % 64", "(vertex.x + gathered[0]) % 101"),
+        activates=SOME_EVER,
+        small="vertex.x[4]",
+    ),
     "nothing": Parts(
         declared=INTEGERS,
         monoids=(),
@@ -181,6 +214,7 @@ EDGE_MASKS = (
 SCATTERS = (
     *(None, None, {"flow": "edge.flow + src.y - dst.id % 5"}),
     {"flow": "edge.id % 9 + edge.w", "seen": "semirings.vector(src.y, edge.id % 5, dst.y)"},
+    {"trail": "edge.trail * 2 % 31 + src.y - dst.y", "flow": "semirings.max(edge.trail)"},
 )
 RAISES = ("(vertex.y + 1) % 9", "vertex.y + 1", "(vertex.y + {small} % 5) % 9")  # y
 AGGREGATES = {
@@ -280,6 +314,7 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         *(["w = gasla.edge(np.int64)"] if "edge.w" in used else []),
         *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),
         *(["seen = gasla.edge((np.int64, (3,)), init=0)"] if "'seen'" in used else []),
+        *(["trail = gasla.edge((np.int64, (9,)), init=0)"] if "'trail'" in used else []),
         f"direction = {draw(st.sampled_from(['in', 'out', 'all']))!r}",
         f"sources = {draw(st.sampled_from(['all', 'active']))!r}",
         f"everyone = {not settles and draw(st.integers(0, 2)) == 0}",

@@ -822,12 +822,18 @@ def together(count: int, of: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("of", "where"), [("vector", "P.v"), ("edge", "P.e"), ("tuple", "P.gather"), ("fields", "P.apply")]
+    ("of", "where", "said", "most"),
+    [
+        ("vector", "P.v", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
+        ("edge", "P.e", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
+        ("tuple", "P.gather", "31 together; expected at most 30, as each is a variable", 30),
+        ("fields", "P.apply", "31 together; expected at most 30, as each is a variable", 30),
+    ],
 )
-def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str) -> None:
-    with pytest.raises(TypeError, match=f"{where}: 31 together; expected at most 30, as each is a variable"):
-        together(31, of).traced()
-    assert together(30, of).traced()
+def test_more_numbers_together_than_can_be_compiled_are_refused(of: str, where: str, said: str, most: int) -> None:
+    with pytest.raises(TypeError, match=f"{where}: {said}"):
+        together(most + 1, of).traced()
+    assert together(most, of).traced()
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.expr import rebuilt
+from semirings.expr import fold, rebuilt
 from semirings.operators import scalars
+from semirings.types import has_wide, parts_of
 
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
 
@@ -162,10 +163,7 @@ class Plan:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
-        items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
-        places = [
-            (item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])
-        ]
+        places = _places(kind)
         if len(places) > MOST_PARTS or (combined := semirings.independent(monoid, kind)) is None:
             return []
         return [Part(*place, e) for place, e in zip(places, combined, strict=True)]
@@ -197,7 +195,7 @@ class Plan:
 
     def _why_whole(self) -> str:
         assert self.traced.monoid is not None
-        if len(scalars(Symbol("x", self.traced.gathered_type))) > MOST_PARTS:
+        if sum(getattr(part, "length", 1) for part in parts_of(self.traced.gathered_type)) > MOST_PARTS:
             return f"has over {MOST_PARTS} numbers, which is more than are sent one by one"
         return f"is combined as a whole by {self.traced.monoid.name}, not part by part: no atomic operation does that"
 
@@ -282,6 +280,12 @@ def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
+def _places(kind: Any) -> list[tuple[int | None, int | None]]:
+    """Which item, and which lane of that, each number of a value is."""
+    items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
+    return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
+
+
 def _of(kind: Any) -> str:
     return f"what is gathered, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
 
@@ -307,6 +311,11 @@ def _changes(before: Symbol, after: Symbol) -> list[Any]:
     """Whether each number of a field is another than before; NaN, too, is like itself."""
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
+    if has_wide(kind):
+        differ = before != after
+        if kind.scalar.kind == "f":
+            differ = differ & ((after == after) | (before == before))
+        return [fold(operator.or_, differ)]
     if isinstance(kind, VectorType):
         kind, parts = kind.scalar, [(before[i], after[i]) for i in range(kind.length)]
     if kind.kind != "f":

@@ -17,8 +17,11 @@ import semirings
 from gasla.names import given, inner
 from gasla.program.fields import ID, Aggregate, Declared, check_start
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
+from semirings.expr import in_order
+from semirings.types import SHORT, has_wide, parts_of
 
-MOST_ITEMS = 30  # of a vector or a tuple: Numba fails on a longer one that is assigned twice
+MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
+MOST_LANES = 1024  # of a vector
 
 
 class Record:
@@ -222,7 +225,10 @@ class Tracer:
                 f"{self.program.__name__} gathers, but its `reduce` is {self.program.reduce!r}; "
                 "expected a semirings.Monoid, such as semirings.min"
             )
-        return (self._symbol("", "gathered", _type(self.functions["gather"].result)),)
+        kind = _type(self.functions["gather"].result)
+        if has_wide(kind):
+            _check_lanes(self.program, kind)
+        return (self._symbol("", "gathered", kind),)
 
     def _self(self) -> Declared:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
@@ -290,18 +296,30 @@ def _type(result: Expr | tuple[Expr, ...]) -> Any:
 
 def _check_length(what: str, kind: Any) -> None:
     """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
-    items = (
-        kind.length
-        if isinstance(kind, VectorType)
-        else 0
-        if isinstance(kind, np.dtype)
-        else len(kind.items if isinstance(kind, TupleType) else kind)
-    )
-    if items > MOST_ITEMS:
+    parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
+    if len(parts) > MOST_ITEMS:
         raise TypeError(
-            f"{what}: {items} together; expected at most {MOST_ITEMS}, "
+            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, "
             "as each is a variable of its own in what is compiled"
         )
+    longest = max((part.length for part in parts if isinstance(part, VectorType)), default=0)
+    if longest > MOST_LANES:
+        raise TypeError(
+            f"{what}: a vector of {longest} items; expected at most {MOST_LANES}, "
+            "as threads hold whole vectors near: take some of them at a time, in a run for each"
+        )
+
+
+def _check_lanes(program: type[Declared], kind: Any) -> None:
+    """Refuse a monoid that combines an item of a wide vector with others of the same vector."""
+    combined = semirings.as_expr(program.reduce.combine(Symbol("x", kind), Symbol("y", kind)))
+    for e in in_order(combined):
+        reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
+        if reads_whole and semirings.free_symbols(e):
+            raise TypeError(
+                f"{program.__name__} reduces {kind} by monoid {program.reduce.name}, which looks at {e}; expected one "
+                f"that combines each lane of a vector of more than {SHORT} items for itself"
+            )
 
 
 def _symbols(results: Any) -> tuple[Symbol, ...]:

@@ -13,6 +13,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+| closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
+| harmonic    |                                                                                                        |
 | order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 | features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
@@ -22,6 +24,7 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
+from gasla.verify.closeness import closeness, harmonic
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
@@ -32,6 +35,7 @@ from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "aggregate_features", "betweenness", "bfs", "components", "longest_path", "multi_source_bfs",
-    "multi_source_shortest_paths", "pagerank", "sssp", "topological_order", "triangles",
+    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "harmonic",
+    "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "sssp", "topological_order",
+    "triangles",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Printers: a typed expression graph as source text, for Numba and for CUDA C++."""
+"""Printers: a typed expression graph as source text, for Numba and for threads or warps of CUDA C++."""
 
-from semirings.printers import cuda, numba
+from semirings.printers import cuda, numba, warp
 
-__all__ = ["cuda", "numba"]
+__all__ = ["cuda", "numba", "warp"]

@@ -131,7 +131,7 @@ _CTYPES = {
     "float32": "float", "float64": "double",
 }  # fmt: skip
 _SUFFIXES = {"int32": "", "int64": "LL", "uint32": "U", "uint64": "ULL"}
-_RESERVED = frozenset(
+RESERVED = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
     concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
@@ -156,7 +156,7 @@ _MATH = {
         "tanh", "hypot", "copysign", "fmod", "rint", "floor", "ceil", "trunc",
     )},
 }  # fmt: skip
-_MATH_NAMES = {f"{name}{suffix}" for name in _MATH.values() for suffix in ("", "f")}
+MATH_NAMES = {f"{name}{suffix}" for name in _MATH.values() for suffix in ("", "f")}
 
 
 def ctype(type: Type) -> str:
@@ -210,7 +210,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     check_parameters(name, parameters, given)
     results, wide = wide_results(given)
     constants = tables(results)
-    taken = {*_RESERVED, *_MATH_NAMES, *constants.values(), name}
+    taken = {*RESERVED, *MATH_NAMES, *constants.values(), name}
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
     targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
     known = constants | dict[Expr, str](zip(parameters, names, strict=True))

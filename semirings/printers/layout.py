@@ -89,10 +89,10 @@ def statements(
     What is the same for all lanes comes before any loop that fills a target, and a turn of such a loop reads all that
     it needs of a lane before it writes that lane: so a target may be a vector that a result is computed of.
     """
-    return _Body(known, expression, targets).written(results)
+    return Body(known, expression, targets).written(results)
 
 
-class _Body:
+class Body:
     """Expressions on their way to statements."""
 
     def __init__(
@@ -114,7 +114,7 @@ class _Body:
         found: list[Statement] = []
         for e in order:
             if e.op == "fold":
-                found.append(self._fold(e))
+                found.append(self.fold(e))
             elif e not in self.texts:
                 found += self._line(e, self.texts, inline=e is alone)
         lengths = {e.type.length: None for e in self.targets if isinstance(e.type, VectorType)}
@@ -123,17 +123,22 @@ class _Body:
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
         """The line of one node, whose text is then known; none where it is too simple, or wanted inline."""
         text = self.expression(e, [texts[arg] for arg in e.args])
-        if inline or e.op in INLINE:
+        if inline or self.is_simple(e):
             texts[e] = text
             return []
-        texts[e] = self._temporary()
+        texts[e] = self.temporary()
         return [Line(texts[e], e.type, text)]
 
-    def _temporary(self) -> str:
+    def is_simple(self, e: Expr) -> bool:
+        """Whether a node needs no line of its own wherever it is read."""
+        return e.op in INLINE
+
+    def temporary(self) -> str:
+        """A name that is still free."""
         self.count += 1
         return f"{self.prefix}{self.count - 1}"
 
-    def _in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
+    def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
         """What a turn of a loop computes of its own."""
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
@@ -141,17 +146,18 @@ class _Body:
     def _each(self, length: int) -> Each:
         texts = dict(self.texts)
         wide = [e for e in self.targets if isinstance(e.type, VectorType) and e.type.length == length]
-        lines = self._in_loop([e.args[0] for e in wide], texts)
+        lines = self.in_loop([e.args[0] for e in wide], texts)
         return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
 
-    def _fold(self, e: Expr) -> Fold:
+    def fold(self, e: Expr) -> Fold:
+        """The loop that reduces lanes."""
         first, body, combination = e.args
-        self.texts[e] = name = self._temporary()
+        self.texts[e] = name = self.temporary()
         texts = dict(self.texts)
-        lines = self._in_loop([body], texts)
+        lines = self.in_loop([body], texts)
         sides = {side: node(side, e.type) for side in ("left", "right")}
         texts |= {sides["left"]: name, sides["right"]: texts[body]}
-        lines += self._in_loop([combination], texts)
+        lines += self.in_loop([combination], texts)
         return Fold(Line(name, e.type, texts[combination]), self.texts[first], e.payload, lines)
 
 

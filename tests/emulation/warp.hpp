@@ -17,6 +17,7 @@
 #define __device__
 #define __forceinline__ inline
 inline double __longlong_as_double(long long bits) { return *reinterpret_cast<double*>(&bits); }
+inline long long __double_as_longlong(double x) { return *reinterpret_cast<long long*>(&x); }
 inline unsigned long long __cvta_generic_to_shared(const void*) { abort(); }  // for PTX, which isn't run here
 
 struct Index {
@@ -163,7 +164,14 @@ inline void __syncthreads() { warp::all.wait(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 template <class T, class Value> T atomicAdd(T* address, Value value) {
     warp::now_and_then();
-    return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+    if constexpr (T(0.5) == T(0)) {
+        return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+    } else {
+        T seen = *(volatile T*)address, sum = seen + (T)value;
+        while (!__atomic_compare_exchange(address, &seen, &sum, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            sum = seen + (T)value;
+        return seen;
+    }
 }
 template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }

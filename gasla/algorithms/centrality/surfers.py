@@ -131,7 +131,7 @@ class Rows(NamedTuple):
 def settle(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
-    """A row of ranks for each surfer; of the runs the most iterations, the largest residual, and whether all settled."""
+    """A row of ranks for each surfer; of runs the most iterations, the largest residual, and whether all settled."""
     xp: Any = array_module(inverse)
     kind, count = inverse.dtype, len(given.homes)
     part = xp.where(inverse == 0, 1, inverse).astype(kind)

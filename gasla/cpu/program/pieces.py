@@ -21,12 +21,15 @@ from gasla.program.statements import (
     applied,
     edge_loads,
     loads,
+    watched,
 )
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
+from semirings.types import has_wide
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
+LINES, DISTANCE = 8, 12  # of a wide vector that are fetched ahead; so many edges
 INDENT = "    "
 COUNTED = {  # what a stage counts, and where the sums go
     "held": ("zero", "NEXT"),
@@ -124,20 +127,37 @@ class Pieces(Arguments):
 
     def call(self, name: str) -> str:
         f = self.functions[name]
-        return f"{f.printed}({', '.join(s.name for s in f.symbols)})"
+        return f"{f.printed}({', '.join([*(s.name for s in f.symbols), *self.rooms_of(name)])})"
 
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
-        lines = self.rendered(applied(self), at)
+        lines = self._applied(at)
         if self.sums_in_order:
             lines.append(f"claim(summed, {at}, threads > 1)")
         if receiver and self.keeps_receivers and not self.two_phases:
             lines += self.received(at)
         return lines
 
+    def _applied(self, at: str) -> list[str]:
+        """Apply. Wide vectors are looked at where they are, so they change once all have seen what was before."""
+        statements = applied(self)
+        if not self._sees_rows:
+            return self.rendered(statements, at)
+        stores = [s for s in statements if isinstance(s, Store)]
+        lines = self.rendered([s for s in statements if not isinstance(s, Store)], at)
+        lines += [f"activates = {self.call('activate')}"] if "activate" in self.functions else []
+        return [*lines, *self.rendered(stores, at)]
+
+    @functools.cached_property
+    def _sees_rows(self) -> bool:
+        """Whether activate or an aggregate looks at a wide vector where its field has it, while that changes."""
+        return any(f"room_after_{field}" in self.wide_rooms for field in watched(self))
+
     def is_active(self) -> str:
         """The condition under which the vertex just finished is active next."""
-        return self.call("activate") if "activate" in self.functions else "False"
+        if "activate" not in self.functions:
+            return "False"
+        return "activates" if self._sees_rows else self.call("activate")
 
     @staticmethod
     def received(at: str) -> list[str]:
@@ -332,9 +352,50 @@ class Pieces(Arguments):
             *(INDENT + line for line in body),
         ]
 
+    def reduced(self, old: str, new: str) -> str:
+        return new if self.takes_first else f"combine({old}, {new})"
+
+    def several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
+        """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
+        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
+        lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
+        lines += [f"while begin + np.uint64({FEW}) <= last:"]
+        for i in range(FEW):
+            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self._rows_ahead(), *loads]
+            lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
+        symbols = self.functions["gather"].symbols
+        several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
+        lines += [f"    gathered = gather_few({', '.join(['gathered', *dict.fromkeys(several)])})"]
+        lines += [f"    begin += np.uint64({FEW})"]
+        return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
+
+    def _rows_ahead(self) -> list[str]:
+        """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
+        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({DISTANCE}), np.uint64(len(gi)) - one)])"]
+        for name in sorted(self.read_by("gather", "src")):
+            kind = self.traced.vertex_types.get(name)
+            if kind is not None and has_wide(kind):
+                places = range(0, min(kind.length, LINES * 64 // kind.scalar.itemsize), 64 // kind.scalar.itemsize)
+                lines += [f"prefetch({self.row(name, 'old')}[ahead], np.uint64({i}))" for i in places]
+        return lines if len(lines) > 1 else []
+
+    def gather_one(self) -> str:
+        """What has been gathered once an edge's value is with it."""
+        if not self.is_wide or self.takes_first:
+            return self.reduced("gathered", self.call("gather"))
+        return f"gather_into({', '.join(['gathered', *(s.name for s in self.functions['gather'].symbols)])})"
+
+    def read_by(self, function: str, role: str) -> set[str]:
+        return self.functions[function].reads(role) if function in self.functions else set()
+
 
 def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
-    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile."""
+    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile.
+
+    A wide vector stays where it is.
+    """
+    if has_wide(kind):
+        return f"{array}[{at}]"
     if isinstance(kind, VectorType):
         items = (f"load_unordered({array}[{at}], {i})" if races else f"{array}[{at}, {i}]" for i in range(kind.length))
         return "(" + "".join(f"{item}, " for item in items) + ")"
@@ -343,6 +404,8 @@ def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
 
 def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) -> list[str]:
     """Statements that store a value at an index; `races` where others may read or write it meanwhile."""
+    if has_wide(kind):
+        return [f"copy_lanes({array}[{at}], {value}, {kind.length})"]
     if isinstance(kind, VectorType):
         items = range(kind.length)
         if races:

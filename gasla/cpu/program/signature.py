@@ -4,6 +4,8 @@ import functools
 from typing import Any, NamedTuple
 
 from gasla.program.plan import Plan
+from semirings import VectorType
+from semirings.types import has_wide
 
 
 class Field(NamedTuple):
@@ -36,6 +38,7 @@ class Arguments(Plan):
             names.append("receivers")
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
+        names += list(self.wide_rooms)
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += ["news"] if self.sends_news else []
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
@@ -50,6 +53,30 @@ class Arguments(Plan):
         names += [f"part_{n}" for n in t.aggregates]
         names += [*(f"term_{n}" for n in t.aggregates), "summed"] if self.sums_in_order else []
         return names
+
+    @functools.cached_property
+    def is_wide(self) -> bool:
+        """Whether what is gathered is a wide vector, or holds one."""
+        return self.gathers and has_wide(self.traced.gathered_type)
+
+    @functools.cached_property
+    def wide_rooms(self) -> dict[str, VectorType]:
+        """Where a thread holds the wide vectors that functions return, by name: one of each for each thread."""
+        gathered = self.components if self.gathers else []
+        applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes("apply", "post_apply")]
+        scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
+        found = {f"room_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
+        return {name: kind for name, kind in found.items() if has_wide(kind)}
+
+    def rooms_of(self, function: str) -> list[str]:
+        """The texts of where the wide vectors go that a function returns, in order."""
+        if function == "gather":
+            names = [name for name, _ in self.components]
+        else:
+            role = "result" if function == "scatter" else "after"
+            result = self.functions[function].result
+            names = [f"{role}_{field}" for field in result] if isinstance(result, dict) else []
+        return [f"room_{name}[thread]" for name in names if f"room_{name}" in self.wide_rooms]
 
     @property
     def accumulates(self) -> bool:

@@ -8,7 +8,6 @@ from gasla.cpu.program.pieces import (
     Stage,
     combined,
     load_text,
-    store_text,
     within,
 )
 from gasla.cpu.program.push.pushes import Pushes
@@ -22,6 +21,7 @@ from gasla.program.statements import (
     observed,
     scattered,
 )
+from semirings import VectorType
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -83,25 +83,9 @@ class Stages(Pushes):
     def _fill(self, field: Field) -> list[str]:
         """The thread's part of one field. Values are none, if it is full already; all; or one, and those of places."""
         name, array, values, places = field
-        kind, copies, lines = self.traced.vertex_types[name], [array], []
-        if name in self.doubled:
-            copies, lines = ["first", "second"], [f"first, second = {array}[0], {array}[1]"]
-        stores = [line for copy in copies for line in store_text(copy, kind, "np.uint64(v)", "value")]
-        return [
-            *lines,
-            f"if len({values}) > len({places}) + 1:",
-            "    for v in range(low, high):",
-            f"        value = {load_text(values, kind, 'np.uint64(v)')}",
-            *(INDENT * 2 + line for line in stores),
-            f"elif len({values}) > 0:",
-            f"    value = {load_text(values, kind, '0')}",
-            "    for v in range(low, high):",
-            *(INDENT * 2 + line for line in stores),
-            f"    for i in range(len({places})):",
-            f"        v, value = {places}[i], {load_text(values, kind, 'i + 1')}",
-            "        if low <= v < high:",
-            *(INDENT * 3 + line for line in stores),
-        ]
+        copies = [f"{array}[0]", f"{array}[1]"] if name in self.doubled else [array]
+        fill = "fill_vectors" if isinstance(self.traced.vertex_types[name], VectorType) else "fill_field"
+        return [f"{fill}(low, high, {copy}, {values}, {places})" for copy in copies]
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
@@ -117,7 +101,7 @@ class Stages(Pushes):
         more = [line for line in more if line not in loads]
         inner = list(more)
         if self.gathers:
-            inner.append(f"gathered = {self.reduced('gathered', self.call('gather'))}")
+            inner.append(f"gathered = {self.gather_one()}")
         if needs_wake:
             inner.append("found |= has(active, u)")
         elif not woken and not self.everyone:
@@ -132,7 +116,10 @@ class Stages(Pushes):
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
         if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
-        if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
+        takes_all = not (leaving or test_active or "edge_mask" in self.functions)
+        if takes_all and self.is_wide:
+            lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
+        elif not takes_all or needs_wake or not self._may_be_narrow:
             lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
@@ -141,7 +128,8 @@ class Stages(Pushes):
     @property
     def _may_be_narrow(self) -> bool:
         monoid = self.traced.monoid
-        return monoid is not None and monoid.commutative and not self.is_tuple and not self.takes_first
+        single = not self.is_tuple and not self.is_wide
+        return monoid is not None and monoid.commutative and single and not self.takes_first
 
     def _narrow_or_not(self, loads: list[str], body: list[str], ahead: bool) -> list[str]:
         """Where no list is long, the first few edges are gathered in any case and then chosen from.
@@ -165,9 +153,6 @@ class Stages(Pushes):
             lines += ["else:", f"    for e in range(first, last, np.uint64({LINE})):"]
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
         return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
-
-    def reduced(self, old: str, new: str) -> str:
-        return new if self.takes_first else f"combine({old}, {new})"
 
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""

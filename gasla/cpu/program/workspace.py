@@ -48,6 +48,8 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)
+    for name, kind in plan.wide_rooms.items():  # a thread's apart from the next one's by a cache line and more
+        shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
     scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # the schedule's own

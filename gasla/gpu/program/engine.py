@@ -10,7 +10,7 @@ import numpy as np
 from gasla.arrays import finish
 from gasla.gpu.program import generate, levels, relabel, rows
 from gasla.gpu.program.inputs import offset_type
-from gasla.gpu.program.plan import Shape, Start, as_held
+from gasla.gpu.program.plan import Shape, Start, as_held, has_wide_values
 from gasla.gpu.program.rows import PACKED
 from gasla.gpu.program.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
@@ -170,6 +170,8 @@ class Run(Binding):
             return False
         for v, x in (given or {}).items():
             number = start.number_of(x)
+            if number is None and start.is_wide:
+                return False
             setattr(self._arguments, start.at, self._vertex(name, v))
             setattr(self._arguments, start.seed, as_held(x, start.kind) if number is None else number)
         return True
@@ -441,6 +443,8 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
     lists = NeighbourLists(graph, walked, ordered=False)
+    if program.everyone and not scheduled and has_wide_values(program.traced(graph.id_dtype)):
+        return Shape(offsets, deterministic)
     if program.everyone and not scheduled:
         shares = rows.plan(lists.indptr(), lists.indices())
         commutes = program.reduce is None or program.reduce.commutative

@@ -12,12 +12,13 @@ from gasla.gpu.program.rows import ROWS
 from gasla.names import given
 from gasla.program import reasons
 from gasla.program.binding import AUTO, PULL
-from gasla.program.plan import Plan
+from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
+from semirings.types import has_wide
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
@@ -73,7 +74,8 @@ class Start:
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.kind = kind
+        self.is_wide = has_wide(kind)  # then one number for all its lanes, or an array
+        self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType)
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
         self.number = self.number_of(init)
@@ -99,6 +101,22 @@ class GpuPlan(Plan):
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
+
+    @functools.cached_property
+    def wide(self) -> bool:
+        """Whether some values are wide vectors: a warp then takes a vertex, in ways of their own (kernels/wide)."""
+        return has_wide_values(self.traced)
+
+    @functools.cached_property
+    def parts(self) -> list[Part]:
+        """What may be sent part by part: nothing where a warp takes a vertex."""
+        return [] if self.wide else super().parts
+
+    @functools.cached_property
+    def reason_to_pull(self) -> str | None:
+        """The same, and that wide values are gathered."""
+        reason = super().reason_to_pull
+        return "of wide vectors a warp gathers for a vertex; none sends" if self.wide and not reason else reason
 
     @property
     def walks_out(self) -> bool:
@@ -131,7 +149,7 @@ class GpuPlan(Plan):
     @property
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
-        plain = not self.scheduled and not self.two_phases
+        plain = not self.scheduled and not self.two_phases and not self.wide
         return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
 
     @functools.cached_property
@@ -155,7 +173,7 @@ class GpuPlan(Plan):
     @property
     def lists_rows(self) -> bool:
         """Whether iterations are reductions over the rows of a schedule."""
-        plain = not (self.takes_first and "edge_mask" in self.functions)
+        plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide
         return self.scheduled and not self.staged and self.gathers and plain
 
     @property
@@ -174,7 +192,7 @@ class GpuPlan(Plan):
     @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
-        return self.shape.relabelled and self.rows
+        return self.shape.relabelled and self.rows and not self.wide
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
@@ -279,7 +297,7 @@ class GpuPlan(Plan):
         for n, kind in t.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))
         for n in self.starts:
-            kind = t.vertex_types[n]
+            kind = self.starts[n].kind
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
@@ -301,6 +319,12 @@ class GpuPlan(Plan):
         """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
         fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
+def has_wide_values(traced: Traced) -> bool:
+    """Whether a field or what is gathered is, or holds, a wide vector."""
+    kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
+    return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
 
 def as_held(value: Any, kind: Any) -> Any:

@@ -23,6 +23,7 @@ UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
 SHARE = 2048  # vertices and edges for a block, where there are several
 SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
 NEAR = 2048  # vertices for which that block has room in shared memory
+WHOLE = 256  # entries of a row that a warp takes at a time, where values are wide
 
 
 class Control(ctypes.Structure):
@@ -160,8 +161,8 @@ class Space:
     def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = rows.plan(*lists) if numbering is None else relabel.row_plan(*lists)
-        self.arrays["partials"] = self._rows.partials(_gathered_bytes(plan))
+        self._rows = rows.plan(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_plan(*lists)
+        self.arrays["partials"] = self._rows.partials(gathered_bytes(plan))
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
@@ -236,7 +237,8 @@ def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
     """How many blocks share the work: the more, the longer each waits for all."""
     if plan.shape.small:
         return 1
-    blocks = max(1, min(most, (graph.n + graph.m) // SHARE + 1))
+    share = SHARE // 32 if plan.wide else SHARE
+    blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
     if (plan.thin or plan.flat) and graph.m <= 5 * graph.n:  # little to do between barriers
         blocks = max(1, blocks // 2)
     return blocks
@@ -288,7 +290,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     if plan.cuts_rows:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
-        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * _gathered_bytes(plan)}
+        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
     if plan.keeps_bits_of_receivers:
         sizes["received"] = words
     if plan.keeps:
@@ -321,7 +323,8 @@ def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in plan.edge_states)
 
 
-def _gathered_bytes(plan: GpuPlan) -> int:
+def gathered_bytes(plan: GpuPlan) -> int:
+    """What one value that is gathered takes."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)

@@ -46,7 +46,7 @@ class Pushes(Pieces):
 
     def _target(self) -> str:
         """What of a target is fetched ahead: an array and an index, which has a place for the vertex."""
-        kinds = {f: self.traced.vertex_types.get(f) for f in sorted(self.absorbs or self._read("mask", "vertex"))}
+        kinds = {f: self.traced.vertex_types.get(f) for f in sorted(self.absorbs or self.read_by("mask", "vertex"))}
         fields = [f for f in kinds if isinstance(kinds[f], np.dtype)] or list(self.absorbs)
         if not fields:
             return ""
@@ -234,9 +234,6 @@ class Pushes(Pieces):
         """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
         return ["store_unordered(last_claims, u >> np.uint64(6), zero)"] if self.absorbs or self.push_at_once else []
 
-    def _read(self, function: str, role: str) -> set[str]:
-        return self.functions[function].reads(role) if function in self.functions else set()
-
     def _finish_to_list(self, at: str, receiver: bool = True) -> list[str]:
         if self.scheduled:
             note = [f"activated[{at}] = {self.is_active()}"] if self.staged else []
@@ -265,4 +262,6 @@ class Pushes(Pieces):
             return "None"
         assert self.traced.monoid is not None
         kind = self.traced.gathered_type
+        if self.is_wide:
+            return f"nothing({', '.join(self.rooms_of('gather'))})"
         return literal_text(self.traced.monoid.identity(kind), kind)

@@ -192,6 +192,32 @@ template <class P> struct Loop {
     __device__ void gather_list(const vertex_t* list);
     __device__ void apply_list(const vertex_t* list);
 
+    // The same where values are wide (loop_wide.cuh): a warp takes a vertex, not a lane.
+    __device__ void fill_wide();
+    __device__ void dense_wide();
+    __device__ void reduce_all_wide();
+    __device__ void gather_list_wide(vertex_t* list);
+    __device__ void apply_list_wide(const vertex_t* list);
+    __device__ void post_apply_wide(const vertex_t* list);
+    __device__ __forceinline__ void gather_all() {
+        if constexpr (P::WIDE)
+            dense_wide();
+        else
+            dense();
+    }
+    __device__ __forceinline__ void gather_of(vertex_t* list) {
+        if constexpr (P::WIDE)
+            gather_list_wide(list);
+        else
+            gather_list(list);
+    }
+    __device__ __forceinline__ void apply_to(const vertex_t* list) {
+        if constexpr (P::WIDE)
+            apply_list_wide(list);
+        else
+            apply_list(list);
+    }
+
     // Pushing, and what comes after all have applied (push.cuh).
     typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
     __device__ void sparse();
@@ -242,25 +268,28 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
     if constexpr (P::SCHEDULED) {
         scheduled();
     } else if constexpr (P::ROWS) {
-        reduce_all();
+        if constexpr (P::WIDE)
+            reduce_all_wide();
+        else
+            reduce_all();
     } else if constexpr (P::EVERYONE) {
         if constexpr (P::ACTIVE_ONLY)
             if (now.form == LIST) to_bits();
-        dense();
+        gather_all();
     } else {
         change_form();
         if constexpr (P::ONLY_PULLS) {
-            dense();
+            gather_all();
         } else if constexpr (P::PRIORITISED) {
             near_first();
         } else if constexpr (P::SEARCHES) {
             reach();
         } else if (s.reaches) {
-            dense();
+            gather_all();
         } else {
             sparse();
         }
-        if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
+        if constexpr (P::TWO_PHASES) apply_to(c.a.aside);
     }
     if constexpr (P::HAS_SCATTER) scatter();
     if constexpr (P::HAS_POST_APPLY)
@@ -285,6 +314,7 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "account.cuh"
 #include "active.cuh"
 #include "choose.cuh"
+#include "loop_wide.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "scheduled.cuh"

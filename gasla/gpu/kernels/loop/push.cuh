@@ -11,12 +11,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
         push(to_aside());
         let_go();
     } else {
-        if constexpr (!P::PUSHES && P::ACTIVE_ONLY) to_bits();
+        if constexpr (!P::PUSHES && (P::ACTIVE_ONLY || P::WIDE)) to_bits();
         push(to_aside());
         if constexpr (!P::PUSHES)
-            gather_list(c.a.aside);
+            gather_of(c.a.aside);
         else if constexpr (!P::TWO_PHASES)
-            apply_list(c.a.aside);
+            apply_to(c.a.aside);
     }
 }
 
@@ -99,18 +99,20 @@ template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
         const u32 side = 1 - parity();
         if (now.form == BITS) list_bits(c.next_active(), side);
         if constexpr (!P::EVERYONE) alone([&] { now.form = LIST; });
-        Scatter<P> visit{c};
-        const Context& context = c;
-        advance<P::AT_ONCE, false, typename P::ScatterSource>(
+        typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
+        advance<P::AT_ONCE, false, typename decltype(visit)::Source>(
             queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp,
-            [&](vertex_t u) { return P::load_scatter_source(context, u); }, visit);
+            [&](vertex_t u) { return visit.load(u); }, visit);
         barrier.wait();
     }
 }
 
 template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const vertex_t* list) {
     if constexpr (P::HAS_POST_APPLY) {
-        for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
+        if constexpr (P::WIDE)
+            post_apply_wide(list);
+        else
+            for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
         barrier.wait();
     }
 }

@@ -39,7 +39,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         enter(0);
     });
     const u64 n = c.a.self_n;
-    for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid()) {
+    if constexpr (P::WIDE) fill_wide();
+    for (u64 base = this_warp_of_grid() * WARP; !P::WIDE && base < n; base += threads_of_grid()) {
         const u64 v = base + lane();
         bool closed = true;
         if (v < n) {

@@ -85,8 +85,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::scheduled() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
         alone([&] { s.receivers = receivers.count; });
-        gather_list(c.a.aside + receivers.first);
-        if constexpr (P::TWO_PHASES) apply_list(c.a.aside + receivers.first);
+        gather_of(c.a.aside + receivers.first);
+        if constexpr (P::TWO_PHASES) apply_to(c.a.aside + receivers.first);
     }
 }
 

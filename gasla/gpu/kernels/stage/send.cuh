@@ -117,7 +117,9 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            if (valid[j] && P::admits(c, v[j])) {
+            if constexpr (P::WIDE) {  // only wake: whoever gathers sees whether it receives
+                first[j] = valid[j] && claim(c.claimed(), v[j]);
+            } else if (valid[j] && P::admits(c, v[j])) {
                 const typename P::Edge edge = P::load_edge_out(c, at[j]);
                 const Target target = P::load_target(c, v[j]);
                 if (P::edge_mask(c, source[j], target, edge)) {
@@ -141,15 +143,35 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 
 // Newly active vertices write to their out-edges.
 template <class P> struct Scatter {
-    typedef typename P::ScatterSource ScatterSource;
+    typedef typename P::ScatterSource Source;
     const typename P::Context& c;
 
+    __device__ __forceinline__ Source load(vertex_t u) const { return P::load_scatter_source(c, u); }
     template <int N>
     __device__ __forceinline__ void batch(
-        const offset_t (&at)[N], const ScatterSource (&source)[N], const bool (&valid)[N]) {
+        const offset_t (&at)[N], const Source (&source)[N], const bool (&valid)[N]) {
 #pragma unroll
         for (int j = 0; j < N; ++j)
             if (valid[j]) P::scatter(c, source[j], c.a.si[at[j]], at[j]);
+    }
+};
+
+// The same over wide vectors: all lanes take the edge of one after the other's.
+template <class P> struct ScatterWide {
+    typedef vertex_t Source;
+    const typename P::Context& c;
+
+    __device__ __forceinline__ Source load(vertex_t u) const { return u; }
+    template <int N>
+    __device__ __forceinline__ void batch(
+        const offset_t (&at)[N], const Source (&source)[N], const bool (&valid)[N]) {
+#pragma unroll 1
+        for (int j = 0; j < N; ++j)
+            for (u32 rest = __ballot_sync(ALL, valid[j]); rest; rest &= rest - 1) {
+                const u32 owner = __ffs(rest) - 1;
+                const offset_t e = shuffle(at[j], owner);
+                P::scatter(c, P::load_scatter_source(c, shuffle(source[j], owner)), c.a.si[e], e);
+            }
     }
 };
 

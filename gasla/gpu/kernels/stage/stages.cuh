@@ -2,7 +2,7 @@
 // done for a vertex or along an edge is the code that the fused loop runs, too (gather.cuh, send.cuh, and the program).
 #pragma once
 #include "frontier.cuh"
-#include "gather.cuh"
+#include "gather_wide.cuh"
 #include "runtime.cuh"
 #include "send.cuh"
 
@@ -20,8 +20,10 @@ template <class P> struct Stages {
     }
 
     // The listed vertices, a warp's worth at a time, so that the lanes of a warp may work together on one.
+    // Where values are wide, all lanes together take one after the other.
     template <class Visit> __device__ __forceinline__ void over_vertices(Visit visit) {
         const u64 count = c.a.count;
+        if constexpr (P::WIDE) return by_warps(count, [&](u64 i) { visit(true, i, c.a.vertices[i]); });
         for (u64 base = warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
             const u64 i = base + lane();
             visit(i < count, i, i < count ? c.a.vertices[i] : 0);
@@ -32,11 +34,15 @@ template <class P> struct Stages {
     __device__ __forceinline__ void gather() {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
-            const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-            Neighbours<ahead_of<P>> neighbours;
-            neighbours.load(c.a.gi, first, last, 1);
-            const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
-            if (is) P::keep(c, v, row.gathered);
+            if constexpr (P::WIDE) {
+                P::keep(c, v, gather_row<P, true>(c, v, touched).gathered);
+            } else {
+                const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
+                Neighbours<ahead_of<P>> neighbours;
+                neighbours.load(c.a.gi, first, last, 1);
+                const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
+                if (is) P::keep(c, v, row.gathered);
+            }
         });
     }
 
@@ -57,9 +63,9 @@ template <class P> struct Stages {
     // The listed vertices, with the edges before each, write to their out-edges.
     __device__ __forceinline__ void scatter() {
         if constexpr (P::HAS_SCATTER) {
-            Scatter<P> visit{c};
-            const auto load = [&](vertex_t u) { return P::load_scatter_source(c, u); };
-            advance<P::AT_ONCE, false, typename P::ScatterSource>(
+            typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
+            const auto load = [&](vertex_t u) { return visit.load(u); };
+            advance<P::AT_ONCE, false, typename decltype(visit)::Source>(
                 (const Entry*)c.a.queue, c.a.count, c.a.edges, c.a.sp, load, visit);
         }
     }
@@ -73,11 +79,13 @@ template <class P> struct Stages {
 
     // The same for edges: `places` in the lists that activity spreads along, and both ends.
     __device__ __forceinline__ void edge_mask() {
-        for (u64 i = thread_of_grid(); i < (u64)c.a.count; i += threads_of_grid()) {
+        const auto visit = [&](u64 i) {
             const typename P::Source source = P::load_source(c, c.a.vertices[i]);
             const typename P::Target target = P::load_target(c, c.a.targets[i]);
             c.a.flags[i] = P::edge_mask(c, source, target, P::load_edge_out(c, c.a.places[i]));
-        }
+        };
+        if constexpr (P::WIDE) return by_warps(c.a.count, visit);
+        for (u64 i = thread_of_grid(); i < (u64)c.a.count; i += threads_of_grid()) visit(i);
     }
 };
 

@@ -8,6 +8,7 @@ import functools
 
 import numpy as np
 
+import semirings
 from gasla.gpu.program.generate.declarations import body, flags, types
 from gasla.gpu.program.generate.ends import ends, scatter
 from gasla.gpu.program.generate.parts import combinations
@@ -18,7 +19,7 @@ from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.names import title
 from gasla.program.program import VertexProgram
 from semirings import Symbol
-from semirings.printers import cuda
+from semirings.printers import cuda, warp
 
 THREADS = 1024
 STAGE_THREADS = 256
@@ -67,7 +68,8 @@ class Module(GpuPlan):
     def source(self) -> str:
         """All of it but the headers."""
         parts = [flags(self), types(self), *ends(self), *vertex(self), *reduction(self), *aggregates(self)]
-        parts += [*starts(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
+        by_rows = (self.rows and not self.wide) or self.lists_rows
+        parts += [*starts(self), *scatter(self), *([body(self)] if by_rows else [])]
         return SOURCE.format(
             name=title(self.traced.program.__name__),
             vertex_t=cuda.ctype(self.traced.id_type),
@@ -76,7 +78,7 @@ class Module(GpuPlan):
             threads=STAGE_THREADS if self.staged else THREADS,
             header="stages" if self.staged else "alone" if self.alone else "loop",
             kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
-            prelude=cuda.PRELUDE,
+            prelude=cuda.PRELUDE + (warp.PRELUDE if self.wide else ""),
             functions="\n".join(_printed(self)),
             body="\n".join(INDENT + line for part in parts for line in part.split("\n")),
         )
@@ -90,21 +92,24 @@ class Module(GpuPlan):
 
 def _printed(plan: GpuPlan) -> list[str]:
     """The program's functions and its reductions, as the printer makes them."""
-    parts = []
+    parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
         if isinstance(f.result, dict) and len(result) == 1:
             result = result[0]
-        parts.append(cuda.function(f.printed, f.symbols, result))
+        parts.append(function(f.printed, f.symbols, result))
     if plan.gathers:
-        parts.append(combination("combine_", plan.traced.monoid, plan.traced.gathered_type))
+        kind, monoid = plan.traced.gathered_type, plan.traced.monoid
+        parts.append(combination("combine_", monoid, kind, function))
+        if plan.wide:
+            parts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]
     if plan.pushes and not plan.is_single:
         parts += [
             cuda.function(f"combine_{i}_", [Symbol("x", e.type), Symbol("y", e.type)], e)
             for e, i in combinations(plan).items()
         ]
     if plan.final is not None:
-        parts.append(cuda.function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
+        parts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
     for name, declared in plan.traced.aggregates.items():
         parts.append(combination(f"combine_{name}", declared.monoid, plan.traced.aggregate_types[name]))
     return parts

@@ -5,7 +5,7 @@ from gasla.gpu.program.generate.reduction import are_paired
 from gasla.gpu.program.generate.writing import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import read
-from semirings.printers import cuda
+from semirings.printers import cuda, warp
 
 CONTEXT = """\
 struct Context {
@@ -56,6 +56,7 @@ def flags(plan: GpuPlan) -> str:
     """What the loop is told of a program when it is compiled: what there isn't is left out."""
     has = plan.functions.__contains__
     flags = {
+        "WIDE": plan.wide,
         "GATHERS": plan.gathers,
         "TAKES_FIRST": plan.takes_first,
         "COMMUTES": not plan.gathers or bool(plan.traced.monoid.commutative),  # type: ignore[union-attr]
@@ -98,7 +99,7 @@ def flags(plan: GpuPlan) -> str:
         "IS_FLAT": plan.flat,
         "HAS_NEAR": bool(plan.near_fields),
         "PAIRED": are_paired(plan),
-        "SOURCE_IS_EMPTY": not read(plan, "src", ALONG),
+        "SOURCE_IS_EMPTY": plan.wide or not read(plan, "src", ALONG),
     }
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
@@ -121,8 +122,8 @@ def types(plan: GpuPlan) -> str:
     uniform += [("gasla::u32", f"{side}_near_{n}") for n in plan.near_fields for side in ("old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
     context = "\n".join([struct("Uniform", uniform), CONTEXT])
-    gathered = cuda.ctype(t.gathered_type) if plan.gathers else "char"
-    return "\n".join([arguments, sums, _no_sums(plan), context, f"typedef {gathered} Gathered;"])
+    held, whole = (f.ctype(t.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
+    return "\n".join([arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"])
 
 
 def _no_sums(plan: GpuPlan) -> str:

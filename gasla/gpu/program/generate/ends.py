@@ -8,7 +8,7 @@ from gasla.gpu.program.generate.places import kind_of, load, rendered
 from gasla.gpu.program.generate.writing import function, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import edge_loads, loads, read, scattered
-from semirings.printers import cuda
+from semirings.printers import cuda, warp
 
 ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 ALONG = ("gather", "edge_mask")  # the functions of an edge whose value goes to the vertex at its head
@@ -44,7 +44,7 @@ def _record(plan: GpuPlan, name: str, *functions: str) -> str:
     """A struct of the fields that some functions read of an edge, or of an end of it."""
     role = ROLES[name.removeprefix("Scatter")]
     kind = _edge_kind if role == "edge" else kind_of
-    return struct(name, [(cuda.ctype(kind(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
+    return struct(name, [(warp.ctype(kind(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
 
 
 def _edge_kind(plan: GpuPlan, name: str) -> Any:

@@ -7,7 +7,8 @@ import numpy as np
 
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Call, Copy, Load, LoadEdge, Reduce, Statement, Store, StoreEdge
-from semirings.printers import cuda
+from semirings.printers import warp
+from semirings.types import has_wide
 
 # What the locals of a role are called, before an underscore; `vertex_t` is a type. Other roles are structs.
 LOCAL = {"vertex": "own", "before": "before", "after": "after"}
@@ -24,7 +25,7 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
     """Where a field is, to read or to write it."""
     if name in plan.near_fields:
         kind = kind_of(plan, name)
-        return f"*gasla::near<{cuda.ctype(kind)}>(c.u.{copy}_near_{name} + {kind.itemsize}u * (gasla::u32)v)"
+        return f"*gasla::near<{warp.ctype(kind)}>(c.u.{copy}_near_{name} + {kind.itemsize}u * (gasla::u32)v)"
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.shape.small:
@@ -40,7 +41,17 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
     if name in ("in_degree", "out_degree"):
         p = f"c.a.{name[:-7]}_p"
         return f"(long long)({p}[{own} + 1] - {p}[{own}])"
-    return place(plan, name, copy)
+    return got(kind_of(plan, name), place(plan, name, copy))
+
+
+def got(kind: Any, where: str) -> str:
+    """What is in memory: of a wide vector, a thread's part."""
+    return f"gasla::get(&{where})" if has_wide(kind) else where
+
+
+def put(plan: GpuPlan, where: str, value: str) -> list[str]:
+    """Write to memory: where a warp does, when all of it have read, and what is scalar once."""
+    return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
 
 def load_edge(plan: GpuPlan, name: str, side: str) -> str:
@@ -48,7 +59,9 @@ def load_edge(plan: GpuPlan, name: str, side: str) -> str:
     position = f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
         return f"(long long){position}"
-    return f"c.a.{side}v_{name}[e]" if name in plan.edge_values else f"c.a.e_{name}[{position}]"
+    if name in plan.edge_values:
+        return f"c.a.{side}v_{name}[e]"
+    return got(plan.traced.edge_types[name], f"c.a.e_{name}[{position}]")
 
 
 def call(plan: GpuPlan, name: str) -> str:
@@ -74,7 +87,7 @@ def of_run(plan: GpuPlan, name: str) -> str:
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
     """A local that holds a field of a vertex."""
-    return f"const {cuda.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
+    return f"const {warp.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
 
 
 def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
@@ -95,16 +108,20 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
         case Call(name, role):
             return _results(plan, name, role)
         case Store(field):
-            return [f"{place(plan, field, 'new')} = after_{field};"]
+            return put(plan, place(plan, field, "new"), f"after_{field}")
         case StoreEdge(field):
-            return [f"c.a.e_{field}[c.a.se ? c.a.se[e] : e] = result_{field};"]
+            return put(plan, f"c.a.e_{field}[c.a.se ? c.a.se[e] : e]", f"result_{field}")
+        case Reduce(name) if plan.wide:
+            combined = f"combine_{name}(c.sums.sum_{name}, given_{name})"
+            once = f"if (gasla::lane() == 0) c.sums.sum_{name} = {combined};"
+            return [f"const auto given_{name} = {call(plan, name)};", once]
         case Reduce(name):
             return [f"c.sums.sum_{name} = combine_{name}(c.sums.sum_{name}, {call(plan, name)});"]
 
 
 def _results(plan: GpuPlan, name: str, role: str) -> list[str]:
     """Call a function that returns fields; each lands in a local of its own."""
-    kinds = {field: cuda.ctype(value.type) for field, value in plan.functions[name].result.items()}
+    kinds = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(kinds) == 1:
         return [f"const {kind} {role}_{field} = {call(plan, name)};" for field, kind in kinds.items()]
     items = [f"const {kind} {role}_{field} = results.item{i};" for i, (field, kind) in enumerate(kinds.items())]

@@ -1,11 +1,10 @@
 """How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
 
 from gasla.gpu.program.generate.parts import accumulated, differs, improved, improves, native
-from gasla.gpu.program.generate.places import call, rendered
+from gasla.gpu.program.generate.places import call, got, put, rendered
 from gasla.gpu.program.generate.writing import function, literal
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Reduce, observed
-from semirings import TupleType
 from semirings.printers import cuda
 
 
@@ -22,12 +21,14 @@ def reduction(plan: GpuPlan) -> list[str]:
         return parts
     kind, monoid = plan.traced.gathered_type, plan.traced.monoid
     assert monoid is not None
-    parts.append(function("Gathered identity()", [f"return {literal(monoid.identity(kind), kind)};"]))
+    identity = "identity_()" if plan.wide else literal(monoid.identity(kind), kind)
+    parts.append(function("Gathered identity()", [f"return {identity};"]))
     combined = "return combine_(x, y);"
     parts.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
     parts += _kept(plan) if plan.keeps else []
+    parts += _whole(plan) if plan.rows and plan.wide else []
     if plan.absorbs:
         parts += _improve(plan)
     elif plan.pushes and not plan.takes_first:
@@ -37,15 +38,29 @@ def reduction(plan: GpuPlan) -> list[str]:
 
 def _kept(plan: GpuPlan) -> list[str]:
     """Values put aside: an array for each part of a tuple."""
-    if isinstance(plan.traced.gathered_type, TupleType):
-        keep = [f"c.a.acc_{i}[v] = gathered.item{i};" for i in range(len(plan.components))]
-        values = ", ".join(f"c.a.acc_{i}[v]" for i in range(len(plan.components)))
-        kept = f"return Gathered{{{values}}};"
+    places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
+    if plan.is_tuple:
+        keep = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
+        kept = f"return Gathered{{{', '.join(got(kind, at) for at, kind in places)}}};"
     else:
-        keep, kept = ["c.a.acc[v] = gathered;"], "return c.a.acc[v];"
+        ((at, kind),) = places
+        keep, kept = put(plan, at, "gathered"), f"return {got(kind, at)};"
     return [
         function("void keep(const Context& c, vertex_t v, const Gathered& gathered)", keep),
         function("Gathered kept(const Context& c, vertex_t v)", [kept]),
+    ]
+
+
+def _whole(plan: GpuPlan) -> list[str]:
+    """What pieces of long rows come to, in memory that other blocks read."""
+    items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
+    written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
+    read = ", ".join(f"gasla::get_fresh(&(*from){item})" for item in items)
+    return [
+        function("void put_whole(Whole* to, const Gathered& x)", written),
+        function(
+            "Gathered get_whole(const Whole* from)", [f"return {f'Gathered{{{read}}}' if plan.is_tuple else read};"]
+        ),
     ]
 
 

@@ -1,11 +1,12 @@
 """What happens at a vertex once it has gathered: apply, activate, aggregates; its mask, its priority, its start."""
 
 from gasla.gpu.program.generate.ends import ALONG
-from gasla.gpu.program.generate.places import call, kind_of, load, local, of_run, place, rendered
+from gasla.gpu.program.generate.places import call, got, kind_of, load, local, of_run, place, put, rendered
 from gasla.gpu.program.generate.writing import function, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
-from semirings.printers import cuda
+from semirings.printers import cuda, warp
+from semirings.types import has_wide
 
 AT_VERTEX = "(const Context& c, vertex_t v)"
 
@@ -17,7 +18,7 @@ def vertex(plan: GpuPlan) -> list[str]:
     if "mask" in plan.functions:
         mask = [*rendered(plan, loads(plan, "vertex", "mask")), f"return {call(plan, 'mask')};"]
     parts.append(function(f"bool admits{AT_VERTEX}", mask))
-    copies = [f"{place(plan, f, 'new')} = {place(plan, f)};" for f in sorted(plan.doubled)]
+    copies = [line for f in sorted(plan.doubled) for line in put(plan, place(plan, f, "new"), load(plan, f))]
     parts.append(function(f"void carry_over{AT_VERTEX}", copies))
     if "post_apply" in plan.functions:
         parts.append(function(f"void post_apply{AT_VERTEX}", rendered(plan, applied_once_more(plan))))
@@ -36,7 +37,7 @@ def _finish(plan: GpuPlan) -> list[str]:
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
     arguments = "Context& c, vertex_t v, const Gathered& gathered"
     return [
-        struct("Had", [(cuda.ctype(kind_of(plan, f)), f"f_{f}") for f in had]),
+        struct("Had", [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in had]),
         function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
         function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in asked]),
         function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), result]),
@@ -59,7 +60,7 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
             lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
         else:  # what the mask reads has changed where it refuses now: no need to look at what was before
             name = f"before_{statement.field}"
-            lines.append(f"{cuda.ctype(kind_of(plan, statement.field))} {name}{{}};")
+            lines.append(f"{warp.ctype(kind_of(plan, statement.field))} {name}{{}};")
             lines.append(f"if (open) {name} = {load(plan, statement.field)};")
         if plan.closes and isinstance(statement, Call):
             lines.append(f"const bool open = {'false' if plan.shuts else _still_open(plan)};")
@@ -98,9 +99,13 @@ def starts(plan: GpuPlan) -> list[str]:
     parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
-        first = f"return c.a.from_{n} ? c.a.from_{n}[{own}] : {number};"
-        parts.append(function(f"{cuda.ctype(plan.traced.vertex_types[n])} initial_{n}{AT_VERTEX}", [first]))
-        lines.append(f"if (c.a.fills_{n}) {place(plan, n)} = initial_{n}(c, v);")
+        kind = plan.traced.vertex_types[n]
+        if has_wide(kind):
+            number = f"gasla::alike<{cuda.ctype(kind.scalar)}, {kind.length}>({number})"
+        first = f"return c.a.from_{n} ? {got(kind, f'c.a.from_{n}[{own}]')} : {number};"
+        parts.append(function(f"{warp.ctype(kind)} initial_{n}{AT_VERTEX}", [first]))
+        filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
+        lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
     parts.append(function(f"void fill{AT_VERTEX}", lines))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))

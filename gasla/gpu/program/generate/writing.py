@@ -1,5 +1,6 @@
 """Pieces of CUDA: functions, structs and constants."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ def struct(name: str, members: list[tuple[str, str]]) -> str:
     return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
 
 
-def combination(name: str, monoid: Any, kind: Any) -> str:
+def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
     """A function that combines two values."""
     x, y = Symbol("x", kind), Symbol("y", kind)
-    return cuda.function(name, [x, y], monoid.combine(x, y))
+    return printed(name, [x, y], monoid.combine(x, y))
 
 
 def literal(value: Any, kind: Any) -> str:

@@ -1,0 +1,59 @@
+// Values of programs over wide vectors, which the lanes of a warp hold together: in memory and back. A vector is spread:
+// lane l has its items l, l + 32, ..., so that memory is read and written side by side. What is scalar all lanes know.
+#pragma once
+#include "runtime.cuh"
+
+namespace semirings {
+template <class T, int k> struct vector;  // as semirings/printers print them
+template <class T, int k> struct spread;
+}  // namespace semirings
+
+namespace gasla {
+
+// For each item of a lane: which it is among the lane's, and which among all.
+template <int k, class Do> __device__ __forceinline__ void for_items(Do what) {
+    constexpr int PARTS = (k + 31) / 32, IN_REGISTERS = 16;
+    const auto one = [&](int part) {
+        const int at = part * (int)WARP + (int)lane();
+        if (k % 32 == 0 || at < k) what(part, at);
+    };
+    if constexpr (PARTS <= IN_REGISTERS) {
+#pragma unroll
+        for (int part = 0; part < PARTS; ++part) one(part);
+    } else {
+#pragma unroll 1
+        for (int part = 0; part < PARTS; ++part) one(part);
+    }
+}
+
+template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> get(const semirings::vector<T, k>* from) {
+    semirings::spread<T, k> x;
+    for_items<k>([&](int part, int at) { x.item[part] = from->item[at]; });
+    return x;
+}
+
+// What another block wrote since the last barrier.
+template <class T> __device__ __forceinline__ T get_fresh(const T* from) { return fresh(from); }
+template <class T, int k>
+__device__ __forceinline__ semirings::spread<T, k> get_fresh(const semirings::vector<T, k>* from) {
+    semirings::spread<T, k> x;
+    for_items<k>([&](int part, int at) { x.item[part] = fresh(from->item + at); });
+    return x;
+}
+
+template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> alike(T value) {
+    semirings::spread<T, k> x;
+    for_items<k>([&](int part, int) { x.item[part] = value; });
+    return x;
+}
+
+// Lanes read before any of them writes: a __syncwarp is before each `put`.
+template <class T> __device__ __forceinline__ void put(T* to, const T& value) {
+    if (lane() == 0) *to = value;
+}
+template <class T, int k>
+__device__ __forceinline__ void put(semirings::vector<T, k>* to, const semirings::spread<T, k>& x) {
+    for_items<k>([&](int part, int at) { to->item[at] = x.item[part]; });
+}
+
+}  // namespace gasla

@@ -1,0 +1,231 @@
+"""Print expressions as CUDA C++ functions that the 32 threads of a warp call together, for one value.
+
+A wide vector is spread over them: a thread holds the items of its own number, of that plus 32, plus 64, and so on. What
+is scalar all of them compute alike. So an operation on lanes is a loop over a thread's own, a fold a reduction in the
+order of the lanes, whose result all threads get. Nothing else is different from the functions of one thread (`cuda`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from semirings.expr import Expr, Symbol, constant, node, rebuilt, table_values
+from semirings.printers import cuda
+from semirings.printers.layout import (
+    Body,
+    Each,
+    Fold,
+    Line,
+    check_parameters,
+    identifiers,
+    tables,
+    wide_results,
+)
+from semirings.types import TupleType, Type, VectorType, has_wide
+
+WARP = 32
+IN_REGISTERS = 16  # most items of a vector that a thread keeps there: beyond, a loop over them isn't unrolled
+
+PRELUDE = """\
+namespace semirings {
+// A wide vector, spread over the threads of a warp.
+template <class T, int k> struct spread { T item[(k + 31) / 32]; };
+
+// A scalar that another thread has.
+template <class T> __device__ __forceinline__ T from_thread(T value, unsigned int thread) {
+    constexpr unsigned int ALL = 0xffffffffu;
+    if constexpr (sizeof(T) == 8) {
+        const word bits = *reinterpret_cast<const word*>(&value);
+        const unsigned int low = __shfl_sync(ALL, (unsigned int)bits, thread);
+        const word whole = (word)__shfl_sync(ALL, (unsigned int)(bits >> 32), thread) << 32 | low;
+        return *reinterpret_cast<const T*>(&whole);
+    } else {
+        unsigned int bits = 0;
+        *reinterpret_cast<T*>(&bits) = value;
+        bits = __shfl_sync(ALL, bits, thread);
+        return *reinterpret_cast<T*>(&bits);
+    }
+}
+template <int at, class T, int k> __device__ __forceinline__ T item_of(const spread<T, k>& x) {
+    return from_thread(x.item[at / 32], at % 32);
+}
+// What the values of the first `count` threads come to, in their order; all threads get it.
+template <class T, class Combine>
+__device__ __forceinline__ T fold_threads(T value, unsigned int count, Combine combine) {
+    const unsigned int thread = threadIdx.x & 31;
+#pragma unroll
+    for (unsigned int step = 1; step < 32; step <<= 1) {
+        const T above = from_thread(value, (thread + step) & 31);
+        if (thread + step < count) value = combine(value, above);
+    }
+    return from_thread(value, 0);
+}
+}  // namespace semirings
+"""
+"""What the printed functions use beside `cuda.PRELUDE`, after which it is pasted."""
+
+_RESERVED = ("thread", "part", "left", "right")
+
+
+class _WarpFold(NamedTuple):
+    """A reduction of lanes: the lines and the text of one's value, and of what two come to."""
+
+    result: Line
+    length: int
+    lines: list[Line]
+    combining: list[Line]
+    combined: str
+
+
+class _Body(Body):
+    """Expressions on their way to statements of a warp."""
+
+    def is_simple(self, e: Expr) -> bool:
+        """An item of a spread vector comes from its thread, once, where all threads ask."""
+        return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
+
+    def fold(self, e: Expr) -> _WarpFold:  # type: ignore[override]
+        _, body, combination = e.args
+        self.texts[e] = name = self.temporary()
+        texts, sides = dict(self.texts), dict(self.texts)
+        lines = self.in_loop([body], texts)
+        sides |= {node(side, e.type): side for side in ("left", "right")}
+        combining = self.in_loop([combination], sides)
+        return _WarpFold(Line(name, e.type, texts[body]), e.payload, lines, combining, sides[combination])
+
+
+def ctype(type: Type) -> str:
+    """
+    The C++ type that holds a thread's part of a value of this type.
+
+    Examples
+    --------
+    >>> from semirings import as_type
+    >>> ctype(as_type(("f4", (64,)))), ctype(as_type("i8"))
+    ('semirings::spread<float, 64>', 'long long')
+    """
+    if isinstance(type, TupleType) and has_wide(type):
+        return f"semirings::tuple<{', '.join(map(ctype, type.items))}>"
+    if isinstance(type, VectorType) and type.is_wide:
+        return f"semirings::spread<{cuda.ctype(type.scalar)}, {type.length}>"
+    return cuda.ctype(type)
+
+
+def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
+    """
+    A ``__device__`` function of `parameters` that returns `result` by value; all threads of a warp must call it.
+
+    Parameters
+    ----------
+    name : str
+    parameters : sequence of Symbol
+        In call order; their names are kept where C++ allows.
+    result : Expr or tuple of Expr
+        Several results come back in one ``semirings::tuple``.
+
+    Examples
+    --------
+    >>> x, s = Symbol("x", ("f4", (64,))), Symbol("s", "f4")
+    >>> print(function("scale", [x, s], x * (s + 1)))
+    __device__ __forceinline__ semirings::spread<float, 64> scale(semirings::spread<float, 64> x, float s) {
+        const int thread = threadIdx.x & 31;
+        semirings::spread<float, 64> wide0;
+        const float t0 = s + 1.0f;
+    #pragma unroll
+        for (int part = 0; part < 2; ++part) {
+            const int lane = 32 * part + thread;
+            const float t1 = x.item[part];
+            const float t2 = t1 * t0;
+            wide0.item[part] = t2;
+        }
+        return wide0;
+    }
+    <BLANKLINE>
+    """
+    given = result if isinstance(result, tuple) else (result,)
+    check_parameters(name, parameters, given)
+    results, wide = wide_results([rebuilt(e, _without_first) for e in given])
+    constants = tables(results)
+    taken = {*cuda.RESERVED, *cuda.MATH_NAMES, *_RESERVED, *constants.values(), name}
+    *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
+    targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
+    known = constants | dict[Expr, str](zip(parameters, names, strict=True))
+    found, values = _Body(known, _expression, targets).written(results)
+    kind = ctype(TupleType(tuple(r.type for r in results))) if isinstance(result, tuple) else ctype(results[0].type)
+    value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
+    arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
+    body = [
+        f"const {cuda.ctype(e.type)} {text} = {cuda.literal(table_values(e), e.type)};" for e, text in constants.items()
+    ]
+    body += [f"{ctype(loop.type)} {target};" for loop, target in targets.items()]
+    body += [line for statement in found for line in _lines(statement)]
+    head = [f"__device__ __forceinline__ {kind} {name}({arguments}) {{", "    const int thread = threadIdx.x & 31;"]
+    return "\n".join([*head, *(_indented(line) for line in [*body, f"return {value};"]), "}", ""])
+
+
+def _without_first(e: Expr, args: list[Expr]) -> Expr | None:
+    """A fold whose first value isn't computed by itself: the thread that has it begins with it."""
+    if e.op != "fold":
+        return None
+    return node("fold", e.type, constant(0, e.type), *args[1:], payload=e.payload)
+
+
+def _is_wide(type: Type) -> bool:
+    return isinstance(type, VectorType) and type.is_wide
+
+
+def _expression(e: Expr, args: list[str]) -> str:
+    """One node, given its arguments as text."""
+    if e.op == "lane":
+        return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
+    if e.op == "item" and _is_wide(e.args[0].type):
+        return f"semirings::item_of<{e.payload}>({args[0]})"
+    if e.op == "tuple":
+        return f"{ctype(e.type)}{{{', '.join(args)}}}"
+    return cuda.expression(e, args)
+
+
+def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
+    """A statement as C++."""
+    if isinstance(statement, Line):
+        return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
+    if isinstance(statement, Each):
+        stores = [f"{name}.item[part] = {text};" for name, _, text in statement.values]
+        return _loop(statement.length, [], [*_texts(statement.lines), *stores], [])
+    assert isinstance(statement, _WarpFold)
+    (name, type, text), length = statement.result, statement.length
+    kind, combine = ctype(type), f"combine_{statement.result.name}"
+    combining = [*_texts(statement.combining), f"return {statement.combined};"]
+    count = f"{length} - {WARP} * part < {WARP} ? {length} - {WARP} * part : {WARP}" if length % WARP else str(WARP)
+    folded = f"semirings::fold_threads({name}_here, {count}, {combine})"
+    return [
+        f"const auto {combine} = [&](const {kind} left, const {kind} right) -> {kind} {{",
+        *(f"    {line}" for line in combining),
+        "};",
+        f"{kind} {name}{{}};",
+        *_loop(
+            length,
+            [f"{kind} {name}_here{{}};"],
+            [*_texts(statement.lines), f"{name}_here = {text};"],
+            [f"const {kind} {name}_all = {folded};", f"{name} = part ? {combine}({name}, {name}_all) : {name}_all;"],
+        ),
+    ]
+
+
+def _texts(lines: list[Line]) -> list[str]:
+    return [text for line in lines for text in _lines(line)]
+
+
+def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
+    """Over the items that a thread may have of a vector; `lines` for those that there are, the others for all."""
+    parts = -(-length // WARP)
+    if length % WARP:
+        lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]
+    inner = [f"const int lane = {WARP} * part + thread;", *before, *lines, *after]
+    unrolled = "#pragma unroll" if parts <= IN_REGISTERS else "#pragma unroll 1"
+    return [unrolled, f"for (int part = 0; part < {parts}; ++part) {{", *(f"    {line}" for line in inner), "}"]
+
+
+def _indented(line: str) -> str:
+    return line if line.startswith("#") else f"    {line}"
