@@ -30,6 +30,7 @@ BARS: dict[str, dict[str, float]] = {
     "ny": {"bfs": 0.85, "sssp": 0.35, "pagerank": 1.0, "components": 0.55, "triangles": 0.25, "betweenness": 0.60},
 }
 BAR_PRODUCT = 1.0  # mxv with plus_times beside SciPy's A @ x
+BARS_MATRICES = {"plus_times": 1.0, "min_plus": 1.3, "plus_pair at entries": 0.5, "64 columns": 0.6}  # mxm
 BAR_SEMIRING = 1.15  # any other semiring beside plus_times
 BAR_LOG_SUM_EXP = 2.6  # which takes an exponential an entry and a logarithm a row
 BAR_PROGRAM = 1.10  # a user's own program beside the library's function
@@ -40,6 +41,8 @@ def bar(cell: Cell) -> float | None:
     family, _, member = cell.algorithm.partition(" ")
     if family == "mxv":
         return {"plus_times": BAR_PRODUCT, "logaddexp_plus": BAR_LOG_SUM_EXP}.get(member, BAR_SEMIRING)
+    if family == "mxm":
+        return BARS_MATRICES[member]
     return BAR_PROGRAM if family == "own" else BARS.get(cell.graph, {}).get(cell.algorithm)
 
 

@@ -52,7 +52,7 @@ class Both(gasla.VertexProgram):
 
     def gather(self, src, dst, edge):
         return (
-            semirings.where(src.hops < 200, src.hops + np.uint8(1), src.hops),
+            minimum(src.hops, np.uint8(200)) + np.uint8(1),
             src.names | (dst.id % 2),
             minimum(src.width, edge.capacity),
         )
@@ -150,7 +150,7 @@ class Finders(gasla.VertexProgram):
         return vertex.level < 0
 
     def gather(self, src, dst, edge):
-        return (src.id + 1).astype(np.int32), (self.iteration + 1).astype(np.int32)
+        return semirings.cast(src.id + 1, np.int32), semirings.cast(self.iteration + 1, np.int32)
 
     def apply(self, vertex, gathered):
         return {"parent": gathered[0] - np.int32(1), "level": gathered[1]}

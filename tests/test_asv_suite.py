@@ -64,7 +64,7 @@ def test_quick_profile(clone: Path) -> None:
     assert "No problems found" in asv(clone, "check")
     asv(clone, "run", "--quick", "--set-commit-hash", "HEAD", "--bench", BENCHMARKS)
     found = values(clone)
-    assert len(found) == 12
+    assert len(found) == 14
     for name, numbers in found.items():
         assert None not in numbers, f"{name} failed: {numbers}"
         assert "Device" in name or any(isinstance(x, float | int) and x > 0 for x in numbers), f"{name} was skipped"

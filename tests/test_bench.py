@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.bench import answers, cells, graphs, interleave, mxv, peers, programs, properties, tasks
+from gasla.bench import answers, cells, graphs, interleave, mxm, mxv, peers, programs, properties, tasks
 from gasla.bench.limits import ceilings, floors
 from gasla.bench.reports import machine, plot, provenance, report, table
 from gasla.cli import main
@@ -242,6 +242,15 @@ def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mxv.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
 
 
+def test_wrong_products_of_matrices_are_found() -> None:
+    graph = graphs.load("grid6")
+    for case in mxm.cases(graph, {"scipy": peers.make("scipy", graph)}):
+        assert mxm.wrong(case) == {}
+        assert case.products > 0 and ("scipy" in case.calls) == (case.name != "min_plus")
+        case.calls["broken"] = lambda _: 2 * graph.matrix
+        assert "wrong" in mxm.wrong(case)["broken"] or case.name == "min_plus"
+
+
 def test_figures_of_a_cell() -> None:
     """Medians over the calls of each source, then over the sources; the ratio is to the best peer."""
     entries = {"gasla": cells.Entry("", [1.0, 4.0, 3.0, 4.0]), "a": cells.Entry("", [5.0]), "b": cells.Entry("", [8.0])}
@@ -347,7 +356,7 @@ def test_the_command(
     assert "random 4-byte reads" in printed
     read = report.Report.read(file)
     assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
-    assert len(read.cells) == len(tasks.ALGORITHMS) + len(mxv.SEMIRINGS) + len(programs.ALGORITHMS)
+    assert len(read.cells) == len(tasks.ALGORITHMS) + len(mxv.SEMIRINGS) + 4 + len(programs.ALGORITHMS)
     assert all(cell.gteps() > 0 for cell in read.cells)
     assert all(cell.share > 0 for cell in read.cells)
     assert all(cell.best for cell in read.cells if cell.algorithm != "levels")

@@ -15,7 +15,7 @@ from gasla import datasets
 from gasla.cli import algorithms, main
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
-ROWS = ("multi-source-bfs",)  # whose answers have a row a source
+ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
 

@@ -18,6 +18,13 @@ import semirings
 ROOT = Path(__file__).parent.parent
 
 
+TRIED = (
+    "0 [0 0] -> [1 2] carry [inf inf]",
+    "An iteration pushes where few edges are active, and pulls where many are.",
+    "1 2 push few edges are active",
+)
+
+
 def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -27,7 +34,8 @@ def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     counterexample = "FAILS identity: op(e, x) = x: for x = -1.0 the left side is 1.0"
     remarks = ("Graph(n=4, m=5, values=float32)", "[0 1 1 2]", "[inf  4.  1. inf]", "2 [0 1 0 1]", counterexample)
-    for remark in (*remarks, "[0 1 1] [0 1 0]", "[11 22 33]", "[3] [0, 3]"):
+    more = ("[0 1 1] [0 1 0]", "[11 22 33]", "[3] [0, 3]", "[0 1 2 3]", "[1 0 0 0 1]", "[64. 0. 96.]", *TRIED)
+    for remark in (*remarks, *more):
         assert remark.replace(" ", "") in printed.replace(" ", "")
     np.testing.assert_array_equal(names["result"].width, [np.inf, 4, 1, 1])
     np.testing.assert_array_equal(names["state"].width, [np.inf, 4, 1, 1])

@@ -39,6 +39,10 @@ def test_figures_of_cells() -> None:
     assert both.note == "worst source 0.500, cugraph 10.0"
     product = figures.of_cell(cell("mxv min_plus", "min_plus", min_plus=[0.002], plus_times=[0.001]))
     assert (product.value, product.unit, product.bar) == (2, "x", 1.15)
+    square = figures.of_cell(cell("mxm plus_times", "gasla", gasla=[0.003], cusparse=[0.004]))
+    assert (square.value, square.unit, square.bar) == (pytest.approx(0.75), "x", 1.0)
+    alone = figures.of_cell(cell("mxm plus_pair at entries", "gasla", gasla=[0.003]))
+    assert (alone.value, alone.unit, alone.bar) == (pytest.approx(3), "ms", None)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,6 +62,11 @@ SHAPES = {
     "unsorted": lambda: Graph.from_csr(np.array([0, 3, 3, 4, 4], np.int32), np.array([3, 1, 2, 0], np.int32)),
     "wide offsets": lambda: Graph.from_csr(np.array([0, 2, 3, 3], np.int64), np.array([2, 1, 2], np.int32)),
 }
+
+HARD = [
+    pytest.param(name, marks=pytest.mark.slow if name == "wide offsets" else [])  # for which all is compiled anew
+    for name in SHAPES
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -124,3 +130,154 @@ def test_the_verifier_names_source_and_vertex() -> None:
         verify.multi_source_bfs(chain(5), [0, 2], levels)
     with pytest.raises(verify.VerificationError, match=r"of shape \(2, 5\), not an array of shape \(5,\)"):
         verify.multi_source_bfs(chain(5), [0, 2], levels[0])
+
+
+# --- shortest paths ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(A=matrices(least=-1), data=st.data())
+def test_distances(A: csr_array, data: st.DataObject) -> None:
+    if data.draw(st.booleans()):
+        A.data = abs(A.data)
+    sources = data.draw(st.lists(st.integers(0, A.shape[0] - 1), min_size=1, max_size=20))
+    is_together = data.draw(st.booleans())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "fills", lambda *_: not is_together)
+        try:
+            right = [gasla.sssp(A, source) for source in sources]
+        except ValueError:
+            with pytest.raises(ValueError, match="a cycle"):
+                gasla.multi_source_shortest_paths(A, sources)
+            return
+        distances = gasla.multi_source_shortest_paths(A, sources)
+    np.testing.assert_array_equal(distances, right)
+    verify.multi_source_shortest_paths(Graph(A), sources, distances)
+
+
+@pytest.mark.parametrize("shape", HARD)
+def test_distances_of_hard_shapes(way: str, shape: str) -> None:
+    graph = SHAPES[shape]()
+    sources = list(range(graph.n))[-20:]
+    distances = gasla.multi_source_shortest_paths(graph, sources)
+    np.testing.assert_array_equal(distances, [gasla.sssp(graph, source) for source in sources])
+
+
+def test_distances_have_the_type_of_lengths(way: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2, 3], np.float32))
+    distances = gasla.multi_source_shortest_paths(graph, [0, 1])
+    assert distances.dtype == np.float32
+    np.testing.assert_array_equal(distances, [[0, 2, 5], [np.inf, 0, 3]])
+    assert gasla.multi_source_shortest_paths(graph, []).shape == (0, 3)
+    with pytest.raises(ValueError, match="source 3 is outside"):
+        gasla.multi_source_shortest_paths(graph, [0, 3])
+    bad = Graph.from_edges([0, 1], [1, 2], np.array([2, np.nan]))
+    with pytest.raises(ValueError, match="the weight of edge 1 is nan"):
+        gasla.multi_source_shortest_paths(bad, [0, 1])
+
+
+# --- closeness and harmonic centrality --------------------------------------------------------------------------------
+
+
+def by_networkx(A: csr_array, name: str, **options: Any) -> np.ndarray:
+    G = nx.from_scipy_sparse_array(A, create_using=nx.DiGraph)
+    found = getattr(nx, name)(G, **options)
+    return np.array([found[v] for v in range(A.shape[0])])
+
+
+@settings(max_examples=30)
+@given(A=matrices(), data=st.data())
+def test_closeness(A: csr_array, data: st.DataObject) -> None:
+    options = {"distance": data.draw(st.sampled_from([None, "weight"])), "wf_improved": data.draw(st.booleans())}
+    is_together = data.draw(st.booleans())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "fills", lambda *_: not is_together)
+        scores = gasla.closeness_centrality(A, **options)
+    right = by_networkx(A, "closeness_centrality", **options)
+    np.testing.assert_allclose(scores, right, rtol=1e-12)
+    u = data.draw(st.integers(0, A.shape[0] - 1))
+    assert gasla.closeness_centrality(A, u, **options) == pytest.approx(right[u])
+    verify.closeness(Graph(A), scores, **options)
+
+
+@settings(max_examples=30)
+@given(A=matrices(), data=st.data())
+def test_harmonic(A: csr_array, data: st.DataObject) -> None:
+    n, is_together = A.shape[0], data.draw(st.booleans())
+    options: dict[str, Any] = {"distance": data.draw(st.sampled_from([None, "weight"]))}
+    ids = st.lists(st.integers(0, n - 1), min_size=1, unique=True)
+    if data.draw(st.booleans()):
+        options["sources"] = data.draw(ids)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "fills", lambda *_: not is_together)
+        scores = gasla.harmonic_centrality(A, **options)
+    np.testing.assert_allclose(scores, by_networkx(A, "harmonic_centrality", **options), rtol=1e-12)
+    nbunch = data.draw(ids)
+    np.testing.assert_allclose(gasla.harmonic_centrality(A, nbunch, **options), scores[nbunch], rtol=1e-12)
+    verify.harmonic(Graph(A), scores, **options)
+
+
+@pytest.mark.parametrize("shape", HARD)
+@pytest.mark.parametrize("name", ["closeness_centrality", "harmonic_centrality"])
+def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:
+    graph = SHAPES[shape]()
+    A = csr_array((np.ones(graph.m), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n))
+    np.testing.assert_allclose(getattr(gasla, name)(graph), by_networkx(A, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("distance", [None, "weight"])
+def test_drawn_sources(distance: Any) -> None:
+    graph = Graph(datasets.with_weights(datasets.rmat(8)))
+    everyone = np.arange(graph.n)
+    for name, check in (("closeness_centrality", verify.closeness), ("harmonic_centrality", verify.harmonic)):
+        function = getattr(gasla, name)
+        whole = function(graph, distance=distance)
+        np.testing.assert_allclose(function(graph, distance=distance, k=graph.n), whole, rtol=1e-12)
+        np.testing.assert_allclose(function(graph, distance=distance, sources=everyone), whole, rtol=1e-12)
+        some = function(graph, distance=distance, k=100, seed=3)
+        np.testing.assert_array_equal(some, function(graph, distance=distance, k=100, seed=3))
+        drawn = np.sort(np.random.default_rng(3).choice(graph.n, 100, replace=False))
+        extra = {"k": 100} if check is verify.harmonic else {}
+        check(graph, some, distance=distance, sources=drawn, **extra)
+        assert np.corrcoef(some, whole)[0, 1] > 0.95
+    some = gasla.harmonic_centrality(graph, k=100, seed=3, distance=distance)
+    np.testing.assert_allclose(
+        gasla.harmonic_centrality(graph, [5, 2], k=100, seed=3, distance=distance), some[[5, 2]], rtol=1e-12
+    )
+
+
+def test_bad_arguments_of_centrality() -> None:
+    negative = Graph.from_edges([0], [1], np.array([-1.0]))
+    for function in (gasla.closeness_centrality, gasla.harmonic_centrality):
+        with pytest.raises(ValueError, match="distance is 'length'; expected None"):
+            function(chain(3), distance="length")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="a length is negative"):
+            function(negative, distance="weight")
+        assert function(negative).shape == (2,)
+        with pytest.raises(ValueError, match="sources and k were both given"):
+            function(chain(3), sources=[1], k=2)
+        with pytest.raises(ValueError, match="k is 4; expected 1 to 3"):
+            function(chain(3), k=4)
+        with pytest.raises(ValueError, match="twice among the sources"):
+            function(chain(3), sources=[1, 1])
+        assert function(Graph.from_edges([], [], n=0)).shape == (0,)
+        np.testing.assert_array_equal(function(chain(3), sources=[]), [0, 0, 0])
+    with pytest.raises(ValueError, match="source 3 is outside"):
+        gasla.closeness_centrality(chain(3), 3)
+    assert gasla.harmonic_centrality(chain(3), []).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["closeness", "harmonic"])
+def test_the_verifiers_of_centrality_reject_what_is_wrong(name: str) -> None:
+    graph = Graph(datasets.grid(6))
+    scores = getattr(gasla, f"{name}_centrality")(graph)
+    check = getattr(verify, name)
+    check(graph, scores)
+    for v in (0, 17, 63):
+        wrong = scores.copy()
+        wrong[v] *= 1.001
+        with pytest.raises(verify.VerificationError, match=f"vertex {v} has the score"):
+            check(graph, wrong)
+    check(graph, scores, effort=1)
+    with pytest.raises(verify.VerificationError, match="negative"):
+        check(graph, -scores)

@@ -171,6 +171,13 @@ def test_dense_output_and_accumulator() -> None:
     assert not wide[:, 1::2].any()
 
 
+def test_half_precision_is_read_as_single() -> None:
+    A, X = csr_array(np.full((1, 4096), 1, np.float32)), np.full((4096, 2), 1, np.float16)
+    found = gasla.mxm(A, X)
+    assert found.dtype == np.float32 and found.tolist() == [[4096, 4096]]  # float16 would stop at 2048
+    assert gasla.mxv(A, X[:, 0]).tolist() == [4096]
+
+
 def test_monoids_that_are_held_in_another_form() -> None:
     rng = np.random.default_rng(1)
     A, B = (random_array((9, 9), density=0.3, rng=rng, format="csr") for _ in range(2))
@@ -238,6 +245,21 @@ def test_paths_of_two_edges_and_of_four() -> None:
     x = np.arange(grid.n, dtype=np.float64)
     assert_allclose(gasla.mxv(two, x), dense_two @ x)
     assert_allclose(gasla.vxm(x, two), x @ dense_two)
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_few_entries_of_a_mask_are_searched_in_long_rows(ascending: bool) -> None:
+    rng = np.random.default_rng(4)
+    A, B = random_array((40, 30), density=0.3, rng=rng, format="csr"), skewed(30, 9000, 2000)
+    expected = (A @ B).toarray()
+    if not ascending:
+        B.indices[:2], B.data[:2] = B.indices[1::-1].copy(), B.data[1::-1].copy()
+    rows, columns = np.repeat(np.arange(40), 3), rng.integers(0, 2000, 120)
+    columns[::3] = columns[1::3]  # parallel entries
+    mask = coo_array((np.ones(120), (rows, columns)), shape=(40, 2000))
+    found = gasla.mxm(A, B, mask=mask)
+    assert found.nnz == 120
+    assert_allclose(found.data, expected[rows, found.indices])
 
 
 # --- hard shapes -----------------------------------------------------------------------------------------------------

@@ -1,15 +1,20 @@
 """Tuples and vectors that push: against the independent engine, on hard shapes, by one thread and by several."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
-from pushing_programs import ABSORBING, PROGRAMS, Both, Finders, Sources
+from pushing_programs import ABSORBING, PROGRAMS, AnyOrder, Both, Finders, Halves, Longest, Sources
 from reference_engine import Reference
+from waiting import count_sleepers
 
 import gasla
+import semirings
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
+from semirings import minimum
 
 RNG = np.random.default_rng(26)
 
@@ -70,22 +75,74 @@ def check(program: Any, graph: Graph, options: dict[str, Any], active: Any = Non
             assert result.aggregates[name] == value
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+SOME = [Sources, Both, Halves]  # of all kinds; others take as long to compile
+
+
+@pytest.mark.parametrize("program", [P if P in SOME else pytest.param(P, marks=pytest.mark.slow) for P in PROGRAMS])
 def test_every_way_gives_what_the_independent_engine_gives(program: Any) -> None:
     for name, graph in GRAPHS.items():
-        ways: list[dict[str, Any]] = [{"direction": way} for way in ("auto", "push", "pull")]
-        for options in (*ways, {"deterministic": True}):
-            check(program, graph, options)
-        if name == "random":
-            check(program, graph, {"callback": lambda result: None}, list(range(0, 300, 7)))
+        if name == "int64":
+            continue
+        for way in ("auto", "push", "pull"):
+            check(program, graph, {"direction": way})
+    check(program, GRAPHS["random"], {"callback": lambda result: None}, list(range(0, 300, 7)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_wide_offsets_and_runs_that_are_to_be_alike(program: Any) -> None:
+    for way in ("auto", "push", "pull"):
+        check(program, GRAPHS["int64"], {"direction": way})
+    for graph in GRAPHS.values():
+        check(program, graph, {"deterministic": True})
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In every iteration, even on the smallest graph; the second one is not waited for to wake."""
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
+    numba.set_num_threads(2)
+    count_sleepers(-1000)
+    yield
+    count_sleepers(1000)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [P if P in SOME else pytest.param(P, marks=pytest.mark.slow) for P in PROGRAMS])
 def test_threads_may_reduce_into_one_vertex_at_once(program: Any) -> None:
     for name in ("star", "random", "path"):
         for way in ("auto", "push"):
             check(program, GRAPHS[name], {"direction": way})
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_who_comes_first_says_all_parts() -> None:
+    star = GRAPHS["star"]
+    for way in ("auto", "push", "pull"):
+        result = gasla.run(Finders, star, active=[3], direction=way, parent={3: 3}, level={3: 0})
+        expected = Reference(Finders(), star, parent={3: 3}, level={3: 0}).run([3])
+        np.testing.assert_array_equal(result.level, expected.vertex["level"])
+        np.testing.assert_array_equal(
+            result.parent, np.where(np.arange(900) == 0, 3, np.where(np.arange(900) == 3, 3, 0))
+        )
+
+
+def test_longest_paths_equal_those_of_networkx() -> None:
+    networkx = pytest.importorskip("networkx")
+    src, dst = np.sort(RNG.integers(0, 400, (2, 1500)), axis=0)
+    src, dst = src[src < dst], dst[src < dst]
+    graph = Graph.from_edges(src, dst, n=400)
+    active = np.flatnonzero(graph.in_degrees == 0)
+    result = gasla.run(Longest, graph, active=active)
+    other = networkx.MultiDiGraph(list(zip(src.tolist(), dst.tolist(), strict=True)))
+    other.add_nodes_from(range(400))
+    levels = np.zeros(400, int)
+    for level, found in enumerate(networkx.topological_generations(other)):
+        levels[found] = level
+    np.testing.assert_array_equal(result.level, levels)
+    assert not result.waiting.any()
 
 
 def test_which_programs_push() -> None:
@@ -96,3 +153,55 @@ def test_which_programs_push() -> None:
     assert Plan(Sources.traced()).prioritised and Plan(Sources.traced()).adds_up
     assert Plan(Both.traced()).absorbs == ("hops", "names", "width")
     assert Plan(Finders.traced()).push_at_once
+
+
+def changed(base: Any, **body: Any) -> Any:
+    return type("Changed", (base,), body)
+
+
+SUM = {"sources": "active", "gather": lambda self, src, dst, edge: (src.id, src.id)}
+
+
+@pytest.mark.parametrize(
+    ("program", "plan", "reason"),
+    [
+        (Sources, {"deterministic": True}, "deterministic=True: what is sent arrives in any order"),
+        (Sources, {"scheduled": True}, "the receivers of each iteration are known ahead"),
+        (changed(Sources, everyone=True), {}, "everyone = True: every vertex gathers in every iteration"),
+        (changed(Longest, sources="all"), {}, "product(plus, max) is not idempotent"),
+        (changed(Longest, **SUM, reduce=semirings.argmin), {}, "a tuple, is combined as a whole by argmin"),
+        (changed(Longest, **SUM, reduce=semirings.product(semirings.first, semirings.max)), {}, "minds the order"),
+        (changed(Sources, mask=lambda self, vertex: vertex.distance[0] < 9), {}, "mask reads distance"),
+        (changed(Sources, gather=lambda self, src, dst, edge: -src.distance), {}, "grow with src.distance[0]"),
+        (
+            changed(Sources, gather=lambda self, src, dst, edge: minimum(src.distance, src.distance[0])),
+            {},
+            "computes a part of what it returns from another part",
+        ),
+        (
+            changed(Sources, gather=lambda self, src, dst, edge: minimum(src.distance, dst.distance)),
+            {},
+            "gather reads of dst what is reduced into",
+        ),
+        (changed(AnyOrder, activate=lambda self, before, after: after.id > 3), {}, "activate asks for more"),
+        (
+            changed(AnyOrder, activate=lambda self, before, after: after.distance[0] < before.distance[0]),
+            {},
+            "activate asks for more",
+        ),
+        (
+            changed(Sources, apply=lambda self, vertex, gathered: {"distance": minimum(vertex.distance, gathered + 1)}),
+            {},
+            "apply does more than reduce",
+        ),
+        (
+            changed(Sources, distance=gasla.vertex((np.float32, (9,)), init=0), priority=None),
+            {},
+            "a vector, has over 8 numbers",
+        ),
+    ],
+)
+def test_the_reason_to_pull_is_told(program: Any, plan: Any, reason: str) -> None:
+    found = Plan(program.traced(), **plan)
+    assert not found.pushes
+    assert reason in str(found.reason_to_pull)

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import figures, matrices, starting
+from benchmarks.gpu import figures, starting
 from benchmarks.gpu.bars import GRAPHS
+from benchmarks.gpu.features import features
 from benchmarks.gpu.figures import Figure
 from benchmarks.gpu.made import load, module_at
 from gasla.bench import cells, peers, tasks
@@ -34,16 +35,17 @@ CELLS = {  # the groups of cells that make the figures
     "bfs": ["levels", "bfs"],
     **{name: [name] for name in tasks.ALGORITHMS if name not in ("levels", "bfs", "pagerank")},
     "mxv": ["mxv"],
+    "mxm": ["mxm"],
     "own": ["programs"],
 }
 FIGURES = {  # what is no cell
     "pagerank": figures.pagerank,
     "levels": figures.levels,
-    "square": matrices.square,
-    "features": matrices.features,
+    "features": features,
 }
 ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))
 SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
+MOST_SQUARED = 1 << 23  # edges of a graph whose matrix is multiplied by itself
 SAME = "commit", "gpu"  # of runs that make one file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
@@ -126,13 +128,16 @@ class Run:
 
     def of_cells(self, graph: BenchmarkGraph, groups: list[str]) -> Iterable[Figure]:
         """The figures of groups of cells."""
-        for cell in self.report.measure(graph, groups, self.rivals(), self.settings):
+        if groups == CELLS["mxm"] and graph.graph.m > MOST_SQUARED:
+            return
+        rivals = peers.installed("gpu") if groups == CELLS["mxm"] else self.rivals()
+        for cell in self.report.measure(graph, groups, rivals, self.settings):
             yield figures.of_cell(cell)
         if groups == CELLS["bfs"]:
             yield figures.parents_over_levels(graph, self.settings)
 
     def rivals(self) -> list[str]:
-        """Who else computes on this GPU and is installed, but for cuSPARSE, whose product PageRank is compared with."""
+        """Who else computes on this GPU and is installed, but for cuSPARSE, whose products are what it has."""
         return [name for name in peers.installed("gpu") if name != "cusparse"]
 
     def measure(self, graph: BenchmarkGraph, algorithms: list[str]) -> None:

@@ -15,8 +15,6 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
 }
 CALL = 100  # microseconds, on 1,000 vertices
 FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
-SQUARE = 1.0  # a graph's square beside cuSPARSE's
-SQUARE_MIN_PLUS = 1.3  # the same over min_plus beside plus_times
 FEATURES_OF_64 = {"rmat22": 20, "urand22": 30, "rgg22": 6, "grid24": 6}  # float32 numbers a vertex, milliseconds
 PARENTS = 1.3  # levels and parents together take at most so many times what levels take
 

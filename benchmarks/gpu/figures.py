@@ -49,7 +49,8 @@ class Figure(NamedTuple):
 
 def of_cell(cell: Cell) -> Figure:
     """The time of an algorithm, or the ratio of a product or of a user's own program."""
-    if cell.algorithm.startswith(("mxv ", "own ")):
+    family = cell.algorithm.partition(" ")[0]
+    if family in ("mxv", "own") or (family == "mxm" and cell.best is not None):
         ratio, best = cell.ratio, cell.best
         note = "" if best is None else f"{milliseconds(cell.seconds())} over {milliseconds(cell.seconds(best))} ms"
         value = float("nan") if ratio is None else ratio

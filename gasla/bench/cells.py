@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from gasla.arrays import Device, finish
-from gasla.bench import mxv, peers, programs, tasks
+from gasla.bench import mxm, mxv, peers, programs, tasks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.interleave import PAUSE, interleaved
 from gasla.bench.limits import floors
@@ -25,7 +25,7 @@ TEPS = (
     "TEPS: stored directed edges whose source was reached, divided by the time of the call with the graph already "
     "built and compiled; the 20 iterations of PageRank are one call."
 )
-GROUPS = (*tasks.ALGORITHMS, "mxv", "programs")
+GROUPS = (*tasks.ALGORITHMS, "mxv", "mxm", "programs")
 DEVICES: tuple[Device, ...] = ("gpu", "cpu")
 GASLA, OWN = "gasla", "user's own"
 
@@ -133,11 +133,13 @@ class Cell:
 
 
 def measure(graph: BenchmarkGraph, groups: Iterable[str], rivals: dict[str, Any], settings: Settings) -> Iterator[Cell]:
-    """Yield the cells of one graph on its device; of "mxv" and "programs" there are several each."""
+    """Yield the cells of one graph on its device; of "mxv", "mxm" and "programs" there are several each."""
     library = Gasla(graph)
     for group in groups:
         if group == "mxv":
             yield from product_cells(graph, settings)
+        elif group == "mxm":
+            yield from matrix_cells(graph, rivals, settings)
         elif group == "programs":
             for algorithm in programs.ALGORITHMS:
                 both = {OWN: programs.Own(graph), GASLA: library}
@@ -226,6 +228,18 @@ def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
         count = "row sums" if name == "plus_first" else "product"
         floor = floors.floor(graph, count, [], settings.ceilings)
         yield Cell(graph.name, graph.device, f"mxv {name}", name, [graph.graph.m], entries, floor, (rival,))
+
+
+def matrix_cells(graph: BenchmarkGraph, rivals: dict[str, Any], settings: Settings) -> Iterator[Cell]:
+    """`mxm`: products of matrices, beside the same of others."""
+    for case in mxm.cases(graph, rivals):
+        notes, own = mxm.wrong(case), next(iter(case.calls))
+        right = {name: call for name, call in case.calls.items() if name not in notes}
+        size = case.bytes_moved(right[own](0)) if own in right else 0.0
+        seconds = in_turns(graph.device, right, settings, keep=frozenset({own}))
+        entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in case.calls}
+        floor = floors.streamed(graph, size, settings.ceilings)
+        yield Cell(graph.name, graph.device, f"mxm {case.name}", own, [case.products], entries, floor)
 
 
 def function_cells(

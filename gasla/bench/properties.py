@@ -47,6 +47,41 @@ def shortest_paths(graph: BenchmarkGraph, distance: Any, sources: list[int]) -> 
     return distances(edges_of(graph), graph.graph.out_values, sources[0], distance)
 
 
+def all_shortest_paths(graph: BenchmarkGraph, rows: Any, sources: list[int]) -> str:
+    """What is wrong with the distances from all sources."""
+    ends, weights = edges_of(graph), graph.graph.out_values
+    return next(filter(None, (distances(ends, weights, source, row) for source, row in zip(sources, rows))), "")
+
+
+def nearness(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
+    """What is wrong with closeness from these sources, by a search from each."""
+    xp: Any = array_module(score)
+    count, total = sums(graph, sources, lambda level: level)
+    among = xp.maximum(len(sources) - _found(graph.graph.n, xp.asarray(sources)), 1)
+    return _like(score, count / xp.maximum(total, 1) * count / among)
+
+
+def harmony(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
+    """What is wrong with harmonic centrality from these sources, by a search from each."""
+    return _like(score, sums(graph, sources, lambda level: 1 / level)[1])
+
+
+def sums(graph: BenchmarkGraph, sources: list[int], share: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """How many sources reach each vertex, itself aside, and the sum of what their levels come to."""
+    count: Any = 0
+    total: Any = 0.0
+    for source in sources:
+        level = gasla.bfs(graph.graph, source).astype(np.float64)
+        count = count + (level > 0)
+        total = total + array_module(level).where(level > 0, share(array_module(level).maximum(level, 1)), 0)
+    return count, total
+
+
+def _like(score: Any, right: Any) -> str:
+    off = int((abs(score - right) > 1e-9 * right).sum())
+    return f"{off} scores are not what single searches give" if off else ""
+
+
 def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
     """What is wrong with ranks."""
     right = ranks(power_iteration(graph.pattern.astype(np.float64)), sources)

@@ -44,6 +44,9 @@ TASKS: dict[str, Task] = {
     "longest_path": Task("nowhere", properties.longest, part=0.5),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
     "multi_source_bfs": Task("sources", properties.searches, several=64),
+    "multi_source_shortest_paths": Task("sources", properties.all_shortest_paths, answers.distances, several=8),
+    "closeness": Task("sources", properties.nearness, agree=answers.near, several=64),
+    "harmonic": Task("sources", properties.harmony, agree=answers.near, several=64),
 }
 ALGORITHMS = tuple(TASKS)
 

@@ -153,6 +153,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
     ),
     Verb(
+        *("multi-source-shortest-paths", gasla.multi_source_shortest_paths, verify.multi_source_shortest_paths),
+        answers={"distances": "distance"},
+        summary=of_each("distances"),
+        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["distances"]),
+    ),
+    Verb(
         *("pagerank", gasla.pagerank, verify.pagerank),
         answers={"ranks": "rank"},
         summary=ranking("ranks", settled),
@@ -174,6 +180,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("betweenness", gasla.betweenness_centrality, verify.betweenness),
         answers={"scores": "betweenness"},
         summary=ranking("scores", from_sources("shortest paths from {:,} sources run through")),
+        edges=by_searches,
+    ),
+    Verb(
+        *("closeness", gasla.closeness_centrality, verify.closeness),
+        answers={"scores": "closeness"},
+        summary=ranking("scores", from_sources("by distances from {:,} sources, the closest")),
+        fixed={"u": None},
+        edges=by_searches,
+    ),
+    Verb(
+        *("harmonic", gasla.harmonic_centrality, verify.harmonic),
+        answers={"scores": "harmonic"},
+        summary=ranking("scores", from_sources("by distances from {:,} sources, the closest")),
+        fixed={"nbunch": None},
         edges=by_searches,
     ),
     Verb(

@@ -84,7 +84,9 @@ class Verb:
         return self.parameters["sources"].default is inspect.Parameter.empty
 
     def call(self, graph: Any, arguments: Mapping[str, Any]) -> Any:
-        """What the function, as gasla has it now, returns."""
+        """What the function, as gasla has it now, returns. Sources that it is to draw by itself aren't given to it."""
+        if arguments.get("k") is not None:
+            arguments = {name: value for name, value in arguments.items() if name != "sources"}
         return getattr(gasla, self.function.__name__)(graph, **arguments)
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
@@ -93,12 +95,10 @@ class Verb:
         if "source" in given:
             given["source"] = _source(graph, options.source)
         elif "sources" in given:
-            k, seed = options.k, options.seed
-            given = {name: value for name, value in given.items() if name not in ("k", "seed")}
             if options.sources is not None:
                 given["sources"] = [graph.vertex(name) for name in options.sources]
-            elif k is not None:
-                given["sources"] = chosen_sources(graph.graph, None, k, seed)
+            elif options.k is not None:  # which of them, is for summary and verifier to know
+                given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
         return {**given, **self.fixed}

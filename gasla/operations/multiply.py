@@ -1,4 +1,4 @@
-"""Sparse matrix times vector, and vector times sparse matrix, over any semiring.
+"""Sparse matrix times vector, and vector times sparse matrix, over any semiring; or times several vectors at once.
 
 `mxv` reduces over the rows of the matrix, `vxm` over its columns. Here is settled what may be given; the engine of the
 device where the matrix is multiplies. The matrix may be rectangular.
@@ -55,23 +55,24 @@ def mxv(
         Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
         of a Graph without values are True. Where it is, the product is computed, and all other arrays must be; the
         offsets and indices of a matrix on the GPU are checked when they are first seen, and should stay as they are.
-    x : (n,) array
+    x : (n,) array, or (n, k) for k products at once
+        float16 is taken as float32: sums and all else are computed in that.
     semiring : semirings.Semiring
         One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
-        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i and column k; j is 0, the only column of x.
-    mask : (m,) array, optional
+        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i, column k, and column j of x (0, if x has but one).
+    mask : array of the result's shape, optional
         Compute y only where it is True (not zero).
     complement : bool
         Compute y only where `mask` is False.
     accum : BinaryOp, Monoid or function of two values, optional
         Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position.
-    out : (m,) array, optional
+    out : array of the result's shape, optional
         Where to write. Positions that are not computed stay as they are; without `out` they hold the identity. It may
         be `x` itself.
 
     Returns
     -------
-    (m,) array
+    (m,) array, or (m, k)
         `out`, if given. The type is that of the semiring's expression under NumPy's rules of promotion. A multiply that
         returns a tuple gives (and takes as `out`) a tuple of arrays.
 
@@ -120,16 +121,17 @@ def vxm(
 
     Parameters
     ----------
-    x : (m,) array
+    x : (m,) array, or (m, k) for k products at once
+        A row of x for each row of A: it is ``A.T @ x`` that is computed, column by column.
     A : SciPy or CuPy sparse array or matrix, or Graph
         Of shape (m, n). CSC is used as it is; other formats are converted at every call, but a Graph once.
     semiring, mask, complement, accum, out
-        As for `mxv`; the product is ``multiply(x[k], A[k, j])``. A multiply of five values gets i = 0 (the only row
-        of x), k and j.
+        As for `mxv`; the product is ``multiply(x[k], A[k, j])``. A multiply of five values gets as i the column of x
+        (0, if it is the only), k and j.
 
     Returns
     -------
-    (n,) array
+    (n,) array, or (n, k)
         `out`, if given.
 
     Examples

@@ -11,7 +11,7 @@ from typing import Any
 import semirings
 from gasla.program.tracing import Traced
 from semirings import Expr, Symbol, TupleType
-from semirings.expr import in_order
+from semirings.expr import rebuilt
 from semirings.operators import scalars
 from semirings.order import are_combined, order_in
 
@@ -73,15 +73,11 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
     given = scalars(semirings.as_expr(functions["gather"].result))
     for value, combined, own in zip(given, parts, leaves(t, "src", fields), strict=True):
         if not semirings.grows_with(value, [own], order_in(combined)):
-            return f"what gather returns does not grow with {own}"
-        if _reads(value, [e for e in leaves(t, "src", fields) if e is not own]):
+            return f"what gather returns does not grow with {str(own).replace('_', '.', 1)}"
+        others = rebuilt(value, lambda e, _, own=own: Symbol("own", own.type) if e is own else None)  # type: ignore[misc]
+        read = {symbol.payload for symbol in semirings.free_symbols(others)}
+        if read & {f"src_{f}" for f in fields}:
             return "gather computes a part of what it returns from another part"
-        if _reads(value, leaves(t, "dst", fields)):
+        if read & {f"dst_{f}" for f in fields}:
             return "gather reads of dst what is reduced into: it counts how often that has been done"
     return None
-
-
-def _reads(value: Expr, leaves: Sequence[Expr]) -> bool:
-    """Whether an expression is computed from some of these parts of fields."""
-    found = set(in_order(value))
-    return any(e in found for e in leaves)

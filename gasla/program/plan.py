@@ -163,10 +163,7 @@ class Plan:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
-        items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
-        places = [
-            (item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])
-        ]
+        places = _places(kind)
         if len(places) > MOST_PARTS or (combined := semirings.independent(monoid, kind)) is None:
             return []
         return [Part(*place, e) for place, e in zip(places, combined, strict=True)]
@@ -281,6 +278,12 @@ def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
     """What stands for the items of a vertex's vectors at a lane: a symbol of the vector's name."""
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
+
+
+def _places(kind: Any) -> list[tuple[int | None, int | None]]:
+    """Which item, and which lane of that, each number of a value is."""
+    items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
+    return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 
 
 def _of(kind: Any) -> str:

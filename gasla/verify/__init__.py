@@ -13,23 +13,29 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+| closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
+| harmonic    |                                                                                                        |
 | order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
+| features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
 Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
+from gasla.verify.closeness import closeness, harmonic
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
+from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "betweenness", "bfs", "components", "longest_path", "multi_source_bfs",
-    "multi_source_shortest_paths", "pagerank", "sssp", "topological_order", "triangles",
+    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "harmonic",
+    "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "sssp", "topological_order",
+    "triangles",
 ]  # fmt: skip

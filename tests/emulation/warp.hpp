@@ -164,7 +164,14 @@ inline void __syncthreads() { warp::all.wait(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 template <class T, class Value> T atomicAdd(T* address, Value value) {
     warp::now_and_then();
-    return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+    if constexpr (T(0.5) == T(0)) {
+        return __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
+    } else {
+        T seen = *(volatile T*)address, sum = seen + (T)value;
+        while (!__atomic_compare_exchange(address, &seen, &sum, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            sum = seen + (T)value;
+        return seen;
+    }
 }
 template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldg(const T* address) { return *address; }

@@ -7,6 +7,7 @@ vertices without out-edges are gathered by an aggregate and dealt out again; ano
 ends the run.
 
 L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
+For many personalisations at once see surfers.py.
 The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
 """
 
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.surfers import settle
 from gasla.arrays import array_module, module_of, moved
 from gasla.graph.arguments import check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -161,7 +163,7 @@ class PageRankResult(NamedTuple):
 
     ranks: np.ndarray
     iterations: int
-    residual: float  # or an array of CuPy's, of no dimension
+    residual: Any  # a float, or an array of CuPy's of no dimension; for k personalisations (k,) floats
     converged: bool
 
 
@@ -187,11 +189,12 @@ def pagerank(
     alpha : float
         How likely the surfer follows an edge rather than jumps; 0 to 1.
     personalization : (n,) array or dict of vertex to number, optional
-        Where jumps lead, in proportion; by default everywhere alike.
+        Where jumps lead, in proportion; by default everywhere alike. Or many of these, for PageRanks of as many
+        surfers at once: a (k, n) array, or a list of k arrays or dicts.
     nstart : (n,) array or dict, optional
-        Where to start; by default everywhere alike.
+        Where to start; by default everywhere alike. With k personalisations one for all of them, or k.
     dangling : (n,) array or dict, optional
-        Where the rank of vertices without out-edges goes; by default as jumps do.
+        Where the rank of vertices without out-edges goes; by default as jumps do. With k personalisations one or k.
     weighted : bool
         Whether the matrix's values divide a vertex's rank among its out-edges; otherwise all get the same.
     tol : float
@@ -209,6 +212,9 @@ def pagerank(
     -------
     PageRankResult(ranks, iterations, residual, converged)
         `residual` is the L1 change of the last iteration (without normalisation, the largest change of one vertex).
+        With k personalisations `ranks` has shape (k, n) and `residual` (k,); `iterations` are those of the slowest, and
+        `converged` says whether all met the tolerance. Eight at a time go on until each of these has: so they are as
+        near as `tol` to what k calls would give, or nearer.
 
     Raises
     ------
@@ -237,6 +243,9 @@ def pagerank(
     >>> result = gasla.pagerank(A)
     >>> result.ranks.round(3), result.converged
     (array([0.388, 0.215, 0.397]), True)
+    >>> gasla.pagerank(A, personalization=[{0: 1}, {1: 1, 2: 1}]).ranks.round(3)
+    array([[0.452, 0.192, 0.356],
+           [0.356, 0.226, 0.418]])
     """
     graph = as_graph(graph)
     if not 0 <= alpha <= 1:
@@ -249,12 +258,20 @@ def pagerank(
     if weights is not None:
         graph.notice_values()
     if graph.n == 0:
-        return PageRankResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
+        return _of_nothing(graph, kind, personalization)
     scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
     if scaled is not None:
         graph, weights = scaled, scaled.values.dtype
+    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
+    if _is_several(personalization):
+        homes, *others = _several(graph, chosen, normalized)
+        many = PageRankResult(
+            *settle(graph, weights, fields["inverse"], homes, *others, float(alpha), float(tol), max_iter)
+        )
+        if not (many.converged or tol == 0):
+            _warn(float(many.residual.max()), max_iter)
+        return many
     if not (normalized and personalization is nstart is dangling is None):
-        chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
         shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
         if not normalized:
             shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
@@ -262,13 +279,27 @@ def pagerank(
     program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol))
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
     if not (result.converged or (normalized and tol == 0)):
-        warnings.warn(
-            f"the ranks still changed by {result.residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        _warn(float(result.residual), max_iter)
     residual = _number(result.aggregates["residual"])
     return PageRankResult(result.state["rank"], result.iterations, residual, result.converged)
+
+
+def _of_nothing(graph: Graph, kind: np.dtype, personalization: Any) -> PageRankResult:
+    """Of a graph without vertices."""
+    xp: Any = module_of(graph.device)
+    if _is_several(personalization):
+        count = len(personalization)
+        return PageRankResult(xp.zeros((count, 0), kind), 0, np.zeros(count), True)
+    return PageRankResult(xp.zeros(0, kind), 0, 0.0, True)
+
+
+def _warn(residual: float, max_iter: int) -> None:
+    """Say to whoever called `pagerank` that the tolerance was not met."""
+    warnings.warn(
+        f"the ranks still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def _number(value: Any) -> Any:
@@ -348,6 +379,35 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
     return fields
 
 
+def _is_several(given: Any) -> bool:
+    """Whether these are several distributions: a list of them, or an array of two dimensions."""
+    if isinstance(given, list | tuple):
+        return any(isinstance(each, dict) or np.ndim(each) for each in given)
+    return getattr(given, "ndim", 1) > 1
+
+
+def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> tuple[Any, Any, Any]:
+    """Where each surfer jumps, where from dead ends if that is elsewhere, and where each starts: a row each."""
+    xp: Any = module_of(graph.device)
+    count = len(chosen["personalization"])
+    if count == 0:
+        raise ValueError("personalization holds no distribution; expected at least one")
+
+    def rows(name: str) -> Any:
+        given = chosen[name]
+        if given is None:
+            return None
+        if not _is_several(given):
+            return xp.broadcast_to(_distribution(graph, given, name, normalized), (count, graph.n))
+        if len(given) != count:
+            raise ValueError(f"{name} has {len(given)} distributions; expected one, or {count} as personalization has")
+        return xp.stack([_distribution(graph, each, name, normalized) for each in given])
+
+    start = rows("nstart")
+    even = xp.broadcast_to(xp.asarray(1 / graph.n), (count, graph.n)) if start is None else start
+    return rows("personalization"), rows("dangling"), even
+
+
 def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
     """An array or a dict of numbers, scaled to sum to 1."""
     if not normalized:
@@ -362,7 +422,8 @@ def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
         array = given if array_module(given) is not np else np.asarray(given)
     array = moved(array, graph.device).astype(np.float64, copy=False)
     if array.shape != (graph.n,):
-        raise ValueError(f"{name} has shape {array.shape}; expected ({graph.n},), one number a vertex")
+        expected = f"({graph.n},), one number a vertex"
+        raise ValueError(f"{name} has shape {array.shape}; expected {expected}, or several such personalizations")
     total = array.sum()
     if not (np.isfinite(total) and total > 0 and array.min() >= 0):
         raise ValueError(f"{name} has negative or no finite numbers, or only zeros; expected some positive numbers")

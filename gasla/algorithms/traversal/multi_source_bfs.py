@@ -12,7 +12,7 @@ The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,9 +124,9 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
         return levels
-    depth, is_shared = look(graph, chosen)
-    if is_shared:
-        digits = next((k for k in PROGRAMS if 2 * depth < 1 << k), max(PROGRAMS))
+    seen = look(graph, chosen)
+    if seen.is_shared:
+        digits = next((k for k in PROGRAMS if 2 * seen.depth < 1 << k), max(PROGRAMS))
         for first in track(range(0, len(chosen), WORD), "batches of sources"):
             _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
     else:
@@ -135,13 +135,21 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     return levels
 
 
-def look(graph: Graph, sources: list[int]) -> tuple[int, bool]:
-    """How deep a search from one of the sources is, and whether all are better made together."""
+class Seen(NamedTuple):
+    """What a search from one of several sources tells of searches from all."""
+
+    depth: int
+    waits: bool  # a search mostly waits for its next iteration
+    is_shared: bool  # all are better made together
+
+
+def look(graph: Graph, sources: list[int]) -> Seen:
+    """Search from one of the sources."""
     degrees = graph.out_degrees[module_of(graph.device).asarray(sources)]
     level = bfs(graph, sources[int(degrees.argmax())])
     depth, reached = int(level.max()), int((level >= 0).sum())
     waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
-    return depth, waits or (len(sources) >= WORTH and depth <= SHALLOW)
+    return Seen(depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 
 
 def words_of(graph: Graph, sources: list[int]) -> Any:

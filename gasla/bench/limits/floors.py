@@ -56,6 +56,11 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
 
 
+def streamed(graph: BenchmarkGraph, size: float, ceilings: Ceilings) -> Floor:
+    """The least time for so many bytes that are read or written once."""
+    return Work(graph.graph.n, graph.graph.m, False, ceilings).floor(size, 0, 0)
+
+
 def levels(work: Work, reaches: list[Reach], fields: int = 4) -> Floor:
     """Levels are written; every reached vertex looks up its row and a sector of it; a barrier a level."""
     found = reaches[0]
@@ -76,6 +81,17 @@ def searches(work: Work, reaches: list[Reach]) -> Floor:
 def sssp(work: Work, reaches: list[Reach]) -> Floor:
     """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
     return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
+
+
+def many_shortest_paths(work: Work, reaches: list[Reach]) -> Floor:
+    """Every edge and its weight are read once, and all distances are written."""
+    return work.floor(8 * work.m + 4 * len(reaches) * work.n, work.m, max(found.depth for found in reaches))
+
+
+def distance_sums(work: Work, reaches: list[Reach]) -> Floor:
+    """A word and two sums a vertex; each looks up its row and a sector of it, and all wait for the deepest search."""
+    deepest = max(reaches, key=lambda found: found.depth)
+    return levels(work, [deepest], fields=24)
 
 
 def iteration(work: Work) -> Floor:
@@ -134,6 +150,9 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "levels": levels,
     "bfs": bfs,
     "multi_source_bfs": searches,
+    "multi_source_shortest_paths": many_shortest_paths,
+    "closeness": distance_sums,
+    "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
     "components": components,

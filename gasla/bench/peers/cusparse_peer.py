@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import power_iteration
 
@@ -27,3 +28,15 @@ class CuSparse:
 
     def pagerank(self) -> Any:
         return power_iteration(self.pattern)
+
+    @cached_property
+    def dense_columns(self) -> Any:
+        return mxm.columns(self.graph)
+
+    def square(self) -> Any:
+        """The product of the matrix with itself."""
+        return self.graph.matrix @ self.graph.matrix
+
+    def columns(self) -> Any:
+        """The product with many columns."""
+        return self.graph.matrix @ self.dense_columns

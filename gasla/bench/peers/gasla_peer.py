@@ -36,6 +36,15 @@ class Gasla:
     def sssp(self, source: int) -> Any:
         return gasla.sssp(self.graph, source)
 
+    def multi_source_shortest_paths(self, sources: list[int]) -> Any:
+        return gasla.multi_source_shortest_paths(self.graph, sources)
+
+    def closeness(self, sources: list[int]) -> Any:
+        return gasla.closeness_centrality(self.graph, sources=sources)
+
+    def harmonic(self, sources: list[int]) -> Any:
+        return gasla.harmonic_centrality(self.graph, sources=sources)
+
     def pagerank(self) -> Any:
         """As many iterations as the peers', which no tolerance ends."""
         return gasla.pagerank(

@@ -11,6 +11,7 @@ from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring
 from graphblas.dtypes import FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
+from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, levels_of, searches, threads
 
@@ -20,6 +21,7 @@ MIN_SECOND = semiring.min_second[INT32]
 PLUS_SECOND = semiring.plus_second[FP32]
 PLUS_FIRST = semiring.plus_first[FP64]
 PLUS_PAIR = semiring.plus_pair[INT64]
+PLUS_TIMES = semiring.plus_times[FP32]
 BUCKET = (
     1 / 8
 )  # width of a delta-stepping bucket, as a share of the largest weight: the fastest of 1/16 to 1/2 on R-MAT
@@ -159,6 +161,32 @@ class GraphBLAS:
         counts = Matrix(INT64, self.n, self.n)
         counts(lower.S) << PLUS_PAIR(lower @ lower)
         return counts.reduce_scalar().get(0)
+
+    @cached_property
+    def weighted(self) -> Matrix:
+        return _matrix(self.graph.matrix, self.graph.matrix.data)
+
+    @cached_property
+    def lower(self) -> Matrix:
+        return _matrix(mxm.lower(self.graph), np.array([1], np.int32), iso=True)
+
+    @cached_property
+    def dense_columns(self) -> Matrix:
+        return Matrix.from_dense(mxm.columns(self.graph))
+
+    def square(self) -> Matrix:
+        """The product of the matrix with itself."""
+        return PLUS_TIMES(self.weighted @ self.weighted).new()
+
+    def closed_wedges(self) -> Matrix:
+        """Pairs of edges to lower vertices whose ends are joined, at each edge."""
+        counts = Matrix(INT64, self.n, self.n)
+        counts(self.lower.S) << PLUS_PAIR(self.lower @ self.lower)
+        return counts
+
+    def columns(self) -> Matrix:
+        """The product with many columns."""
+        return PLUS_TIMES(self.weighted @ self.dense_columns).new()
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
         """LAGr_Betweenness: numbers of shortest paths forward, dependencies backward, for all sources at once."""

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
+from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import levels_of, power_iteration, searches
 
@@ -24,7 +25,7 @@ class SciPy:
         self.graph = graph
         self.n = graph.matrix.shape[0]
         if self._degrees_squared() <= LARGEST_PRODUCT:
-            self.triangles = self._triangles
+            self.triangles, self.closed_wedges = self._triangles, self._closed_wedges
 
     @cached_property
     def pattern(self) -> csr_array:
@@ -52,6 +53,20 @@ class SciPy:
     def multi_source_shortest_paths(self, sources: list[int]) -> Any:
         return dijkstra(self.weights, indices=sources)
 
+    def closeness(self, sources: list[int]) -> np.ndarray:
+        """From a search of each source; a source is none of those that reach it."""
+        levels = self.dense(searches(self, sources))
+        count, among = (levels > 0).sum(axis=0), np.full(self.n, len(sources))
+        among[sources] -= 1
+        scores: np.ndarray = count / np.maximum(levels.clip(0).sum(axis=0), 1) * count / np.maximum(among, 1)
+        return scores
+
+    def harmonic(self, sources: list[int]) -> np.ndarray:
+        """The same."""
+        levels = self.dense(searches(self, sources))
+        scores: np.ndarray = np.where(levels > 0, 1 / np.maximum(levels, 1), 0).sum(axis=0)
+        return scores
+
     def sssp(self, source: int) -> np.ndarray:
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
@@ -66,3 +81,22 @@ class SciPy:
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")
         return int((lower @ lower).multiply(lower).sum())
+
+    @cached_property
+    def lower(self) -> Any:
+        return mxm.lower(self.graph)
+
+    def _closed_wedges(self) -> Any:
+        return (self.lower @ self.lower).multiply(self.lower)
+
+    @cached_property
+    def dense_columns(self) -> Any:
+        return mxm.columns(self.graph)
+
+    def square(self) -> Any:
+        """The product of the matrix with itself."""
+        return self.graph.matrix @ self.graph.matrix
+
+    def columns(self) -> Any:
+        """The product with many columns."""
+        return self.graph.matrix @ self.dense_columns

@@ -71,13 +71,15 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
     grouped: dict[str, list[tuple[str, Cell]]] = {}
     for cell in cells:
         family, _, member = cell.algorithm.partition(" ")
-        if family == "mxv":
-            grouped.setdefault(f"mxv on {cell.graph}", []).append((member, cell))
+        if family in ("mxv", "mxm"):
+            grouped.setdefault(f"{family} on {cell.graph}", []).append((member, cell))
         elif family == "own":
             grouped.setdefault(f"a user's own programs on {cell.graph}", []).append((member, cell))
         else:
             grouped.setdefault(TITLES.get(cell.algorithm, cell.algorithm), []).append((cell.graph, cell))
-    yield from sorted(grouped.items(), key=lambda item: ("own programs on" in item[0], item[0].startswith("mxv on")))
+    yield from sorted(
+        grouped.items(), key=lambda item: ("own programs on" in item[0], item[0].startswith(("mxv on", "mxm on")))
+    )
 
 
 def shown(cell: Cell) -> list[str]:

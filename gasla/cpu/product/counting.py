@@ -8,7 +8,7 @@ column j is left out. So nothing is cleared between rows, and columns that nobod
 import numpy as np
 
 from gasla.cpu.runtime import quads
-from gasla.cpu.runtime.blocks import block_size, entry_point, jit
+from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET, launched
 
@@ -16,8 +16,6 @@ FEW = 32  # columns up to which each finds its place by comparison with all othe
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
 _PACKED = np.uint64(8)  # marks are read block by block where there is a column for so many blocks
-
-__all__ = ["block_size", "check", "count", "in_order", "measure"]
 
 
 @entry_point
@@ -42,6 +40,37 @@ def check(thread, threads, control, indptr, indices, width, block):
         if wrong:
             control[STOP] = 1
             return
+
+
+@entry_point
+def ascend(thread, threads, control, indptr, indices, block):
+    """Set the stop flag where the columns of a row don't ascend, each once."""
+    if launched(thread, threads, control):
+        return
+    rows = np.uint64(len(indptr) - 1)
+    while True:
+        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        if start >= rows or control[STOP] != 0:
+            return
+        wrong = False
+        for i in range(start, min(start + block, rows)):
+            for e in range(np.uint64(indptr[i]) + _ONE, np.uint64(indptr[i + _ONE])):
+                wrong |= indices[e - _ONE] >= indices[e]
+        if wrong:
+            control[STOP] = 1
+
+
+@jit
+def place_of(indices, low, high, column):
+    """Where a column is among ascending ones; `high` if it isn't."""
+    end = high
+    while low < high:
+        middle = (low + high) >> _ONE
+        if indices[middle] < column:
+            low = middle + _ONE
+        else:
+            high = middle
+    return low if low < end and indices[low] == column else end
 
 
 @entry_point

@@ -112,12 +112,7 @@ def _fill(m: "Stages") -> list[str]:
 def _iteration(m: "Stages") -> list[str]:
     lines = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
-        "renew(thread, threads, counts[(self_iteration + 1) % 3])",
-        "if thread == 0:",
-        "    store(control, PROGRESS, self_iteration)",
-        "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        "    if threads > 1:",
-        "        counters[APART] = time_apart(control)",
+        "open_iteration(thread, threads, control, counts, self_iteration)",
         *_nothing_aggregated(m),
         *(_everyone(m) if m.everyone else _buckets(m) if m.prioritised else _choose(m)),
     ]
@@ -127,14 +122,13 @@ def _iteration(m: "Stages") -> list[str]:
         lines += [m.stages["post_apply"].call(), "barrier(control, threads)"]
     lines += [
         *_sum_up(m),
-        "if thread == 0 and self_iteration - began < len(log):",
-        "    note(log[self_iteration - began], size, total(counters, threads, TOUCHED), way)",
-        "touched = total(counters, threads, TOUCHED)",
+        f"touched, held, reached, {'left' if m.prioritised else '_'} = results_of(counters, threads)",
+        "if thread == 0:",
+        "    note(log, self_iteration - began, size, touched, way)",
         "traversed += touched",
         "work += touched + size + (self_n >> 3 if way == DENSE else 0) + 1",
-        "size = total(counters, threads, NEXT)",
-        *(["left = total(counters, threads, LEFT)"] if m.prioritised else []),
-        "edges = total(counters, threads, EDGES) if skewed else size * mean_degree",
+        "size = held",
+        "edges = reached if skewed else size * mean_degree",
         *_take_sums(m, "parity"),
     ]
     if "mask" in m.functions and not m.everyone:
@@ -231,20 +225,16 @@ def _scheduled(m: "Stages") -> str:
     ]
     body = [
         "counters, parity = counts[self_iteration % 3], self_iteration & 1",
-        "if thread == 0:",
-        "    store(control, PROGRESS, self_iteration)",
-        "    counters[STOPPED] = load(control, STOP)  # read once: nobody may leave others at a barrier",
-        "    if threads > 1:",
-        "        counters[APART] = time_apart(control)",
-        "renew(thread, threads, counts[(self_iteration + 1) % 3])",
+        "open_iteration(thread, threads, control, counts, self_iteration)",
         *_nothing_aggregated(m),
         "receivers = order[starts[0, level] : starts[0, level + 1]]",
         "receiver_count = len(receivers)",
         *(line for stage in stages for line in (stage, "barrier(control, threads)")),
         *_sum_up(m),
-        "if thread == 0 and self_iteration - began < len(log):",
-        "    note(log[self_iteration - began], receiver_count, total(counters, threads, TOUCHED), DENSE)",
-        "traversed += total(counters, threads, TOUCHED)",
+        "touched = total(counters, threads, TOUCHED)",
+        "if thread == 0:",
+        "    note(log, self_iteration - began, receiver_count, touched, DENSE)",
+        "traversed += touched",
         *_take_sums(m, "parity"),
         *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
         "stopped = counters[STOPPED] != 0",
@@ -287,10 +277,7 @@ def _everyone(m: "Stages") -> list[str]:
 def _end(m: "Stages") -> list[str]:
     return [
         "if thread == 0:",
-        "    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = self_iteration, size, edges",
-        "    control[REMAINING], control[FORM], control[DONE] = remaining, form, done",
-        "    control[WORK], control[FILLED] = work, 1",
-        "    control[TOTAL] += traversed",
-        "    control[NEXT_CREW] = crew if goes_on else -crew",
+        "    on = crew if goes_on else -crew",
+        "    leave_off(control, self_iteration, size, edges, remaining, form, done, work, traversed, on)",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]

@@ -50,92 +50,16 @@ from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, ar
 from gasla.cpu.runtime.workers import CROWD_SIZE
 
 __all__ = [
-    "ACTIVE",
-    "APART",
-    "BACKWARD",
-    "BEGAN",
-    "BITS",
-    "CHUNK",
-    "DENSE",
-    "DENSE_CHUNK",
-    "DENSE_TICKET",
-    "DONE",
-    "EDGES",
-    "EDGE_SUM",
-    "ENOUGH",
-    "ENTRIES",
-    "FAR",
-    "FILLED",
-    "FORM",
-    "ITERATION",
-    "LAST",
-    "LEFT",
-    "LIST",
-    "NEAR",
-    "NEXT",
-    "NEXT_CREW",
-    "PROGRESS",
-    "PUT_OFF",
-    "RECEIVED",
-    "REMAINING",
-    "SOON",
-    "SORTED",
-    "SOURCE",
-    "SPARSE",
-    "STOP",
-    "STOPPED",
-    "TEAM",
-    "THIN",
-    "TOTAL",
-    "TOUCHED",
-    "WAY",
-    "WORK",
-    "add_news",
-    "barrier",
-    "begin",
-    "beyond",
-    "block",
-    "chunks_of",
-    "claim",
-    "clear",
-    "clear_both",
-    "collect",
-    "collect_far",
-    "compare_and_swap",
-    "count_trailing_zeros",
-    "crew_for",
-    "dense_is_cheaper",
-    "edges_from",
-    "entry_point",
-    "fetch_add",
-    "fetch_and",
-    "fetch_or",
-    "float_of",
-    "has",
-    "higher",
-    "jit",
-    "launched",
-    "load",
-    "load_unordered",
-    "nearer",
-    "note",
-    "np",
-    "prefetch",
-    "ranked",
-    "reassociating",
-    "renew",
-    "select",
-    "share_of_range",
-    "smallest",
-    "sort_by_level",
-    "store",
-    "store_unordered",
-    "take",
-    "take_news",
-    "time_apart",
-    "to_bits",
-    "to_list",
-    "total",
+    "ACTIVE", "APART", "BACKWARD", "BEGAN", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES",
+    "EDGE_SUM", "ENOUGH", "ENTRIES", "FAR", "FILLED", "FORM", "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEXT",
+    "NEXT_CREW", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SOON", "SORTED", "SOURCE", "SPARSE", "STOP",
+    "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond", "block",
+    "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap", "count_trailing_zeros",
+    "crew_for", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or", "fill_field",
+    "fill_vectors", "float_of", "has", "higher", "jit", "launched", "leave_off", "load", "load_unordered", "nearer",
+    "note", "np", "open_iteration", "prefetch", "ranked", "reassociating", "renew", "results_of", "select",
+    "share_of_range", "smallest", "sort_by_level", "store", "store_unordered", "take", "take_news", "time_apart",
+    "to_bits", "to_list", "total",
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
@@ -226,6 +150,41 @@ def begin(control, counts):
     for t in range(team):
         first, last = (active * t + team - 1) // team, (active * (t + 1) + team - 1) // team
         counts[2, block(t) + NEXT] = last - first
+
+
+@jit
+def fill_field(low, high, field, values, places):
+    """A thread's part of a field: values of all; or one, and others for some places; or as it is, where there are none.
+
+    Here, and not in the text of each program, it is compiled once for each type.
+    """
+    apart()
+    if len(values) > len(places) + 1:
+        for v in range(low, high):
+            field[np.uint64(v)] = values[np.uint64(v)]
+    elif len(values) > 0:
+        for v in range(low, high):
+            field[np.uint64(v)] = values[0]
+        for i in range(len(places)):
+            if low <= places[i] < high:
+                field[np.uint64(places[i])] = values[i + 1]
+
+
+@jit
+def fill_vectors(low, high, field, values, places):
+    """The same for a field of vectors."""
+    apart()
+    if len(values) > len(places) + 1:
+        for v in range(low, high):
+            for lane in range(field.shape[1]):
+                field[np.uint64(v), lane] = values[np.uint64(v), lane]
+    elif len(values) > 0:
+        for v in range(low, high):
+            for lane in range(field.shape[1]):
+                field[np.uint64(v), lane] = values[0, lane]
+        for i in range(len(places)):
+            for lane in range(field.shape[1] if low <= places[i] < high else 0):
+                field[np.uint64(places[i]), lane] = values[i + 1, lane]
 
 
 @jit
@@ -442,6 +401,42 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 
 @jit
-def note(row, active, edges, way):
-    """Record one iteration."""
-    row[0], row[1], row[2] = active, edges, way
+def note(log, line, active, edges, way):
+    """Record one iteration, where somebody wants that."""
+    if line < len(log):
+        log[line, 0], log[line, 1], log[line, 2] = active, edges, way
+
+
+@jit
+def open_iteration(thread, threads, control, counts, iteration):
+    """Tell how far the loop is, and read once whether to stop: nobody may leave others at a barrier."""
+    renew(thread, threads, counts[(iteration + 1) % 3])
+    if thread == 0:
+        counters = counts[iteration % 3]
+        store(control, PROGRESS, iteration)
+        counters[STOPPED] = load(control, STOP)
+        if threads > 1:
+            counters[APART] = time_apart(control)
+
+
+@jit
+def results_of(counters, threads):
+    """What threads did in an iteration: edges looked at, vertices listed, edges on from those, vertices put off."""
+    touched = held = edges = left = np.int64(0)
+    for thread in range(threads):
+        at = block(thread)
+        touched += counters[at + TOUCHED]
+        held += counters[at + NEXT]
+        edges += counters[at + EDGES]
+        left += counters[at + LEFT]
+    return touched, held, edges, left
+
+
+@jit
+def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, crew):
+    """Note where a loop ends, for whoever goes on from there."""
+    control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
+    control[REMAINING], control[FORM], control[DONE] = remaining, form, done
+    control[WORK], control[FILLED] = work, 1
+    control[TOTAL] += traversed
+    control[NEXT_CREW] = crew

@@ -8,7 +8,6 @@ from gasla.cpu.program.pieces import (
     Stage,
     combined,
     load_text,
-    store_text,
     within,
 )
 from gasla.cpu.program.push.pushes import Pushes
@@ -22,6 +21,7 @@ from gasla.program.statements import (
     observed,
     scattered,
 )
+from semirings import VectorType
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -83,25 +83,9 @@ class Stages(Pushes):
     def _fill(self, field: Field) -> list[str]:
         """The thread's part of one field. Values are none, if it is full already; all; or one, and those of places."""
         name, array, values, places = field
-        kind, copies, lines = self.traced.vertex_types[name], [array], []
-        if name in self.doubled:
-            copies, lines = ["first", "second"], [f"first, second = {array}[0], {array}[1]"]
-        stores = [line for copy in copies for line in store_text(copy, kind, "np.uint64(v)", "value")]
-        return [
-            *lines,
-            f"if len({values}) > len({places}) + 1:",
-            "    for v in range(low, high):",
-            f"        value = {load_text(values, kind, 'np.uint64(v)')}",
-            *(INDENT * 2 + line for line in stores),
-            f"elif len({values}) > 0:",
-            f"    value = {load_text(values, kind, '0')}",
-            "    for v in range(low, high):",
-            *(INDENT * 2 + line for line in stores),
-            f"    for i in range(len({places})):",
-            f"        v, value = {places}[i], {load_text(values, kind, 'i + 1')}",
-            "        if low <= v < high:",
-            *(INDENT * 3 + line for line in stores),
-        ]
+        copies = [f"{array}[0]", f"{array}[1]"] if name in self.doubled else [array]
+        fill = "fill_vectors" if isinstance(self.traced.vertex_types[name], VectorType) else "fill_field"
+        return [f"{fill}(low, high, {copy}, {values}, {places})" for copy in copies]
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
@@ -132,9 +116,11 @@ class Stages(Pushes):
         lines.append("found = " + ("True" if woken or self.everyone else "False"))
         if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
-        if leaving or needs_wake or test_active or "edge_mask" in self.functions or not self._may_be_narrow:
-            some = self.is_wide and core == more + inner[len(more) :]
-            lines += self.several_at_once(more, body + core) if some else self.neighbours("g", "v", body + core)
+        takes_all = not (leaving or test_active or "edge_mask" in self.functions)
+        if takes_all and self.is_wide:
+            lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
+        elif not takes_all or needs_wake or not self._may_be_narrow:
+            lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]

@@ -153,7 +153,9 @@ def sort_rows(
     in_windows = xp.less_equal(windows * (lengths + VISIT), pairs)
     which = xp.where(is_small, 0, xp.where(fits, 1, xp.where(in_windows, 2, 3)))
     which = xp.where(has_some, which, len(WAYS))
-    return {way: xp.flatnonzero(xp.equal(which, k)).astype(np.int64, copy=False) for k, way in enumerate(WAYS)}
+    ways = {way: xp.flatnonzero(xp.equal(which, k)).astype(np.int64, copy=False) for k, way in enumerate(WAYS)}
+    longest_first = xp.argsort(xp.negative(pairs[ways["windows"]]))  # nobody begins with one when the others end
+    return {**ways, "windows": ways["windows"][longest_first]}
 
 
 def windows_of(columns: int, room: Room) -> int:

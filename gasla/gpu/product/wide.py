@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.gpu.product import printed
 from gasla.gpu.program import rows
-from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.gpu.runtime.compile import Kernel, device, multiprocessors, struct
 from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
@@ -18,6 +18,7 @@ WHOLE = 256  # entries of the longest row that isn't cut, and of a piece
 LOAD = 16  # bytes, the most at once
 WIDTHS = 4, 2, 1  # columns of a thread
 WARP = 32
+RESIDENT, WAVES = 4, 4  # blocks of a multiprocessor: at a time; one after the other
 MOST = 2**31 - 1  # columns of x
 
 TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
@@ -69,13 +70,13 @@ struct Product {{
     }}
 }};
 
-extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_columns(
+extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_columns(
     Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
     reduce_wide<LANES, WIDTH, row_t>(rows, columns, product);
 }}
-extern "C" __global__ void __launch_bounds__({threads}, 4) product_of_cut_columns(
+extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_cut_columns(
     Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
@@ -150,8 +151,8 @@ def _address(array: Array) -> int:
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Of a launch where so many threads take each item; what is over the most that there can be, comes again."""
-    return min(-(-items * lanes // rows.THREADS), 2**31 - 1)
+    """Of a launch where so many threads take each item; each takes several if there are many, one read with another."""
+    return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -198,6 +199,7 @@ def source(terms: Terms, shape: Shape) -> str:
         packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(printed.items(terms))),
         stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
         threads=rows.THREADS,
+        resident=RESIDENT,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         names=", ".join([*kinds, "columns"]),
     )

@@ -69,83 +69,119 @@ template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     }
 };
 
-// The entries from `at` on, all of them there if `whole`; then what comes after those is read: past the end the last one
-// again, to be dropped.
-template <bool whole, u32 AT_ONCE, u32 width, class row_t, class position_t, class Body, class value_t>
-__device__ __forceinline__ void reduce_entries(
-    Body& body, row_t row, position_t at, position_t last, u32 column, value_t (&totals)[width],
-    typename Body::entry_t (&coming)[AT_ONCE]
-) {
-    typename Body::entry_t entries[AT_ONCE];
-    typename Body::x_t xs[AT_ONCE];
-#pragma unroll
-    for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = coming[k], xs[k] = body.load(entries[k], column);
-    if (whole)
-#pragma unroll
-        for (u32 k = 0; k < AT_ONCE; ++k) coming[k] = body.entry(least<position_t>(at + AT_ONCE + k, last - 1));
-#pragma unroll
-    for (u32 k = 0; k < AT_ONCE; ++k) {
-        const bool counts = whole || at + k < last;  // no branch, which loads would wait for
-#pragma unroll
-        for (u32 i = 0; i < width; ++i) {
-            const value_t total = body.combine(totals[i], body.term(row, entries[k], xs[k], i, column + i));
-            totals[i] = counts ? total : totals[i];
+// A row, or a piece of one; empty where nothing is to be done.
+template <class row_t, class position_t> struct Run {
+    row_t row;
+    position_t first, last;
+    bool wanted, is_part;  // `is_part`: its value is not the row's
+};
+
+// What is read to find one, before anybody looks at it: so other reads needn't wait for these.
+template <class row_t, class offset_t> struct Coming {
+    typedef typename Position<offset_t>::type position_t;
+    row_t row;
+    position_t first, last;
+    u32 number;
+    bool is_piece, wanted;
+
+    template <class Body>
+    __device__ __forceinline__ static Coming read(const Rows<offset_t>& rows, u64 item, u32 column, const Body& body) {
+        Coming coming{0, 0, 0, 0, item < rows.pieces, false};
+        if (item >= rows.pieces + rows.count) return coming;
+        if (coming.is_piece) {
+            coming.row = (row_t)rows.long_rows[item];
+            coming.number = rows.numbers[item];
+        } else {
+            coming.row = (row_t)(item - rows.pieces);
         }
+        coming.first = rows.offsets[coming.row];
+        coming.last = rows.offsets[coming.row + 1];
+        coming.wanted = body.wanted(coming.row, column);
+        return coming;
     }
+    __device__ __forceinline__ Run<row_t, position_t> found(const Rows<offset_t>& rows) const {
+        const position_t length = last - first, start = first + (position_t)number * rows.piece;
+        if (!wanted || is_piece != (length > rows.limit)) return {row, 0, 0, false, false};
+        if (!is_piece) return {row, first, last, true, false};
+        return {row, start, least<position_t>(last, start + rows.piece), true, length > rows.piece};
+    }
+};
+
+// The first entries of a run: past its end the last one again, to be dropped.
+template <u32 AT_ONCE, class Body, class position_t>
+__device__ __forceinline__ void read_entries(
+    const Body& body, position_t first, position_t last, typename Body::entry_t (&entries)[AT_ONCE]
+) {
+    if (first >= last) return;
+#pragma unroll
+    for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = body.entry(least<position_t>(first + k, last - 1));
 }
 
-template <u32 width, class row_t, class position_t, class Body, class value_t>
-__device__ __forceinline__ void reduce_columns(
-    Body& body, row_t row, position_t first, position_t last, u32 column, value_t (&totals)[width]
+// One run, whose first entries are read already. While its last rows of X are under way, the first entries of the next run
+// are read.
+template <u32 AT_ONCE, u32 width, class Run, class Body, class value_t>
+__device__ __forceinline__ void reduce_run_of_columns(
+    const Body& body, const Run& run, const Run& next, u32 column, typename Body::entry_t (&coming)[AT_ONCE],
+    value_t (&totals)[width]
 ) {
-    constexpr u32 AT_ONCE = sizeof(value_t) * width <= 32 ? 4 : 2;
 #pragma unroll
     for (u32 i = 0; i < width; ++i) totals[i] = body.identity();
-    if (first >= last) return;
-    typename Body::entry_t coming[AT_ONCE];
+    if (run.first >= run.last) read_entries(body, next.first, next.last, coming);
+    for (auto at = run.first; at < run.last; at += AT_ONCE) {
+        typename Body::entry_t entries[AT_ONCE];
+        typename Body::x_t xs[AT_ONCE];
 #pragma unroll
-    for (u32 k = 0; k < AT_ONCE; ++k) coming[k] = body.entry(least<position_t>(first + k, last - 1));
-    position_t at = first;
-    for (; last - at >= AT_ONCE; at += AT_ONCE) {
-        reduce_entries<true, AT_ONCE>(body, row, at, last, column, totals, coming);
+        for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = coming[k], xs[k] = body.load(entries[k], column);
+        const bool goes_on = run.last - at > AT_ONCE;
+        read_entries(body, goes_on ? at + AT_ONCE : next.first, goes_on ? run.last : next.last, coming);
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            const bool counts = at + k < run.last;  // no branch, which loads would wait for
+#pragma unroll
+            for (u32 i = 0; i < width; ++i) {
+                const value_t total = body.combine(totals[i], body.term(run.row, entries[k], xs[k], i, column + i));
+                totals[i] = counts ? total : totals[i];
+            }
+        }
         if constexpr (Body::has_terminal) {
-            bool is_over = true;
+            bool is_over = goes_on;
 #pragma unroll
             for (u32 i = 0; i < width; ++i) is_over = is_over && body.is_terminal(totals[i]);
-            if (is_over) return;
+            if (!is_over) continue;
+            read_entries(body, next.first, next.last, coming);
+            break;
         }
     }
-    if (at < last) reduce_entries<false, AT_ONCE>(body, row, at, last, column, totals, coming);
 }
 
 template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_wide(const Rows<offset_t>& rows, u32 columns, Body& body) {
-    typedef typename Position<offset_t>::type position_t;
     typedef typename Body::value_t value_t;
+    typedef Coming<row_t, offset_t> Part;
+    constexpr u32 AT_ONCE = sizeof(value_t) * width <= 32 ? 4 : 2;
     value_t* partials = reinterpret_cast<value_t*>(rows.partials);
     const u64 groups = threads_of_grid() / lanes;
-    for (u32 column = (threadIdx.x & (lanes - 1)) * width; column < columns; column += lanes * width)
-        for (u64 item = thread_of_grid() / lanes; item < rows.pieces + rows.count; item += groups) {
-            const bool is_piece = item < rows.pieces;
-            const row_t row = is_piece ? (row_t)rows.long_rows[item] : (row_t)(item - rows.pieces);
-            position_t first = rows.offsets[row], last = rows.offsets[row + 1];
-            const position_t length = last - first;
-            if (is_piece != (length > rows.limit) || !body.wanted(row, column)) continue;
-            if (is_piece) {
-                first += (position_t)rows.numbers[item] * rows.piece;
-                last = least<position_t>(last, first + rows.piece);
-            }
+    for (u32 column = (threadIdx.x & (lanes - 1)) * width; column < columns; column += lanes * width) {
+        u64 item = thread_of_grid() / lanes;
+        auto run = Part::read(rows, item, column, body).found(rows);
+        auto next = Part::read(rows, item + groups, column, body).found(rows);
+        typename Body::entry_t coming[AT_ONCE];
+        read_entries(body, run.first, run.last, coming);
+        for (; item < rows.pieces + rows.count; item += groups) {
+            const Part after = Part::read(rows, item + 2 * groups, column, body);
+            typename Body::had_t had;
+            if (run.wanted && !run.is_part) had = body.load_old(run.row, column);
             value_t totals[width];
-            if (is_piece && length > rows.piece) {
-                reduce_columns<width>(body, row, first, last, column, totals);
+            reduce_run_of_columns(body, run, next, column, coming, totals);
+            if (run.is_part) {
 #pragma unroll
                 for (u32 i = 0; i < width; ++i) partials[item * columns + column + i] = totals[i];
-            } else {
-                const typename Body::had_t had = body.load_old(row, column);
-                reduce_columns<width>(body, row, first, last, column, totals);
-                body.finish(row, column, totals, had);
+            } else if (run.wanted) {
+                body.finish(run.row, column, totals, had);
             }
+            run = next, next = after.found(rows);
         }
+    }
 }
 
 // The rows that were cut: their pieces' values, in order.

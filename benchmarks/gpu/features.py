@@ -1,4 +1,4 @@
-"""Products of matrices on the GPU: a graph's square, over two semirings and at its own edges; features of vertices."""
+"""Sums of the features of neighbours on the GPU: a product with a dense matrix of 16 columns and more."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import gasla
-import semirings
 from benchmarks.gpu import figures
-from benchmarks.gpu.bars import FEATURES_OF_64, SQUARE, SQUARE_MIN_PLUS
+from benchmarks.gpu.bars import FEATURES_OF_64
 from benchmarks.gpu.figures import Figure
 from gasla.arrays import array_module
 from gasla.bench.graphs import BenchmarkGraph
@@ -20,30 +19,7 @@ from gasla.bench.limits.floors import Floor
 from gasla.bench.reports.table import milliseconds
 
 FEATURES = 16, 64, 256
-LARGEST_SQUARE = 1 << 32  # pairs of edges that meet
 CHECKED = 1 << 12  # rows
-
-
-def square(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
-    """`A @ A` beside cuSPARSE's, min_plus beside plus_times, and common neighbours of the ends of edges."""
-    A, met = graph.graph, int(graph.graph.out_degrees.astype(np.int64)[graph.matrix.indices].sum())
-    if met > LARGEST_SQUARE:
-        return
-    name, own = "mxm plus_times", _times(lambda: gasla.mxm(A, A))
-    theirs, note = _tried(lambda: graph.matrix @ graph.matrix)
-    wrong = _wrong_square(graph) if theirs else ""
-    note = f"{milliseconds(median(own))} ms, {met / median(own) / 1e9:.1f} G pairs/s; cusparse {note}"
-    value = median(own) / median(theirs) if theirs else float("nan")
-    yield Figure(
-        graph.name, name, value, "x", SQUARE if theirs else None, wrong, note, {"gasla": own, "cusparse": theirs}
-    )
-    least = _times(lambda: gasla.mxm(A, A, semirings.min_plus))
-    note = f"{milliseconds(median(least))} over {milliseconds(median(own))} ms"
-    yield Figure(graph.name, "mxm min_plus", median(least) / median(own), "x", SQUARE_MIN_PLUS, "", note, least)
-    masked = _times(lambda: gasla.mxm(A, A, semirings.plus_pair, mask=A))
-    counted = int(gasla.mxm(A, A, semirings.plus_pair, mask=A).data.sum())
-    wrong = "" if counted == 6 * gasla.triangle_count(A) else f"six times the triangles are {counted}"
-    yield Figure(graph.name, "mxm plus_pair, masked", 1e3 * median(masked), "ms", None, wrong, "", masked)
 
 
 def features(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
@@ -56,7 +32,7 @@ def features(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
         X = cupy.random.default_rng(1).random((n, count), dtype=np.float32)
         own = _times(lambda X=X: gasla.mxm(A, X))
         theirs, note = _tried(lambda X=X: graph.matrix @ X)
-        wrong = _wrong_features(graph, X)
+        wrong = _wrong(graph, X)
         size = 8 * m + 8 * count * n
         floor = Floor(size / ceilings.rate("copy", size), "bytes")
         runs = {"gasla": own, "cusparse": theirs}
@@ -116,18 +92,7 @@ def _tried(call: Callable[[], Any]) -> tuple[list[float], str]:
     return found, f"{milliseconds(median(found))} ms"
 
 
-def _wrong_square(graph: BenchmarkGraph) -> str:
-    """What is wrong with the square, beside cuSPARSE's."""
-    found, theirs = gasla.mxm(graph.graph, graph.graph), graph.matrix @ graph.matrix
-    theirs.sort_indices()
-    same = [bool((a == b).all()) for a, b in ((found.indptr, theirs.indptr), (found.indices, theirs.indices))]
-    if not all(same):
-        return "other entries than cuSPARSE's"
-    apart = float((abs(found.data - theirs.data) / theirs.data).max()) if found.nnz else 0.0
-    return "" if apart < 1e-4 else f"differs from cuSPARSE by {apart:.1g}"
-
-
-def _wrong_features(graph: BenchmarkGraph, X: Any) -> str:
+def _wrong(graph: BenchmarkGraph, X: Any) -> str:
     """What is wrong with some rows, by SciPy on the CPU."""
     xp, step = array_module(X), max(1, graph.graph.n // CHECKED)
     found, some = gasla.mxm(graph.graph, X)[::step], graph.matrix[::step]

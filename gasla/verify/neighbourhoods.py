@@ -1,0 +1,85 @@
+"""Verify what every vertex made of its neighbours' features."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, edges_of, require
+
+BLOCK = 1 << 22  # products of an edge and a feature that are looked at together
+
+
+def aggregate_features(
+    graph: Any, features: ArrayLike, aggregated: ArrayLike, reduce: str = "sum", *, weighted: bool = True
+) -> None:
+    """Verify aggregated features: sums and means by SciPy's product, the largest and the least edge by edge.
+
+    Sums may differ by the rounding of their own type.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    features : (n, k) or (n,) array
+        What every vertex gave.
+    aggregated : array of the same shape
+        The answer.
+    reduce, weighted
+        What `gasla.aggregate_features` was given.
+
+    Raises
+    ------
+    VerificationError
+        If the answer has another shape, or a wrong number.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = csr_array([[0.0, 2.0], [0.0, 0.0]])
+    >>> aggregate_features(pair, [[1.0], [5.0]], [[0.0], [2.0]])
+    >>> aggregate_features(pair, [[1.0], [5.0]], [[0.0], [5.0]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: feature 0 of vertex 1 comes to 5.0; expected 2.0
+    """
+    edges, rows, given = edges_of(graph), np.asarray(features), np.asarray(aggregated)
+    if given.shape != rows.shape:
+        raise VerificationError(f"the answer has shape {given.shape}; expected that of the features, {rows.shape}")
+    rows, found = rows.reshape(edges.n, -1), given.reshape(edges.n, -1).astype(np.float64)
+    weight = edges.weight if weighted else np.ones(len(edges.weight))
+    if reduce in ("sum", "mean"):
+        right, size = _sums(edges, weight, rows, reduce == "mean")
+        degrees = np.bincount(edges.dst, minlength=edges.n)[:, np.newaxis]
+        kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
+        slack = (2 + degrees) * np.finfo(kind).eps * size
+    else:
+        right, slack = _extremes(edges, weight, rows, np.maximum if reduce == "max" else np.minimum, given.dtype)
+    with np.errstate(invalid="ignore"):
+        same = (found == right) | (np.abs(found - right) <= slack) | (np.isnan(found) & np.isnan(right))
+    k = max(rows.shape[1], 1)
+    require(
+        same.ravel(),
+        lambda i: f"feature {i % k} of vertex {i // k} comes to {found.flat[i]}; expected {right.flat[i]}",
+    )
+
+
+def _sums(edges: Edges, weight: Array, rows: Array, mean: bool) -> tuple[Array, Array]:
+    """Sums or means, and what their rounding is in proportion to."""
+    rows, matrix, sizes = rows.astype(np.float64), edges.matrix(weight).T, edges.matrix(np.abs(weight)).T
+    with np.errstate(all="ignore"):
+        sums, sizes = matrix @ rows, sizes @ np.abs(rows)
+        total = np.asarray(matrix.sum(axis=1)).reshape(-1, 1)
+        total = np.where(mean & (total != 0), total, 1)
+        return sums / total, sizes / np.abs(total)
+
+
+def _extremes(edges: Edges, weight: Array, rows: Array, better: np.ufunc, kind: Any) -> tuple[Array, Array]:
+    """The largest or the least, 0 where nothing comes; and how far products are rounded."""
+    right = np.zeros(rows.shape)
+    order = np.argsort(edges.dst, kind="stable")
+    vertices, first = np.unique(edges.dst[order], return_index=True)
+    step = max(1, BLOCK // max(len(order), 1))
+    for begin in range(0, rows.shape[1] if len(order) else 0, step):
+        come = rows[edges.src[order], begin : begin + step].astype(np.float64) * weight[order, np.newaxis]
+        right[vertices, begin : begin + step] = better.reduceat(come, first, axis=0)
+    return right, 2 * np.finfo(kind if np.dtype(kind).kind == "f" else np.float64).eps * np.abs(right)
