@@ -116,6 +116,11 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     TypeError, ValueError
         If a source is not a vertex, the matrix is not square, or `depth_limit` is negative.
 
+    Notes
+    -----
+    The levels take 4 bytes a source and vertex. While 64 sources are searched from, 48 to 144 bytes a vertex come to it,
+    and as much again for a moment at the end: for a sum over many sources, as closeness is, none of that is needed.
+
     References
     ----------
     M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
