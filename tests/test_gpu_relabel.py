@@ -125,6 +125,9 @@ def test_nobody_sees_it(always: None, direction: str, wide: bool) -> None:
     for name, array in result.state.items():
         np.testing.assert_array_equal(array.get(), again.state[name].get())
     assert int(again.total) == int(result.total)
+    lent = again.y * 0
+    assert gasla.run(program, there, **fields, out={"y": lent}).y is lent
+    np.testing.assert_array_equal(lent.get(), reference.vertex["y"])
 
 
 @pytest.mark.gpu

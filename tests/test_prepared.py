@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import programs
 import pytest
+import wide_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -298,6 +299,16 @@ def test_arrays_that_share_memory() -> None:
         gasla.run(programs.Paths, graph, active=[0], out={"paths": both[: graph.n]}, level=both[-graph.n :])
     with pytest.raises(ValueError, match="two copies"):
         gasla.run(Fading, graph, max_iterations=1, out={"x": np.ones(graph.n)})
+
+
+def test_what_nobody_reads_while_everyone_changes_it_lives_in_arrays_given() -> None:
+    graph = chain(10)
+    x = np.arange(10 * 12, dtype=np.float32).reshape(10, 12)
+    out = {"x": x.copy(), "y": np.full_like(x, 7)}
+    result = gasla.run(wide_programs.summing(12), graph, max_iterations=1, out=out)
+    assert result.x is out["x"] and result.y is out["y"]
+    np.testing.assert_array_equal(out["x"], x)
+    np.testing.assert_array_equal(out["y"], gasla.run(wide_programs.summing(12), graph, max_iterations=1, x=x).y)
 
 
 def test_nobody_keeps_what_a_run_gave() -> None:

@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import power_iteration
+from gasla.bench.peers import personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -56,17 +56,17 @@ def all_shortest_paths(graph: BenchmarkGraph, rows: Any, sources: list[int]) -> 
 def nearness(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with closeness from these sources, by a search from each."""
     xp: Any = array_module(score)
-    count, total = sums(graph, sources, lambda level: level)
+    count, total = _over_levels(graph, sources, lambda level: level)
     among = xp.maximum(len(sources) - _found(graph.graph.n, xp.asarray(sources)), 1)
     return _like(score, count / xp.maximum(total, 1) * count / among)
 
 
 def harmony(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with harmonic centrality from these sources, by a search from each."""
-    return _like(score, sums(graph, sources, lambda level: 1 / level)[1])
+    return _like(score, _over_levels(graph, sources, lambda level: 1 / level)[1])
 
 
-def sums(graph: BenchmarkGraph, sources: list[int], share: Callable[[Any], Any]) -> tuple[Any, Any]:
+def _over_levels(graph: BenchmarkGraph, sources: list[int], share: Callable[[Any], Any]) -> tuple[Any, Any]:
     """How many sources reach each vertex, itself aside, and the sum of what their levels come to."""
     count: Any = 0
     total: Any = 0.0
@@ -87,6 +87,20 @@ def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
     right = ranks(power_iteration(graph.pattern.astype(np.float64)), sources)
     moved = float(abs(ranks(answer, sources) - right).sum())
     return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def personal(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with the ranks of several surfers."""
+    right = personal_iteration(graph.pattern.astype(np.float64), graph.homes)
+    moved = float(abs(answer - right).sum(axis=1).max())
+    return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def sums(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with sums of the first and the last feature."""
+    right = graph.matrix.astype(np.float64) @ graph.features[:, [0, -1]].astype(np.float64)
+    wrong = abs(answer[:, [0, -1]] - right) > 1e-4 * abs(right)
+    return "a sum is another than in float64" if bool(wrong.any()) else ""
 
 
 def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:

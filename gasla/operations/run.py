@@ -78,7 +78,7 @@ def run(
         copies.
     out : dict of str to array, optional
         Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
-        what it holds, or with what is given for the field. Not where everyone takes part in each iteration.
+        what it holds, or with what is given for the field. Not what neighbours read while everyone changes it.
     **values
         Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
         of vertex to value for those few that differ. And parameters, in place of the program's own.

@@ -73,10 +73,10 @@ class Binding:
                     f"{type(self.program).__name__} has no vertex field {given_name(name)!r} to leave in `out`; "
                     f"expected some of: {known}"
                 )
-            if self.plan.everyone:
+            if name in self.plan.doubled:
                 raise ValueError(
-                    f"{self._where(name)} can't be left in `out`: where everyone takes part in each iteration, fields "
-                    "have two copies; copy what the result holds"
+                    f"{self._where(name)} can't be left in `out`: where everyone takes part in each iteration, a field "
+                    "that neighbours read has two copies; copy what the result holds"
                 )
             shape, kind = wanted = layout(self.traced.vertex_types[name], self.graph.n)
             if not self._is_ready(array, wanted):

@@ -133,9 +133,10 @@ class Run(Binding):
         arguments, kept, alloc, array = self._arguments, self._kept, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             given = fields.get(name)
-            if name in self._lent:
+            if name in self._lent and self.numbering is None:
                 self._set_lent(name, start, given)
                 continue
+            given = self._lent.get(name) if given is None else given
             if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
                 self._set(start.source, given)
             if is_ready or self._fill_alike(name, start, given):
@@ -349,7 +350,9 @@ class Run(Binding):
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
         now = self._fields[self.iteration & 1]
-        return self.by_given_name(now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states))
+        return self.by_given_name(
+            now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._lent)
+        )
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
@@ -373,9 +376,17 @@ class Run(Binding):
 class Fields(Mapping[str, Any]):
     """The fields of a run on renumbered vertices, each put back in the user's order when it is first asked for."""
 
-    def __init__(self, fields: Mapping[str, Any], numbering: relabel.Numbering, edge_states: list[str]) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        numbering: relabel.Numbering,
+        edge_states: list[str],
+        lent: Mapping[str, Any],
+    ) -> None:
         self._arrays, self._numbering = fields, numbering
-        self._known = {name: fields[name] for name in edge_states}
+        self._known = {name: fields[name] for name in edge_states} | dict(lent)
+        for name, array in lent.items():  # the caller's
+            array[...] = numbering.back(fields[name])
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:

@@ -45,27 +45,31 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
             const u32 all = ALL >> (WARP - count);
             if (base + (offset_t)count < last) own = own_neighbour(c.a.gi, base + (offset_t)count, last);
             const u32 awake = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
-            u32 rest = P::ACTIVE_ONLY ? awake : all;
-            while (rest && !row.over) {
-                const u32 left = __popc(rest);
+            u32 rest = awake;  // of those to take, where others are passed over
+            const u32 taken = P::ACTIVE_ONLY ? __popc(awake) : count;
+            for (u32 done = 0; done < taken && !row.over; done += AT_ONCE) {
                 typename P::Source source[AT_ONCE];
                 typename P::Edge edge[AT_ONCE];
                 u32 at[AT_ONCE];
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k) {  // past the end the last one again, so that no load waits for a branch
-                    at[k] = rest ? __ffs(rest) - 1 : at[k ? k - 1 : 0];
-                    rest &= rest - 1;
+                    if constexpr (P::ACTIVE_ONLY) {
+                        at[k] = rest ? __ffs(rest) - 1 : at[k ? k - 1 : 0];
+                        rest &= rest - 1;
+                    } else {
+                        at[k] = least(done + k, count - 1);
+                    }
                     source[k] = P::load_source(c, shuffle(u, at[k]));
                     edge[k] = P::load_edge_in(c, base + (offset_t)at[k]);
                 }
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k)
-                    if (k < left && !row.over) {
+                    if (done + k < taken && !row.over) {
                         take<P>(c, row, target, edge[k], source[k], awake >> at[k] & 1);
                         ++looked_at;
                     }
             }
-            if constexpr (test && P::ACTIVE_ONLY) looked_at += count - __popc(awake);
+            if constexpr (P::ACTIVE_ONLY) looked_at += count - taken;
         }
         if (lane() == 0) touched += looked_at;
     }
