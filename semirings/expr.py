@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from semirings.types import SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
+from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
@@ -233,7 +233,7 @@ class Symbol(Expr):
     __slots__ = ()
 
     def __new__(cls, name: str, type: Any) -> Symbol:
-        symbol = node("symbol", as_type(type), payload=str(name))
+        symbol = node("symbol", as_type(type, stored=True), payload=str(name))
         assert isinstance(symbol, Symbol)
         return symbol
 
@@ -282,7 +282,8 @@ def as_expr(value: Any) -> Expr:
     """
     A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
 
-    A Python tuple becomes a tuple value (a NamedTuple keeps its names), a one-dimensional NumPy array a vector.
+    A Python tuple becomes a tuple value (a NamedTuple keeps its names). A NumPy array of one dimension becomes a
+    vector, and so does a single column, which means the same beside arrays, whose vectors lie along the first axis.
 
     Examples
     --------
@@ -293,8 +294,8 @@ def as_expr(value: Any) -> Expr:
         return value
     if isinstance(value, tuple):
         return make_tuple([as_expr(entry) for entry in value], getattr(value, "_fields", None))
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return make_vector([constant(entry) for entry in value])
+    if isinstance(value, np.ndarray) and value.ndim and value.shape in ((value.size,), (value.size, 1)):
+        return make_vector([constant(entry) for entry in value.ravel()])
     if isinstance(value, bool | int | float | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return constant(value)
     raise TypeError(f"{value!r} is not a value: expected a symbolic value, a number, or a tuple of those")
@@ -362,7 +363,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
         return make_tuple([cast_expr(part, kind) for part, kind in zip(value, target.items, strict=True)], target.names)
     if not isinstance(value.type, np.dtype):
         raise TypeError(f"cannot cast {value}, of type {value.type}, to the scalar type {target}")
-    if value.op == "constant":
+    if value.op == "constant" and target != HALF:
         return constant(cast_array(value.payload, target))
     return node("cast", target, value)
 

@@ -17,6 +17,8 @@ SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "u
 
 SHORT = 8  # items of the longest vector whose items are values of their own; a longer one is wide
 
+HALF: np.dtype[Any] = np.dtype(np.float16)
+
 _OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # of symbolic values
 
 
@@ -72,7 +74,7 @@ class TupleType:
 Type: TypeAlias = "np.dtype[Any] | VectorType | TupleType"
 
 
-def as_type(spec: Any) -> Type:
+def as_type(spec: Any, stored: bool = False) -> Type:
     """
     The type that `spec` stands for.
 
@@ -80,6 +82,8 @@ def as_type(spec: Any) -> Type:
     ----------
     spec : dtype-like, (dtype, (k,)), sequence of types, mapping of names to types, or a type
         A structured dtype or a mapping stands for a tuple type with names.
+    stored : bool
+        Whether float16 is allowed, which is a type to store numbers in: what is computed of them is float32.
 
     Returns
     -------
@@ -101,7 +105,7 @@ def as_type(spec: Any) -> Type:
     if isinstance(spec, Mapping):
         return TupleType(tuple(spec.values()), tuple(spec))
     if isinstance(spec, tuple | list):
-        return _vector_or_tuple(tuple(spec))
+        return _vector_or_tuple(tuple(spec), stored)
     try:
         dtype = np.dtype(spec)
     except TypeError:
@@ -109,28 +113,36 @@ def as_type(spec: Any) -> Type:
     if dtype.names is not None:
         return TupleType(tuple(as_type(dtype[name]) for name in dtype.names), dtype.names)
     if dtype.subdtype is not None:
-        return _vector_or_tuple(dtype.subdtype)
-    return scalar_type(dtype)
+        return _vector_or_tuple(dtype.subdtype, stored)
+    return scalar_type(dtype, stored)
 
 
-def _vector_or_tuple(spec: tuple[Any, ...]) -> Type:
+def _vector_or_tuple(spec: tuple[Any, ...], stored: bool) -> Type:
     """Tell ``(dtype, (k,))`` from a tuple of types."""
     is_shape = len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(k, int | np.integer) for k in spec[1])
     if is_shape:
         dtype, shape = spec
         if len(shape) > 1:
             raise TypeError(f"a field of shape {shape}: only scalars, shape (), and vectors, shape (k,), are supported")
-        return VectorType(scalar_type(dtype), int(shape[0])) if shape else scalar_type(dtype)
+        scalar = scalar_type(dtype, stored)
+        return VectorType(scalar, int(shape[0])) if shape else scalar
     return TupleType(spec)
 
 
-def scalar_type(spec: Any) -> np.dtype[Any]:
+def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
     """The scalar type for a dtype-like, in the machine's byte order; TypeError for any other type."""
     dtype = np.dtype(spec)
-    if dtype.name not in SCALAR_NAMES:
+    if dtype.name not in SCALAR_NAMES and not (stored and dtype == HALF):
         raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
     native: np.dtype[Any] = np.dtype(dtype.name)
     return native
+
+
+def computed(type: Type) -> Type:
+    """The type that a field's values are computed with: float32 for float16."""
+    if isinstance(type, VectorType):
+        return VectorType(np.dtype(np.float32), type.length) if type.scalar == HALF else type
+    return np.dtype(np.float32) if type == HALF else type
 
 
 def has_wide(type: Type) -> bool:

@@ -48,10 +48,17 @@ CASES = [
     (last_product, np.int64),
     (farthest_stop, np.float32),
 ]
+QUICK = [(semirings.plus_times, np.float32), (last_product, np.int64), (farthest_stop, np.float32)]
 
 
 def label(p: Any) -> str:
     return getattr(p, "name", None) or np.dtype(p).name
+
+
+SOME = [
+    pytest.param(*case, id="-".join(map(label, case)), marks=[] if case in QUICK else pytest.mark.slow)
+    for case in CASES
+]
 
 
 def terms_of(semiring: Semiring, dtype: Any, accum: bool = False) -> Terms:
@@ -60,7 +67,7 @@ def terms_of(semiring: Semiring, dtype: Any, accum: bool = False) -> Terms:
     return trace(semiring, True, kind, kind, (semiring.monoid, parts(plain.out_type)), wide=True) if accum else plain
 
 
-@pytest.mark.parametrize(("semiring", "dtype"), CASES, ids=label)
+@pytest.mark.parametrize(("semiring", "dtype"), SOME)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
@@ -228,10 +235,6 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
         yield Emulated(tmp_path_factory.mktemp("mxm"), patch)
 
 
-QUICK = [(semirings.plus_times, np.float32), (last_product, np.int64), (farthest_stop, np.float32)]
-EMULATED = [pytest.param(*case, id=label(case[0]), marks=[] if case in QUICK else pytest.mark.slow) for case in CASES]
-
-
 def places_of(A: csr_array) -> list[tuple[int, int]]:
     """Row and column of each entry, as they are stored."""
     return list(zip(*(array.tolist() for array in by_rows(A)[:2])))
@@ -239,7 +242,7 @@ def places_of(A: csr_array) -> list[tuple[int, int]]:
 
 @needs_compiler
 @pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
-@pytest.mark.parametrize(("semiring", "dtype"), EMULATED)
+@pytest.mark.parametrize(("semiring", "dtype"), SOME)
 def test_emulated_sparse(
     emulated: Emulated, semiring: Semiring, dtype: Any, visit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,7 +265,7 @@ def test_emulated_sparse(
 
 
 @needs_compiler
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_emulated_shapes(emulated: Emulated, data: Any) -> None:
     """Empty, one row, parallel entries, int64: against SciPy."""

@@ -276,22 +276,25 @@ def test_values_that_an_edge_field_cannot_hold_are_refused() -> None:
         run(Whole, Graph.from_edges([0, 1], [1, 2], [1, 300]))
 
 
-def test_aggregates_of_the_initial_state_are_of_iteration_0() -> None:
+def test_aggregates_of_the_initial_state_are_of_iteration_0(monkeypatch: pytest.MonkeyPatch) -> None:
     class When(gasla.VertexProgram):
-        x = gasla.vertex(np.int64)
+        x = gasla.vertex(np.int64, init=1)
         reduce = semirings.plus
 
         def gather(self, src, dst, edge):
             return src.x
 
         def apply(self, vertex, gathered):
-            return {"x": gathered}
+            return {"x": vertex.x + gathered}
 
         @gasla.aggregate(semirings.max, np.int64)
         def when(self, before, after):
             return self.iteration
 
     assert run(When, GRAPH, max_iterations=0).when == 0
+    monkeypatch.undo()
+    for iterations in (0, 1, 2):
+        assert gasla.run(When, GRAPH, max_iterations=iterations).when == max(0, iterations - 1)
 
 
 @pytest.mark.gpu

@@ -25,9 +25,9 @@ T = Symbol("t", ((np.float32, (LENGTH,)), np.int32))
 STEPS = np.linspace(0, 3, LENGTH).astype(np.float32)
 
 
-def column(values: Any, like: Any) -> Any:
-    """A constant vector beside symbols; beside arrays, whose vectors lie along the first axis, as a column."""
-    return values if isinstance(like, Expr) else values[:, None]
+def column(values: Any) -> Any:
+    """A constant vector, as it may stand beside arrays and symbols alike: as a column."""
+    return values[:, None]
 
 
 def everything(x: Any, y: Any, n: Any, s: Any, t: Any) -> tuple[Any, ...]:
@@ -38,8 +38,8 @@ def everything(x: Any, y: Any, n: Any, s: Any, t: Any) -> tuple[Any, ...]:
         semirings.where(x > y, x, 0) - y[3],
         semirings.where(s > 0, x, y),
         x / (abs(total) + 1),
-        semirings.sqrt(abs(x)) + column(STEPS, x),
-        semirings.cast(n, (np.float32, (LENGTH,))) * column(np.arange(LENGTH, dtype=np.float32), x),
+        semirings.sqrt(abs(x)) + column(STEPS),
+        semirings.cast(n, (np.float32, (LENGTH,))) * column(np.arange(LENGTH, dtype=np.float32)),
         semirings.minimum(n, 7) * n,
         x * semirings.where(y < x, 1, 2),
         (x > y) | (n == 2),
@@ -50,7 +50,7 @@ def everything(x: Any, y: Any, n: Any, s: Any, t: Any) -> tuple[Any, ...]:
         semirings.any(x > y),
         semirings.plus(n),
         (x * 2 + y)[5] + s,
-        semirings.plus(column(np.arange(LENGTH), n) * n),
+        semirings.plus(column(np.arange(LENGTH)) * n),
     )
 
 

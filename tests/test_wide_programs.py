@@ -141,6 +141,47 @@ def test_half_precision_is_taken_and_summed_in_single() -> None:
     np.testing.assert_array_equal(found.total[3], np.full(20, 2048 + 1 + 2048, np.float32))
 
 
+@pytest.mark.parametrize("length", [20, 3, 0])
+def test_half_precision_is_stored_and_computed_with_in_single(length: int) -> None:
+    """Vectors wide and short, and single numbers; of vertices, and of edges, which scatter writes."""
+    kind: Any = (np.float16, (length,)) if length else np.float16
+
+    class Half(gasla.VertexProgram):
+        x = gasla.vertex(kind, init=1)
+        total = gasla.vertex(kind)
+        sent = gasla.edge(kind, init=0)
+        reduce = semirings.plus
+
+        def gather(self, src, dst, edge):
+            return src.x * 0.1 + edge.sent
+
+        def apply(self, vertex, gathered):
+            return {"total": gathered * 3, "x": vertex.x * 0.7}
+
+        def scatter(self, src, dst, edge):
+            return {"sent": src.x / 3}
+
+        def mask(self, vertex):
+            return (semirings.plus(vertex.x) if length else vertex.x) < 1e4
+
+    rng = np.random.default_rng(2)
+    graph = gasla.Graph.from_edges(rng.integers(0, 30, 90), rng.integers(0, 30, 90), n=30)
+    x = rng.random((30, length) if length else 30).astype(np.float16)
+    found = gasla.run(Half, graph, x=x, max_iterations=3)
+    right = gasla.run(Half, graph, x=x, max_iterations=3, compile=False)
+    for name in ("x", "total", "sent"):
+        got = getattr(found, name)
+        assert got.dtype == np.float16
+        np.testing.assert_array_equal(got, getattr(right, name), err_msg=name)
+
+
+def test_half_precision_is_for_fields_alone_and_refused_elsewhere() -> None:
+    with pytest.raises(TypeError, match="float16 is not a supported type"):
+        type("P", (gasla.VertexProgram,), {"p": gasla.parameter(np.float16, 1)}).traced(np.dtype(np.int32))
+    with pytest.raises(TypeError, match="convert first"):
+        semirings.Symbol("x", np.float16) + 1  # type: ignore[operator]
+
+
 def test_the_text_of_a_program_does_not_grow_with_lanes() -> None:
     def lines(length: int) -> int:
         body = {**vars(Nearest), "distance": gasla.vertex((np.float64, (length,)), init=np.inf)}

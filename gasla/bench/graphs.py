@@ -24,6 +24,7 @@ from gasla.graph.graph import Graph
 from gasla.output import placing
 
 SOURCES = 8
+FEATURES = 64
 SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
 
 FAMILIES = {
@@ -88,6 +89,19 @@ class BenchmarkGraph:
         owners, matrix = self.graph.out.owners(), self.matrix
         kept = owners < matrix.indices
         return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
+
+    @cached_property
+    def features(self) -> Any:
+        """A row of numbers a vertex."""
+        drawn = np.random.default_rng(FEATURES).random((self.graph.n, FEATURES), np.float32)
+        return array_module(self.matrix).asarray(drawn)
+
+    @cached_property
+    def homes(self) -> Any:
+        """Eight surfers' personalisations: each jumps back to a source."""
+        rows = np.zeros((len(self.sources), self.graph.n), np.float32)
+        rows[np.arange(len(self.sources)), self.sources] = 1
+        return array_module(self.matrix).asarray(rows)
 
     @cached_property
     def sources(self) -> list[int]:

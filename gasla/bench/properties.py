@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import power_iteration
+from gasla.bench.peers import personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -87,6 +87,20 @@ def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
     right = ranks(power_iteration(graph.pattern.astype(np.float64)), sources)
     moved = float(abs(ranks(answer, sources) - right).sum())
     return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def personal(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with the ranks of several surfers."""
+    right = personal_iteration(graph.pattern.astype(np.float64), graph.homes)
+    moved = float(abs(answer - right).sum(axis=1).max())
+    return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def sums(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with sums of the first and the last feature."""
+    right = graph.matrix.astype(np.float64) @ graph.features[:, [0, -1]].astype(np.float64)
+    wrong = abs(answer[:, [0, -1]] - right) > 1e-4 * abs(right)
+    return "a sum is another than in float64" if bool(wrong.any()) else ""
 
 
 def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:

@@ -36,12 +36,14 @@ TASKS: dict[str, Task] = {
     "levels": Task("source", properties.search),
     "sssp": Task("source", properties.shortest_paths, answers.distances),
     "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
+    "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
+    "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
     "multi_source_bfs": Task("sources", properties.searches, several=64),
     "multi_source_shortest_paths": Task("sources", properties.all_shortest_paths, answers.distances, several=8),

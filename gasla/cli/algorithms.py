@@ -122,6 +122,14 @@ def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterato
         yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
 
 
+def features(found: Answered) -> Iterator[str]:
+    """What the numbers are like, feature by feature."""
+    numbers = np.atleast_2d(found.answer["aggregated"].T)
+    yield f"{found.arguments['reduce']} over in-neighbours: the least, the mean and the largest of each feature"
+    for i, one in enumerate(numbers[: found.top] if numbers.size else []):
+        yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
+
+
 def from_sources(what: str) -> Callable[[Answered], str]:
     """A heading that says from how many sources."""
 
@@ -207,5 +215,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"lengths": "length", "parents": "parent"},
         summary=path,
         options={"weighted": "--unweighted"},
+    ),
+    Verb(
+        *("aggregate-features", gasla.aggregate_features, verify.aggregate_features),
+        answers={"aggregated": "feature"},
+        summary=features,
+        options={"weighted": "--unweighted"},
+        by_vertex=True,
     ),
 )

@@ -53,6 +53,7 @@ class Verb:
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
+    by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -74,8 +75,11 @@ class Verb:
             parser.add_argument("--source", metavar="VERTEX", help=f"where to start ({default})")
         elif "sources" in self.parameters:
             _add_sources(parser, is_required=self._needs_sources)
+        elif "features" in self.parameters:
+            default = "default: the numbers of its in-edges and out-edges"
+            parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
         for name, parameter in self.parameters.items():
-            if name not in ("source", "sources", "k", "seed"):
+            if name not in ("source", "sources", "k", "seed", "features"):
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
                 _add(parser, name, option, hints.get(name), parameter.default, said.get(name, ""))
 
@@ -101,6 +105,8 @@ class Verb:
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
+        elif "features" in given:
+            given["features"] = _features(graph, options.features)
         return {**given, **self.fixed}
 
     def columns(self, options: Namespace) -> list[str]:
@@ -119,7 +125,8 @@ class Verb:
 
     def saved(self, answer: Mapping[str, Any]) -> dict[str, Array]:
         """The arrays to save, by their names in the file."""
-        return {column: answer[name] for name, column in self.answers.items() if name in answer}
+        found = {column: answer[name] for name, column in self.answers.items() if name in answer}
+        return {column: array.T for column, array in found.items()} if self.by_vertex else found
 
 
 def descriptions(function: Callable[..., Any]) -> dict[str, str]:
@@ -179,3 +186,13 @@ def _source(graph: Named, name: str | None) -> int:
     if not graph.graph.n:
         raise ValueError("a graph without vertices has no source")
     return int(np.argmax(graph.graph.out_degrees))
+
+
+def _features(graph: Named, path: str | None) -> Array:
+    """A row of numbers a vertex, from a file; where there is none, its degrees."""
+    if path is None:
+        return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
+    try:
+        return np.load(path) if path.endswith(".npy") else np.loadtxt(path, ndmin=2)
+    except ValueError as error:
+        raise ValueError(f"--features {path}: {error}; expected numbers, a row for each vertex") from None

@@ -59,7 +59,7 @@ def mxv(
         float16 is taken as float32: sums and all else are computed in that.
     semiring : semirings.Semiring
         One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
-        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i, column k, and column j of x (0, if x has but one).
+        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i, column k, and column j of x (0 in a vector).
     mask : array of the result's shape, optional
         Compute y only where it is True (not zero).
     complement : bool

@@ -17,7 +17,9 @@ _CUPY_HOLDS = ("bool", "float32", "float64")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sparse:
-    """A sparse matrix by rows, as `gasla.mxm` returns it, and takes it wherever it takes a matrix.
+    """A sparse matrix by rows, as `gasla.mxm` returns it; all products take it wherever they take a matrix.
+
+    For a graph of it see `Graph.from_csr`, which takes its arrays.
 
     Attributes
     ----------

@@ -14,9 +14,9 @@ from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.expr import fold, rebuilt
+from semirings.expr import cast_expr, fold, rebuilt
 from semirings.operators import scalars
-from semirings.types import has_wide, parts_of
+from semirings.types import computed, has_wide, parts_of
 
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
 
@@ -307,8 +307,9 @@ def _change(traced: Traced) -> Function:
     return Function("activate", result, tuple(symbols), sources)
 
 
-def _changes(before: Symbol, after: Symbol) -> list[Any]:
+def _changes(before: Expr, after: Expr) -> list[Any]:
     """Whether each number of a field is another than before; NaN, too, is like itself."""
+    before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
     if has_wide(kind):

@@ -17,8 +17,8 @@ import semirings
 from gasla.names import given, inner
 from gasla.program.fields import ID, Aggregate, Declared, check_start
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
-from semirings.expr import in_order
-from semirings.types import SHORT, has_wide, parts_of
+from semirings.expr import cast_expr, in_order
+from semirings.types import SHORT, computed, has_wide, parts_of
 
 MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
 MOST_LANES = 1024  # of a vector
@@ -162,7 +162,7 @@ class Tracer:
         return self.id_type if declared is ID else semirings.as_type(declared)
 
     def _held(self, name: str, declared: Any) -> Any:
-        kind = self._type(declared)
+        kind = self.id_type if declared is ID else semirings.as_type(declared, stored=True)
         _check_length(f"{self.program.__name__}.{name}", kind)
         return kind
 
@@ -199,10 +199,11 @@ class Tracer:
             self.functions,
         )  # fmt: skip
 
-    def _symbol(self, role: str, name: str, kind: Any) -> Symbol:
+    def _symbol(self, role: str, name: str, kind: Any) -> Expr:
+        """What a function computes with in place of a value."""
         symbol = Symbol(f"{role}_{name}" if role else name, kind)
         self.sources[symbol.name] = (role, name)
-        return symbol
+        return cast_expr(symbol, computed(kind))
 
     def _vertex(self, role: str) -> Record:
         types = {
@@ -338,8 +339,7 @@ def _convert(where: str, value: Any, expected: Any) -> Expr:
         raise TypeError(
             f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"
         )
-    converted = semirings.cast(value, expected)
-    return converted
+    return cast_expr(value, expected)
 
 
 def cuda_functions(traced: Traced) -> str:

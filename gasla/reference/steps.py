@@ -18,6 +18,7 @@ from gasla.program.tracing import Record
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
+from semirings.types import computed
 
 
 class Steps:
@@ -188,7 +189,8 @@ def _makers(fields: Mapping[str, np.ndarray], ids: np.ndarray) -> dict[str, Call
     """What reads some entries of fields, by the names that a person gave; the items of vectors along the first axis."""
 
     def reading(array: np.ndarray) -> Callable[[], np.ndarray]:
-        return lambda: array[ids] if array.ndim == 1 else array[ids].T
+        dtype = computed(array.dtype)
+        return lambda: array[ids].astype(dtype, copy=False).T  # which turns round vectors alone
 
     return {given_name(name): reading(array) for name, array in fields.items()}
 

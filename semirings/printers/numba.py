@@ -3,7 +3,8 @@
 The source computes exactly what NumPy would: Numba's own arithmetic widens small integers to 64 bits, so their
 results are cast back; uint64 and floats need no cast, int64 sums and products a helper that wraps. Vectors and tuples
 are Python tuples; a wide vector is an array of one dimension, which a function fills and returns. The caller decorates
-the printed functions and must pass ``error_model="numpy"``, or a division by zero raises.
+the printed functions and must pass ``error_model="numpy"``, or a division by zero raises. Numbers of type float16 are
+their bits, in uint16; ``from_half`` and ``to_half``, the caller's, make them float32 and back.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from semirings.printers.layout import (
     tables,
     wide_results,
 )
-from semirings.types import TupleType, Type, VectorType
+from semirings.types import HALF, TupleType, Type, VectorType
 
 _HEAD = '''\
 import math
@@ -359,6 +360,11 @@ def _narrow(text: str, dtype: np.dtype[Any]) -> str:
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     """A scalar converted to another type."""
     assert isinstance(source, np.dtype)
+    if source == HALF:
+        single = f"from_half({text})"
+        return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
+    if target == HALF:
+        return f"to_half(np.float32({text}))"
     if target.kind == "b":
         return f"{text} != {literal(source.type(0), source)}"
     return f"to_{target}({text})" if source.kind == "f" and target.kind in "iu" else f"np.{target}({text})"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.surfers import settle
+from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of, moved
 from gasla.graph.arguments import check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -163,7 +163,7 @@ class PageRankResult(NamedTuple):
 
     ranks: np.ndarray
     iterations: int
-    residual: Any  # a float, or an array of CuPy's of no dimension; for k personalisations (k,) floats
+    residual: float  # or an array of CuPy's, of no dimension
     converged: bool
 
 
@@ -212,9 +212,9 @@ def pagerank(
     -------
     PageRankResult(ranks, iterations, residual, converged)
         `residual` is the L1 change of the last iteration (without normalisation, the largest change of one vertex).
-        With k personalisations `ranks` has shape (k, n) and `residual` (k,); `iterations` are those of the slowest, and
-        `converged` says whether all met the tolerance. Eight at a time go on until each of these has: so they are as
-        near as `tol` to what k calls would give, or nearer.
+        With k personalisations `ranks` has shape (k, n). Eight at a time go on until the tolerance is met by the sum
+        over the vertices of the largest change among them, which is `residual`: so each is as near as `tol` to what
+        a call of its own gives, or nearer. `iterations` is the most that any took.
 
     Raises
     ------
@@ -264,12 +264,10 @@ def pagerank(
         graph, weights = scaled, scaled.values.dtype
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_several(personalization):
-        homes, *others = _several(graph, chosen, normalized)
-        many = PageRankResult(
-            *settle(graph, weights, fields["inverse"], homes, *others, float(alpha), float(tol), max_iter)
-        )
+        rows = _several(graph, chosen, normalized)
+        many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, float(alpha), float(tol), max_iter))
         if not (many.converged or tol == 0):
-            _warn(float(many.residual.max()), max_iter)
+            _warn(many.residual, max_iter)
         return many
     if not (normalized and personalization is nstart is dangling is None):
         shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
@@ -288,8 +286,7 @@ def _of_nothing(graph: Graph, kind: np.dtype, personalization: Any) -> PageRankR
     """Of a graph without vertices."""
     xp: Any = module_of(graph.device)
     if _is_several(personalization):
-        count = len(personalization)
-        return PageRankResult(xp.zeros((count, 0), kind), 0, np.zeros(count), True)
+        return PageRankResult(xp.zeros((len(personalization), 0), kind), 0, 0.0, True)
     return PageRankResult(xp.zeros(0, kind), 0, 0.0, True)
 
 
@@ -386,7 +383,7 @@ def _is_several(given: Any) -> bool:
     return getattr(given, "ndim", 1) > 1
 
 
-def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> tuple[Any, Any, Any]:
+def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
     """Where each surfer jumps, where from dead ends if that is elsewhere, and where each starts: a row each."""
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])
@@ -405,7 +402,7 @@ def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> tuple[An
 
     start = rows("nstart")
     even = xp.broadcast_to(xp.asarray(1 / graph.n), (count, graph.n)) if start is None else start
-    return rows("personalization"), rows("dangling"), even
+    return Rows(rows("personalization"), rows("dangling"), even)
 
 
 def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:

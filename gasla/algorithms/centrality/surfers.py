@@ -1,12 +1,13 @@
 """PageRank for many personalisations at once: every vertex holds a lane for each surfer, so that an edge is read once.
 
-Eight surfers make a run, which ends when the last of them has settled. A vertex holds the shares alone that it gives,
-and no ranks beside them: what is read and written of memory is what most of the time goes into.
+Eight surfers make a run, which ends when the last of them has settled: when the largest changes among them sum to
+less than the tolerance, so that each one's do. A vertex holds the shares alone that it gives, and no ranks beside
+them: what is read and written of memory is what most of the time goes into.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache, partial, reduce
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ LANES = 8  # surfers of a run
 class Surfers(VertexProgram):
     """share(v) = rank(v) * inverse(v), in each lane; where `inverse` is 0 the share is the rank, and nobody's.
 
-    The lanes of an aggregate are aggregates of their own, `lost_0` and so on: see `_surfers`.
+    What is lost in each lane is an aggregate of its own, `lost_0` and so on: see `_surfers`.
     """
 
     share = vertex(np.float64)
@@ -51,7 +52,11 @@ class Surfers(VertexProgram):
         return {"share": (self.jump(vertex) + self.alpha * gathered) * _part(vertex)}
 
     def activate(self, before, after):
-        return True  # the residuals alone end the run
+        return True  # the residual alone ends the run
+
+    @aggregate(semirings.plus)
+    def residual(self, before, after):
+        return semirings.max(abs(after.share - before.share)) / _part(after)
 
 
 class WeightedSurfers(Surfers):
@@ -97,59 +102,53 @@ def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
     return semirings.where(after.inverse == 0, after.share[lane], 0)
 
 
-def _residual(lane: int, self: Any, before: Any, after: Any) -> Any:
-    return abs(after.share[lane] - before.share[lane]) * (1 / _part(after))
-
-
-def _stop(lanes: int, self: Any) -> Any:
+def _stop(self: Any) -> Any:
     """Whether all have settled."""
-    return reduce(semirings.maximum, (getattr(self, f"residual_{lane}") for lane in range(lanes))) < self.tolerance
+    return self.residual < self.tolerance
 
 
 @lru_cache
 def _surfers(lanes: int, kind: np.dtype, weights: np.dtype | None, elsewhere: bool, settles: bool) -> Any:
     """The program for so many lanes."""
-    body: dict[str, Any] = {}
-    for lane in range(lanes):
-        body[f"lost_{lane}"] = aggregate(semirings.plus)(partial(_lost, lane))
-        body[f"residual_{lane}"] = aggregate(semirings.plus)(partial(_residual, lane))
+    body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(lanes)}
     if settles:
-        body["stop"] = lambda self: _stop(lanes, self)
+        body["stop"] = _stop
     base = PROGRAMS[weights is not None, elsewhere]
     types: dict[str, Any] = dict.fromkeys({"share", "home", "refuge"} & set(base.vertex_fields), (kind, (lanes,)))
     types |= {"inverse": kind, "alpha": kind} | ({} if weights is None else {"weight": weights})
-    return type(base.__name__, (base,), body).typed(**types)
+    program: type[VertexProgram] = type(base.__name__, (base,), body)
+    return program.typed(**types)
+
+
+class Rows(NamedTuple):
+    """For each surfer where jumps lead, where they lead from dead ends if that is elsewhere, and where it starts."""
+
+    homes: Any
+    refuges: Any | None
+    starts: Any
 
 
 def settle(
-    graph: Graph,
-    weights: np.dtype | None,
-    inverse: Any,
-    homes: Any,
-    refuges: Any,
-    starts: Any,
-    alpha: float,
-    tol: float,
-    max_iter: int,
-) -> tuple[Any, int, Any, bool]:
-    """Ranks for each row of `homes`, iterations of the slowest, every one's last change, and whether all settled."""
+    graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
+) -> tuple[Any, int, float, bool]:
+    """A row of ranks for each surfer; of runs the most iterations, the largest residual, and whether all settled."""
     xp: Any = array_module(inverse)
-    kind, count = inverse.dtype, len(homes)
+    kind, count = inverse.dtype, len(given.homes)
     part = xp.where(inverse == 0, 1, inverse).astype(kind)
-    ranks, residuals = xp.empty((count, graph.n), kind), np.empty(count)
+    ranks = xp.empty((count, graph.n), kind)
     lanes = max(2, min(count, LANES))
-    program = _surfers(lanes, kind, weights, refuges is not None, tol > 0)(alpha=alpha, tolerance=tol)
-    iterations, settled = 0, True
+    program = _surfers(lanes, kind, weights, given.refuges is not None, tol > 0)(alpha=alpha, tolerance=tol)
+    iterations, residual, settled = 0, 0.0, True
     for rows in _batches(count, lanes):
-        fields = {"home": homes, "refuge": refuges}
-        given = {name: _by_vertex(x, rows, kind) for name, x in fields.items() if x is not None}
-        share = _by_vertex(starts, rows, kind) * part[:, np.newaxis]
-        found = run(program, graph, max_iterations=max_iter, notice=False, share=share, inverse=inverse, **given)
+        jumps = {"home": given.homes, "refuge": given.refuges}
+        fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
+        fields |= {"share": _by_vertex(given.starts, rows, kind) * part[:, np.newaxis], "inverse": inverse}
+        found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
         own = len(set(rows))
         ranks[rows[:own]] = (found.state["share"][:, :own] / part[:, np.newaxis]).T
-        residuals[rows[:own]] = [float(found.aggregates[f"residual_{lane}"]) for lane in range(own)]
         iterations, settled = max(iterations, found.iterations), settled and found.converged
-    return ranks, iterations, residuals, settled
+        residual = max(residual, float(found.aggregates["residual"]))
+    return ranks, iterations, residual, settled
 
 
 def _batches(count: int, lanes: int) -> Iterator[list[int]]:

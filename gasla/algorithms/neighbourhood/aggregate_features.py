@@ -92,12 +92,12 @@ def aggregate_features(
         graph.notice_values()
         if reduce == "mean":
             check_weights(graph, shares=True)
-    found: Any = vxm(features, graph, _semiring(reduce, weighted, features.dtype))
+    found: np.ndarray[Any, Any] = vxm(features, graph, _semiring(reduce, weighted, features.dtype))
     if reduce == "mean":
         return _divided(found, _weights_of(graph, weighted))
     if reduce != "sum":
         found[array_module(found).equal(graph.in_degrees, 0)] = 0
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @lru_cache
@@ -128,9 +128,10 @@ def _weights_of(graph: Graph, weighted: bool) -> Any:
     return vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
 
 
-def _divided(sums: Any, weight: Any) -> Any:
+def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
     """Means; 0 where nothing comes."""
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
     weight = xp.where(weight == 0, 1, weight).astype(kind)
-    return sums / (weight if sums.ndim == 1 else weight[:, np.newaxis])
+    means: np.ndarray[Any, Any] = sums / (weight if sums.ndim == 1 else weight[:, np.newaxis])
+    return means

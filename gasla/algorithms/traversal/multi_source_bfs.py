@@ -11,7 +11,7 @@ M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neuma
 The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,29 +54,41 @@ class Arrivals(VertexProgram):
 
 
 class Levels4(Arrivals):
-    """The same, and digit(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1."""
+    """The same, and low(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1."""
 
-    digit = vertex((np.uint64, (4,)))
+    low = vertex((np.uint64, (4,)))
 
     def apply(self, vertex, gathered):
-        new, level = gathered & ~vertex.seen, self.iteration + 1
-        digits = [
-            vertex.digit[j] | semirings.where(level & (1 << j) != 0, new, semirings.cast(0, np.uint64))
-            for j in range(len(vertex.digit))
-        ]
-        return {"seen": vertex.seen | new, "new": new, "digit": semirings.vector(*digits)}
+        new = gathered & ~vertex.seen
+        return {"seen": vertex.seen | new, "new": new, **self.written(vertex, new)}
+
+    def written(self, vertex, new):
+        """The digits of the level at which these arrive."""
+        return {"low": _with(vertex.low, self.iteration + 1, new)}
 
 
 class Levels8(Levels4):
     """The same, of eight digits."""
 
-    digit = vertex((np.uint64, (8,)))
+    low = vertex((np.uint64, (8,)))
 
 
-class Levels16(Levels4):
-    """The same, of sixteen digits."""
+class Levels16(Levels8):
+    """The same, of sixteen digits, the last eight of which are high(v)."""
 
-    digit = vertex((np.uint64, (16,)))
+    high = vertex((np.uint64, (8,)))
+
+    def written(self, vertex, new):
+        level = self.iteration + 1
+        return {"low": _with(vertex.low, level, new), "high": _with(vertex.high, level >> 8, new)}
+
+
+def _with(digits, level, new):
+    """Digits in which those that arrive at this level have theirs."""
+    none = semirings.cast(0, np.uint64)
+    return semirings.vector(
+        *(digits[j] | semirings.where(level & (1 << j) != 0, new, none) for j in range(len(digits)))
+    )
 
 
 PROGRAMS = {4: Levels4, 8: Levels8, 16: Levels16}
@@ -172,24 +184,26 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
     while going:
         left = most if limit is None else min(most, limit - base)
         found = run(PROGRAMS[digits], graph, max_iterations=left, **going)
-        _unpack(found.digit, levels, base)
+        _unpack(found.state, levels, base)
         base += left
         is_over = found.converged or base == limit
         going = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
-def _unpack(digit: Any, levels: Any, base: int) -> None:
+def _unpack(state: Mapping[str, Any], levels: Any, base: int) -> None:
     """Write the levels whose binary digits have just been found: the first ones, or those above `base`."""
-    xp: Any = array_module(digit)
-    n, count = digit.shape
-    octets = xp.ascontiguousarray(digit.view(np.uint8).reshape(n, count * 8).T).reshape(count, 8, n)
-    kind = np.uint8 if count <= 8 else np.uint16
+    xp: Any = array_module(levels)
+    octets: list[Any] = []  # an array a digit, of eight rows of eight sources each
+    for digits in (state[name] for name in ("low", "high") if name in state):
+        n, count = digits.shape
+        octets += [*xp.ascontiguousarray(digits.view(np.uint8).reshape(n, count * 8).T).reshape(count, 8, n)]
+    kind = np.uint8 if len(octets) <= 8 else np.uint16
     for i, row in enumerate(levels):
-        level = xp.zeros(n, kind)
-        for j, word in enumerate(octets[:, i // 8]):
-            digits, up = word.astype(kind, copy=False), j - i % 8
-            level |= (digits << up if up > 0 else digits >> -up) & kind(1 << j)
+        level = xp.zeros(len(row), kind)
+        for j, words in enumerate(octets):
+            word, up = words[i // 8].astype(kind, copy=False), j - i % 8
+            level |= (word << up if up > 0 else word >> -up) & kind(1 << j)
         if base:
             xp.copyto(row, level + np.int32(base), where=level > 0)
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
@@ -105,6 +105,21 @@ def pagerank(work: Work, _: list[Reach]) -> Floor:
     return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
 
 
+def personal_pageranks(work: Work, _: list[Reach]) -> Floor:
+    """The same with eight numbers at the end of an edge, and as many a vertex read and written."""
+    one = work.floor(4 * work.m + 4 * 8 * 4 * work.n, work.m, 1, vector=32 * work.n)
+    return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
+
+
+def aggregate_features(work: Work, _: list[Reach]) -> Floor:
+    """Every edge and its weight, and a row of features at its end, which fills whole lines: so bytes are what counts.
+
+    On a graph whose neighbours are near each other a row need come from memory only once.
+    """
+    rows = work.m if work.is_scattered else work.n
+    return work.floor(8 * work.m + 4 * FEATURES * (rows + work.n), 0, 1)
+
+
 def components(work: Work, _: list[Reach]) -> Floor:
     """Every vertex looks at one neighbour's label, and gets its own; most edges need not be read."""
     return work.floor(16 * work.n, work.n, 1)
@@ -155,6 +170,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
+    "personal_pageranks": personal_pageranks,
+    "aggregate_features": aggregate_features,
     "components": components,
     "triangles": triangles,
     "topological_order": topological_order,

@@ -7,6 +7,7 @@ fair answer for is missing.
 `bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
 one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
+`personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()` the sums of `graph.features`,
 `topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
 leading from the smaller vertex to the larger.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
@@ -102,3 +103,16 @@ def power_iteration(pattern: Any) -> Any:
         teleport = (1 - DAMPING + DAMPING * ranks[sinks].sum()) / n
         ranks = pattern @ (ranks * factor) + teleport.astype(kind)
     return ranks
+
+
+def personal_iteration(pattern: Any, homes: Any) -> Any:
+    """Return the same for surfers who jump home, and from sinks too: a row each, as `homes` has."""
+    xp, kind = array_module(pattern), pattern.dtype.type
+    degrees, homes = pattern.indptr[1:] - pattern.indptr[:-1], xp.ascontiguousarray(homes.T, kind)
+    sinks = xp.flatnonzero(degrees == 0)
+    factor = (DAMPING / xp.maximum(degrees, 1)).astype(kind)[:, None]
+    ranks = xp.full(homes.shape, 1 / len(homes), kind)
+    for _ in range(PAGERANK_ITERATIONS):
+        teleport = 1 - DAMPING + DAMPING * ranks[sinks].sum(axis=0)
+        ranks = pattern @ (ranks * factor) + teleport.astype(kind) * homes
+    return ranks.T

@@ -7,7 +7,7 @@ from typing import Any
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import power_iteration
+from gasla.bench.peers import personal_iteration, power_iteration
 
 
 class CuSparse:
@@ -28,6 +28,14 @@ class CuSparse:
 
     def pagerank(self) -> Any:
         return power_iteration(self.pattern)
+
+    def personal_pageranks(self) -> Any:
+        """Power iteration with float32 products, for all at once."""
+        return personal_iteration(self.pattern, self.graph.homes)
+
+    def aggregate_features(self) -> Any:
+        """A product of the matrix, which is its own transpose, with a dense one."""
+        return self.graph.matrix @ self.graph.features
 
     @cached_property
     def dense_columns(self) -> Any:

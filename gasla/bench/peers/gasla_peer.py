@@ -51,6 +51,16 @@ class Gasla:
             self.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32
         ).ranks
 
+    def personal_pageranks(self) -> Any:
+        """The same from each of the sources, at once."""
+        return gasla.pagerank(
+            self.graph, alpha=DAMPING, personalization=self.made.homes, weighted=False, tol=0.0,
+            max_iter=PAGERANK_ITERATIONS, dtype=np.float32,
+        ).ranks  # fmt: skip
+
+    def aggregate_features(self) -> Any:
+        return gasla.aggregate_features(self.graph, self.made.features)
+
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
 

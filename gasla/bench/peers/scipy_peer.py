@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dijk
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import levels_of, power_iteration, searches
+from gasla.bench.peers import levels_of, personal_iteration, power_iteration, searches
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 
@@ -81,6 +81,14 @@ class SciPy:
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")
         return int((lower @ lower).multiply(lower).sum())
+
+    def personal_pageranks(self) -> Any:
+        """Power iteration with float32 products, for all at once."""
+        return personal_iteration(self.pattern, self.graph.homes)
+
+    def aggregate_features(self) -> Any:
+        """A product of the matrix, which is its own transpose, with a dense one."""
+        return self.graph.matrix @ self.graph.features
 
     @cached_property
     def lower(self) -> Any:

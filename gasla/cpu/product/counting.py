@@ -186,6 +186,13 @@ def in_order(columns, found, indices, start, marks, blocks):
 
 
 @jit
+def gather_marks(marks, width, indices, start):
+    """Write all columns that are marked to `indices`, ascending, and take the marks away."""
+    for block in range((np.uint64(width) + _BITS) >> _SIX):
+        start = _unpacked(marks, block, indices, start)
+
+
+@jit
 def _unpacked(marks, block, indices, start):
     """Write the columns that are marked in a block of 64, and take the marks away; where the next column goes."""
     word = take_marks(marks, block << _SIX)

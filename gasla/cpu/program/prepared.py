@@ -25,6 +25,7 @@ from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
+from semirings.types import HALF
 
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
 ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
@@ -96,6 +97,8 @@ class Prepared(Binding):
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
         self._has_more = bool(self._others or self._parts or self.traced.parameter_types)
+        held = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
+        self._has_halves = any(layout(kind, 0)[1] == HALF for kind in held)
 
     def _control(self) -> np.ndarray:
         """The words that threads share, as a run starts."""
@@ -208,6 +211,8 @@ class Prepared(Binding):
                 part.fill(identity)
             for name, value in self.parameters().items():
                 self._put(f"self_{name}", value)
+        if self._has_halves:  # whose bits Numba takes
+            self._arguments = [a.view(np.uint16) if _is_half(a) else a for a in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
         """A field's array, which the run itself fills wherever it can."""
@@ -425,7 +430,7 @@ class Prepared(Binding):
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:
-            now[name] = self._passed(f"e_{name}")
+            now[name] = self._passed(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
         return self.by_given_name(now)
 
     def aggregates(self) -> Mapping[str, Any]:
@@ -451,3 +456,7 @@ class Prepared(Binding):
             return Frontier(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._passed("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
+
+
+def _is_half(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == HALF

@@ -259,6 +259,7 @@ class Stages(Pushes):
             body = self.sum_chunks(["for v in range(start, stop):", *(INDENT + line for line in each)])
         else:
             body = self.over_all([*seen, *self.rendered(map(Reduce, names))])
+        body.insert(0, "self_iteration = max(self_iteration, 0)  # for the program's functions, to which this is no -1")
         return self.stage("aggregate", "The aggregates of the initial state.", body)
 
     def sum_up(self) -> Stage:

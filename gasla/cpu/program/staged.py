@@ -11,6 +11,7 @@ from gasla.names import inner
 from gasla.program.frontier import EdgeFrontier, Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
+from semirings.types import HALF
 
 
 class Staged(Prepared):
@@ -82,8 +83,8 @@ class Staged(Prepared):
     def _vertices(self, ids: np.ndarray) -> Record:
         """The fields of some vertices, as the program's functions see them."""
         graph = self.graph
-        arrays = self.by_given_name({n: self._passed(f"v_{n}") for n in self.traced.vertex_types})
-        fields = {n: _items_first(array[ids]) for n, array in arrays.items()}
+        kinds = self.traced.vertex_types
+        fields = self.by_given_name({n: _items_first(self._passed(f"v_{n}")[ids], kinds[n]) for n in kinds})
         degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
 
@@ -95,10 +96,13 @@ class Staged(Prepared):
                 values = self.graph.values
                 fields[name] = np.ones(len(ids)) if values is None else values[ids]
             else:
-                fields[name] = _items_first(self._passed(f"e_{inner(name)}")[ids])
+                kind = self.traced.edge_types[inner(name)]
+                fields[name] = _items_first(self._passed(f"e_{inner(name)}")[ids], kind)
         return Record("edge", fields)
 
 
-def _items_first(values: np.ndarray) -> np.ndarray:
-    """Vectors as the program's functions take them on arrays: the items along the first axis."""
+def _items_first(values: np.ndarray, kind: Any) -> np.ndarray:
+    """Values as the program's functions take them on arrays: the items of vectors along the first axis."""
+    if getattr(kind, "scalar", kind) == HALF:
+        values = values.view(HALF).astype(np.float32)
     return values.T if values.ndim == 2 else values

@@ -189,6 +189,26 @@ def prefetch(typing_context, array, index):
 
 
 @intrinsic
+def from_half(typing_context, bits):
+    """The float32 that the bits of a float16, a uint16, stand for."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), ir.FloatType())
+
+    return types.float32(types.uint16), generate
+
+
+@intrinsic
+def to_half(typing_context, number):
+    """The bits of the float16 next to a float32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(builder.fptrunc(arguments[0], ir.HalfType()), ir.IntType(16))
+
+    return types.uint16(types.float32), generate
+
+
+@intrinsic
 def count_trailing_zeros(typing_context, word):
     """The place of the lowest bit set in a uint64 that is not 0."""
 

@@ -18,7 +18,7 @@ from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
-from semirings.types import has_wide
+from semirings.types import HALF, has_wide
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
@@ -93,6 +93,12 @@ class GpuPlan(Plan):
     """The decisions for one program on the GPU."""
 
     def __init__(self, traced: Traced, shape: Shape) -> None:
+        for name, kind in {**traced.vertex_types, **traced.edge_types}.items():
+            if getattr(kind, "scalar", kind) == HALF:
+                raise TypeError(
+                    f"{traced.program.__name__}.{given(name)} is {kind}, which is stored on the CPU alone; declare "
+                    "float32, for which arrays of float16 may be given"
+                )
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.

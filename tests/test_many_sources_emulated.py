@@ -1,0 +1,56 @@
+"""Searches from many sources on an emulated grid of the GPU's blocks: pushing and pulling, all at once or by pieces."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_runs_emulated import AS_THEY_ARE, SOON_WIDE, emulated_run, grid, skewed
+
+import gasla
+from gasla.algorithms.centrality import distance_sums
+from gasla.algorithms.paths import multi_source_shortest_paths as paths
+from gasla.algorithms.traversal import multi_source_bfs as searches
+from gasla.graph.graph import Graph
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+LANES = paths.Lanes.typed(distance=(np.float32, (8,)), weight=np.float32)
+RUNS = (0, 1000, 30.0), (0, 1, 1e9), (1, 1000, 1.0), (1, 4, 100.0), (2, 1, 300.0)  # way, iterations at once, delta
+
+
+def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
+    sources = np.random.default_rng(2).choice(graph.n, 40, replace=False).tolist()
+    if program is LANES:
+        distance = np.full((graph.n, 8), np.inf, np.float32)
+        distance[sources[:8], range(8)] = 0
+        return sources[:8], {"distance": distance}
+    if "level" in program.vertex_fields:
+        return sources[:1], {"level": {sources[0]: 0}}
+    words = searches.words_of(graph, sources)
+    return sources, {"seen": words, "new": words}
+
+
+@pytest.mark.parametrize("shape", ["grid", pytest.param("skewed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(searches.Levels4, LANES),
+        *(
+            pytest.param(program, marks=pytest.mark.slow)
+            for program in (searches.Levels16, distance_sums.Together, distance_sums.AloneInverse)
+        ),
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_equals_the_cpu(program: Any, shape: str, tmp_path: Path) -> None:
+    graph = {"grid": lambda: grid(7), "skewed": skewed}[shape]()
+    mode = {"thin": True, "local": True} if shape == "grid" else {}
+    emulated = emulated_run(program, graph, SOON_WIDE if mode else AS_THEY_ARE, tmp_path, **mode)
+    active, fields = start(graph, program)
+    expected = gasla.run(program, graph, active=active, **fields).state
+    answers = set(expected) - {"new"}  # which, of a vertex that isn't active, nobody reads
+    for way, at_once, delta in RUNS:
+        found = emulated.run(active, way=way, at_once=at_once, delta=delta, **fields)
+        for name in answers:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-14, err_msg=f"{name} {way} {at_once}")
