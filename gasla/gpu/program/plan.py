@@ -121,8 +121,9 @@ class GpuPlan(Plan):
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
         """The same, and that wide values are gathered."""
-        reason = super().reason_to_pull
-        return "of wide vectors a warp gathers for a vertex; none sends" if self.wide and not reason else reason
+        if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
+            return "of wide vectors a warp gathers for a vertex; none sends"
+        return super().reason_to_pull
 
     @property
     def walks_out(self) -> bool:
