@@ -312,7 +312,7 @@ def test_on_a_gpu(large: Graph) -> None:
     assert "It runs on the GPU" in text
     assert "An iteration pushes where few edges are active" in gasla.explain(programs.Hops, there)
     assert (
-        "it never pushes, because deterministic=True" in gasla.explain(programs.Hops, there, deterministic=True).lower()
+        "it never pushes, because deterministic=true" in gasla.explain(programs.Hops, there, deterministic=True).lower()
     )
     assert gasla.explain(programs.Hops, large, device="gpu") == gasla.explain(programs.Hops, there)
     gasla.run(programs.Hops, there, active=[0], hops={0: 0})
