@@ -122,7 +122,7 @@ def emulated(case: Case) -> None:
         shape |= {"thin": True, "local": True}
     with tempfile.TemporaryDirectory() as folder:
         kernel = EmulatedRun(case.program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, Path(folder))
-        if kernel.plan.rows and not kernel.plan.wide:
+        if kernel.plan.rows:
             return  # which tests of rows emulate
         pieces = 2 if case.options["in pieces"] else 10**6
         for way in (0, 1, 2) if blocks > 1 and case.mode == "run" else (2,) if blocks == 1 else (0,):
