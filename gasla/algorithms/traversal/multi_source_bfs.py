@@ -118,8 +118,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
 
     Notes
     -----
-    The levels take 4 bytes a source and vertex. While 64 sources are searched from, 48 to 144 bytes a vertex come to it,
-    and as much again for a moment at the end: for a sum over many sources, as closeness is, none of that is needed.
+    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and about
+    as much again for a moment at the end. A sum over many sources, as closeness is, needs no levels.
 
     References
     ----------
