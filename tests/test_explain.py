@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+import wide_programs
 from test_programs import PROGRAMS
 
 import gasla
@@ -270,6 +271,12 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
             assert all(0 < len(reason) <= most for reason in found.values())
 
 
+def test_a_gpu_takes_wide_vectors_by_warps() -> None:
+    plan = Module(wide_programs.spreading(40).traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
+    assert plan.reason_to_pull == "of wide vectors a warp gathers for a vertex; none sends"
+    assert "A warp takes a vertex, and its lanes those of wide vectors, 32 at a time." in loop(plan)
+
+
 # --- on a GPU -------------------------------------------------------------------------------------------------------
 
 LOOPS = [
@@ -283,6 +290,7 @@ LOOPS = [
     ("Long rows of the schedule are cut into pieces", programs.Waking, {"scheduled": True}, {}),
     ("A few threads take each", programs.Waking, {"scheduled": True, "thin": True}, {"scheduled": True}),
     ("Neighbours read a copy of load as it starts", programs.Waking, {"scheduled": True}, {}),
+    ("Long rows are cut into pieces, which all", wide_programs.summing(40), {}, {"small": True}),
 ]  # fmt: skip
 
 
