@@ -56,17 +56,17 @@ def all_shortest_paths(graph: BenchmarkGraph, rows: Any, sources: list[int]) -> 
 def nearness(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with closeness from these sources, by a search from each."""
     xp: Any = array_module(score)
-    count, total = sums(graph, sources, lambda level: level)
+    count, total = _over_levels(graph, sources, lambda level: level)
     among = xp.maximum(len(sources) - _found(graph.graph.n, xp.asarray(sources)), 1)
     return _like(score, count / xp.maximum(total, 1) * count / among)
 
 
 def harmony(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with harmonic centrality from these sources, by a search from each."""
-    return _like(score, sums(graph, sources, lambda level: 1 / level)[1])
+    return _like(score, _over_levels(graph, sources, lambda level: 1 / level)[1])
 
 
-def sums(graph: BenchmarkGraph, sources: list[int], share: Callable[[Any], Any]) -> tuple[Any, Any]:
+def _over_levels(graph: BenchmarkGraph, sources: list[int], share: Callable[[Any], Any]) -> tuple[Any, Any]:
     """How many sources reach each vertex, itself aside, and the sum of what their levels come to."""
     count: Any = 0
     total: Any = 0.0
