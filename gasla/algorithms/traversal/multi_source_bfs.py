@@ -116,6 +116,11 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     TypeError, ValueError
         If a source is not a vertex, the matrix is not square, or `depth_limit` is negative.
 
+    Notes
+    -----
+    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and about
+    as much again for a moment at the end. A sum over many sources, as closeness is, needs no levels.
+
     References
     ----------
     M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
