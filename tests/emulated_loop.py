@@ -128,7 +128,7 @@ class EmulatedRun(EmulatedLoop):
         self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
         self.blocks = blocks
         super().__init__(program, graph, shape, blocks, constants, folder)
-        if self.plan.rows and self.plan.wide:
+        if self.plan.wide and self.plan.shares_rows:
             self._share_rows()
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
@@ -149,7 +149,9 @@ class EmulatedRun(EmulatedLoop):
         cut = counts > 1
         arrays = {"cut_rows": rows[cut], "cut_pieces": starts[cut].astype(np.uint32)}
         arrays |= {"long_rows": np.repeat(rows, counts), "numbers": numbers.astype(np.uint32)}
-        arrays["partials"] = np.full(len(numbers) * gathered_bytes(self.plan), 0xAB, np.uint8)
+        arrays["partials"] = np.full(
+            len(numbers) * (1 + (gathered_bytes(self.plan) if self.plan.gathers else 1)), 0xAB, np.uint8
+        )
         shared = np.zeros((), ROWS)
         for name, array in arrays.items():
             self.arrays.append(self.placed(array))

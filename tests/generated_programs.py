@@ -194,7 +194,7 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
     "wide ordered": Parts(
         declared=WIDE,
         monoids=(COMPOSE,),
-        gathers=("(src.y + 1, src.x)", "(src.x % 3, dst.x + edge.w)", "(2, src.x - src.x[9])"),
+        gathers=("(src.y + 1, src.x)", "(src.x % 3, dst.x + edge.w)", "(2, src.x + src.x[9])"),
         applies=("gathered[1] % 64", "(vertex.x + gathered[0]) % 101"),
         activates=SOME_EVER,
         small="vertex.x[4]",

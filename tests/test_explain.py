@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
+import wide_programs
 from test_programs import PROGRAMS
 
 import gasla
@@ -270,6 +271,12 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
             assert all(0 < len(reason) <= most for reason in found.values())
 
 
+def test_a_gpu_takes_wide_vectors_by_warps() -> None:
+    plan = Module(wide_programs.spreading(40).traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
+    assert plan.reason_to_pull == "of wide vectors a warp gathers for a vertex; none sends"
+    assert "A warp takes a vertex, and its lanes those of wide vectors, 32 at a time." in loop(plan)
+
+
 # --- on a GPU -------------------------------------------------------------------------------------------------------
 
 LOOPS = [
@@ -283,6 +290,7 @@ LOOPS = [
     ("Long rows of the schedule are cut into pieces", programs.Waking, {"scheduled": True}, {}),
     ("A few threads take each", programs.Waking, {"scheduled": True, "thin": True}, {"scheduled": True}),
     ("Neighbours read a copy of load as it starts", programs.Waking, {"scheduled": True}, {}),
+    ("Long rows are cut into pieces, which all", wide_programs.summing(40), {}, {"small": True}),
 ]  # fmt: skip
 
 
@@ -304,7 +312,7 @@ def test_on_a_gpu(large: Graph) -> None:
     assert "It runs on the GPU" in text
     assert "An iteration pushes where few edges are active" in gasla.explain(programs.Hops, there)
     assert (
-        "it never pushes, because deterministic=True" in gasla.explain(programs.Hops, there, deterministic=True).lower()
+        "it never pushes, because deterministic=true" in gasla.explain(programs.Hops, there, deterministic=True).lower()
     )
     assert gasla.explain(programs.Hops, large, device="gpu") == gasla.explain(programs.Hops, there)
     gasla.run(programs.Hops, there, active=[0], hops={0: 0})

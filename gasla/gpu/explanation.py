@@ -32,6 +32,10 @@ def loop(plan: GpuPlan) -> list[str]:
         found.append(f"One block does all: the graph has no more than {SMALL:,} vertices and edges.")
     for name in plan.near_fields:
         found.append(f"{given(name)} lives in that block's shared memory.")
+    if plan.wide:
+        found.append("A warp takes a vertex, and its lanes those of wide vectors, 32 at a time.")
+    if plan.wide and plan.shares_rows:
+        found.append("Long rows are cut into pieces, which all warps share.")
     if plan.rows:
         how = "packed side by side" if shape.row_lanes == PACKED else f"taken by {shape.row_lanes} threads each"
         found.append(f"Rows are reduced whole, {how}; long ones are cut into pieces.")

@@ -121,8 +121,9 @@ class GpuPlan(Plan):
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
         """The same, and that wide values are gathered."""
-        reason = super().reason_to_pull
-        return "of wide vectors a warp gathers for a vertex; none sends" if self.wide and not reason else reason
+        if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
+            return "of wide vectors a warp gathers for a vertex; none sends"
+        return super().reason_to_pull
 
     @property
     def walks_out(self) -> bool:
@@ -132,8 +133,13 @@ class GpuPlan(Plan):
     @property
     def rows(self) -> bool:
         """Whether iterations are just a reduction over all rows."""
-        plain = self.everyone and self.gathers and not self.active_only
+        plain = self.everyone and self.gathers and not self.active_only and not self.wide
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether it is settled once a graph which warps take which rows, and which are cut into pieces."""
+        return self.rows or (self.wide and not self.scheduled and not self.shape.small)
 
     @property
     def only_pulls(self) -> bool:
@@ -198,7 +204,7 @@ class GpuPlan(Plan):
     @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
-        return self.shape.relabelled and self.rows and not self.wide
+        return self.shape.relabelled and self.rows
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
@@ -306,7 +312,7 @@ class GpuPlan(Plan):
             kind = self.starts[n].kind
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
-        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.rows else [])
+        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.shares_rows else [])
 
     @functools.cached_property
     def starts(self) -> dict[str, "Start"]:

@@ -125,7 +125,7 @@ class Space:
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
-        if plan.rows:
+        if plan.shares_rows:
             self._share_rows(plan, numbering)
         if plan.has_heads:
             rows.find_heads(self.arrays["gp"], self.arrays["gi"], self.arrays["heads"])
@@ -162,7 +162,9 @@ class Space:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = rows.plan(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_plan(*lists)
-        self.arrays["partials"] = self._rows.partials(gathered_bytes(plan))
+        self.arrays["partials"] = self._rows.partials(
+            (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
+        )  # and whether it receives
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 

@@ -195,7 +195,6 @@ template <class P> struct Loop {
     // The same where values are wide (loop_wide.cuh): a warp takes a vertex, not a lane.
     __device__ void fill_wide();
     __device__ void dense_wide();
-    __device__ void reduce_all_wide();
     __device__ void gather_list_wide(vertex_t* list);
     __device__ void apply_list_wide(const vertex_t* list);
     __device__ void post_apply_wide(const vertex_t* list);
@@ -268,10 +267,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
     if constexpr (P::SCHEDULED) {
         scheduled();
     } else if constexpr (P::ROWS) {
-        if constexpr (P::WIDE)
-            reduce_all_wide();
-        else
-            reduce_all();
+        reduce_all();
     } else if constexpr (P::EVERYONE) {
         if constexpr (P::ACTIVE_ONLY)
             if (now.form == LIST) to_bits();

@@ -18,101 +18,97 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     });
 }
 
-// As `dense`.
+// As `dense`, or as `reduce_all`. Long rows come first, in pieces, which are put together at the end.
 template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
     u32 received = 0, active = 0;  // of 32 vertices
-    const auto visit = [&](vertex_t v, u32 j, offset_t first, offset_t last, vertex_t neighbour) {
+    const auto count = [&](u64 v) {
+        next += 1;
+        if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
+    };
+    // Reduce a vertex's row, and apply what it comes to or put it aside. The outcome is 0 if it doesn't receive.
+    const auto settle = [&](vertex_t v, auto reduce) -> u32 {
+        constexpr bool asks = P::EVERYONE && !P::TWO_PHASES;  // for what it had, before it is known that it receives
         if (!P::admits(c, v)) {
-            if constexpr (P::DOUBLED) {
-                __syncwarp();
-                P::carry_over(c, v);
-            }
-            return;
+            if constexpr (P::DOUBLED) P::carry_over(c, v);
+            return 0;
         }
-        const Row<P> row = gather_row<P, false>(c, v, first, last, neighbour, touched);
-        if (!row.found) return;
-        received |= 1u << j;
-        if constexpr (P::TWO_PHASES)
+        typename P::Had had;
+        if constexpr (asks) had = P::load_had(c, v);
+        const Row<P> row = reduce();
+        if (!row.found) return 0;
+        if constexpr (P::TWO_PHASES) {
             P::keep(c, v, row.gathered);
-        else if (P::finish(c, v, row.gathered) & ACTIVE)
-            active |= 1u << j;
+            return OPEN;
+        } else if constexpr (asks) {
+            return P::finish(c, v, row.gathered, had);
+        } else {
+            return P::finish(c, v, row.gathered);
+        }
+    };
+    const auto visit = [&](vertex_t v, u32 j, offset_t first, offset_t last, vertex_t neighbour) {
+        const u32 outcome = settle(v, [&] { return gather_row<P, false>(c, v, first, last, neighbour, touched); });
+        if (outcome) received |= 1u << j;
+        if (outcome & ACTIVE) active |= 1u << j;
     };
     const auto then = [&](u64 w, u64 own) {
         if (lane() == 0) {
             if constexpr (P::SUMS_IN_ORDER) c.a.received[w] = received;
             if constexpr (!P::TWO_PHASES && P::KEEPS_ACTIVE) c.next_active()[w] = active;
         }
-        if (active >> lane() & 1) {
-            next += 1;
-            if constexpr (P::SENDS) next += (u64)(c.a.sp[own + 1] - c.a.sp[own]) << c.a.shift;
-        }
+        if (active >> lane() & 1) count(own);
         if constexpr (P::KEEPS_RECEIVERS) listed.add(received >> lane() & 1, (vertex_t)own);
         received = active = 0;
     };
-    over_lists<P>(c, this_warp_of_grid(), [](offset_t, offset_t) { return true; }, visit, then);
+    if constexpr (P::SHARES_ROWS) {
+        typedef typename P::Whole Whole;
+        const auto& rows = c.a.rows;
+        Whole* partials = reinterpret_cast<Whole*>(rows.partials);
+        bool* found = reinterpret_cast<bool*>(partials + rows.pieces);
+        u64 item = this_warp_of_grid();
+        for (; item < rows.pieces; item += warps_of_grid()) {
+            const vertex_t v = (vertex_t)rows.long_rows[item];
+            if (!P::admits(c, v)) continue;
+            const offset_t end = c.a.gp[v + 1], first = c.a.gp[v] + (offset_t)rows.numbers[item] * (offset_t)rows.piece;
+            const offset_t last = end - first > (offset_t)rows.piece ? first + (offset_t)rows.piece : end;
+            const auto row = gather_row<P, false>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
+            if constexpr (P::GATHERS) P::put_whole(partials + item, row.gathered);
+            if (lane() == 0) found[item] = row.found;
+        }
+        const auto is_short = [&](offset_t first, offset_t last) { return last - first <= (offset_t)rows.limit; };
+        over_lists<P>(c, item - rows.pieces, is_short, visit, then);
+        if (rows.cut) {
+            barrier.wait();
+            by_warps(rows.cut, [&](u64 i) {
+                const vertex_t v = (vertex_t)rows.cut_rows[i];
+                const u64 length = (u64)(c.a.gp[v + 1] - c.a.gp[v]);
+                const u32 first = rows.cut_pieces[i], last = first + (u32)((length + rows.piece - 1) / rows.piece);
+                const u32 outcome = settle(v, [&] {
+                    Row<P> row{P::identity(), P::EVERYONE, false};
+                    for (u32 at = first; at < last; ++at) {
+                        if constexpr (!P::EVERYONE) row.found |= fresh(found + at);
+                        if constexpr (P::GATHERS) row.gathered = P::combine(row.gathered, P::get_whole(partials + at));
+                    }
+                    return row;
+                });
+                if (lane() == 0 && outcome) {
+                    if constexpr (P::SUMS_IN_ORDER) atomicOr(c.a.received + v / WARP, bit_of(v));
+                    if constexpr (!P::TWO_PHASES && P::KEEPS_ACTIVE)
+                        if (outcome & ACTIVE) atomicOr(c.next_active() + v / WARP, bit_of(v));
+                    if (!P::TWO_PHASES && outcome & ACTIVE) count(v);
+                }
+                if constexpr (P::KEEPS_RECEIVERS) listed.add(lane() == 0 && outcome, v);
+            });
+        }
+    } else {
+        over_lists<P>(c, this_warp_of_grid(), [](offset_t, offset_t) { return true; }, visit, then);
+    }
     if constexpr (P::KEEPS_RECEIVERS) listed.flush_block();
     conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
         s.receivers = read[ASIDE];
         now.form = P::TWO_PHASES ? LIST : BITS;
     });
-}
-
-// As `reduce_all`. Long rows come first, in pieces.
-template <class P> __device__ __forceinline__ void Loop<P>::reduce_all_wide() {
-    if constexpr (P::ROWS) {
-        typedef typename P::Whole Whole;
-        const auto& rows = c.a.rows;
-        Whole* partials = reinterpret_cast<Whole*>(rows.partials);
-        u64 active = 0, touched = 0;
-        const auto admitted = [&](vertex_t v) {
-            if (P::admits(c, v)) return true;
-            __syncwarp();
-            P::carry_over(c, v);
-            return false;
-        };
-        const auto finish = [&](vertex_t v, const Gathered& gathered, const typename P::Had& had) {
-            if (P::finish(c, v, gathered, had) & ACTIVE && lane() == 0) ++active;
-        };
-        u64 item = this_warp_of_grid();
-        for (; item < rows.pieces; item += warps_of_grid()) {
-            const vertex_t v = (vertex_t)rows.long_rows[item];
-            if (!admitted(v)) continue;
-            const typename P::Had had = P::load_had(c, v);
-            const offset_t begin = c.a.gp[v], end = c.a.gp[v + 1];
-            const offset_t first = begin + (offset_t)rows.numbers[item] * (offset_t)rows.piece;
-            const offset_t last = end - first > (offset_t)rows.piece ? first + (offset_t)rows.piece : end;
-            const auto row = gather_row<P, true>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
-            if (end - begin <= (offset_t)rows.piece)
-                finish(v, row.gathered, had);
-            else
-                P::put_whole(partials + item, row.gathered);
-        }
-        const auto visit = [&](vertex_t v, u32, offset_t first, offset_t last, vertex_t neighbour) {
-            if (!admitted(v)) return;
-            const typename P::Had had = P::load_had(c, v);
-            finish(v, gather_row<P, true>(c, v, first, last, neighbour, touched).gathered, had);
-        };
-        const offset_t limit = (offset_t)rows.limit;
-        over_lists<P>(
-            c, item - rows.pieces, [=](offset_t first, offset_t last) { return last - first <= limit; }, visit,
-            [](u64, u64) {});
-        if (rows.cut) {
-            barrier.wait();
-            by_warps(rows.cut, [&](u64 i) {
-                const vertex_t v = (vertex_t)rows.cut_rows[i];
-                if (!admitted(v)) return;
-                const typename P::Had had = P::load_had(c, v);
-                const u64 length = (u64)(c.a.gp[v + 1] - c.a.gp[v]);
-                const u32 first = rows.cut_pieces[i], last = first + (u32)((length + rows.piece - 1) / rows.piece);
-                Gathered total = P::get_whole(partials + first);
-                for (u32 at = first + 1; at < last; ++at) total = P::combine(total, P::get_whole(partials + at));
-                finish(v, total, had);
-            });
-        }
-        conclude<ENDS>(active, 0, [] {});
-    }
 }
 
 // As `gather_list`; but those of a schedule receive in any case, and others as it comes out.

@@ -68,8 +68,7 @@ class Module(GpuPlan):
     def source(self) -> str:
         """All of it but the headers."""
         parts = [flags(self), types(self), *ends(self), *vertex(self), *reduction(self), *aggregates(self)]
-        by_rows = (self.rows and not self.wide) or self.lists_rows
-        parts += [*starts(self), *scatter(self), *([body(self)] if by_rows else [])]
+        parts += [*starts(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return SOURCE.format(
             name=title(self.traced.program.__name__),
             vertex_t=cuda.ctype(self.traced.id_type),

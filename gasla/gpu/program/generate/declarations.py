@@ -90,6 +90,7 @@ def flags(plan: GpuPlan) -> str:
         "SMALL": plan.shape.small,
         "ONLY_PULLS": plan.only_pulls,
         "ROWS": plan.rows,
+        "SHARES_ROWS": plan.shares_rows,
         "LISTS_ROWS": plan.lists_rows,
         "TIMED": bool(plan.timed),
         "CUTS_ROWS": plan.cuts_rows,

@@ -28,7 +28,7 @@ def reduction(plan: GpuPlan) -> list[str]:
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
     parts += _kept(plan) if plan.keeps else []
-    parts += _whole(plan) if plan.rows and plan.wide else []
+    parts += _whole(plan) if plan.wide and plan.shares_rows else []
     if plan.absorbs:
         parts += _improve(plan)
     elif plan.pushes and not plan.takes_first:
