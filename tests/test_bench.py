@@ -108,6 +108,14 @@ def test_who_is_wrong() -> None:
     assert tasks.disagreements("betweenness", overflowing, [0], "gasla") == {"igraph": "overflows"}
 
 
+def test_whatever_is_measured_has_a_method_and_a_floor() -> None:
+    own = peers.make("gasla-cpu", graphs.load("grid6"))
+    for name, task in tasks.TASKS.items():
+        assert callable(getattr(own, name))
+        assert name in floors.COUNTS
+        assert task.several is None or task.starts == "sources"
+
+
 @pytest.fixture(scope="module")
 def grid() -> Any:
     return gasla.datasets.grid(8)

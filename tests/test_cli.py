@@ -191,6 +191,24 @@ def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_
     assert lines[1].endswith(",GKA,Goroka Airport")
 
 
+def test_rows_of_several_sources_are_columns_of_a_table(command: Callable[..., Outcome], small: Path) -> None:
+    target = small.with_name("levels.csv")
+    outcome = command("multi-source-bfs", small, "--sources", 0, 5, "-o", target)
+    assert outcome.code == 0, outcome
+    assert "4 reached from vertex 0, the farthest at 2" in outcome.out
+    lines = target.read_text().splitlines()
+    assert lines[0] == "vertex,level 0,level 1"
+    saved = np.array([line.split(",") for line in lines[1:]], int).T
+    np.testing.assert_array_equal(saved[1:], gasla.multi_source_bfs(gasla.io.read(small), [0, 5]))
+
+
+def test_sources_drawn_by_lot_are_those_that_are_checked(command: Callable[..., Outcome], small: Path) -> None:
+    for name in ("closeness", "harmonic", "betweenness", "multi-source-bfs"):
+        outcome = command(name, small, "-k", 3, "--seed", 2, "--check")
+        assert outcome.code == 0, outcome
+        assert "3 sources" in outcome.out
+
+
 def test_a_failure_while_writing_leaves_the_old_file(
     command: Callable[..., Outcome], small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -464,6 +464,23 @@ def test_dense_equals_the_cpu(semiring: Semiring, dtype: Any, columns: int) -> N
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n", "p"), [(0, 0, 0), (0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (4, 3, 5)])
+def test_empty_and_tiny(m: int, n: int, p: int) -> None:
+    import cupy
+
+    shapes = (m, n), (n, p), (m, p)
+    tiny = [random_matrix(seed, *shape, np.float32) for seed, shape in enumerate(shapes)]
+    for A, B, mask in (tiny, [csr_array(shape, dtype=np.float32) for shape in shapes]):
+        there = tuple(map(on_gpu, (A, B, mask)))
+        equal(gasla.mxm(*there[:2]), gasla.mxm(A, B), semirings.plus_times)
+        for complement in (False, True):
+            found = gasla.mxm(*there[:2], mask=there[2], complement=complement)
+            equal(found, gasla.mxm(A, B, mask=mask, complement=complement), semirings.plus_times)
+        X = B.toarray()
+        assert_array_equal(gasla.mxm(there[0], cupy.asarray(X)).get(), A @ X)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", ["rmat", "grid"])
 def test_as_cupys_and_the_same_every_time(name: str) -> None:
     from cupyx.scipy import sparse

@@ -21,6 +21,7 @@ from gasla.bench.reports.table import milliseconds
 
 FEATURES = 16, 64, 256
 CHECKED = 1 << 12  # rows
+SLICE = 1 << 20  # rows
 
 
 def features(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
@@ -30,7 +31,7 @@ def features(graph: BenchmarkGraph, ceilings: Any) -> Iterator[Figure]:
     A, n, m = graph.graph, graph.graph.n, graph.graph.m
     for count in FEATURES:
         name, bar = f"features {count}", FEATURES_OF_64.get(graph.name) if count == 64 else None
-        X = cupy.random.default_rng(1).random((n, count), dtype=np.float32)
+        X = _numbers(n, count)
         own = _times(lambda X=X: gasla.mxm(A, X))
         theirs, note = _tried(lambda X=X: graph.matrix @ X)
         wrong = _wrong(graph, X)
@@ -74,6 +75,17 @@ def _by_program(A: gasla.Graph, X: Any) -> tuple[list[float], str]:
     step = max(1, A.n // CHECKED)
     found, wanted = out["total"][::step], gasla.mxm(A, X, semirings.plus_second)[::step]
     return times, "" if np.allclose(moved(found, "cpu"), moved(wanted, "cpu"), rtol=1e-4) else "differs from mxm"
+
+
+def _numbers(n: int, count: int) -> Any:
+    """Random features, made some rows at a time: of over 2**31 numbers at once not every library is sure."""
+    import cupy
+
+    random, X = cupy.random.default_rng(1), cupy.empty((n, count), np.float32)
+    for first in range(0, n, SLICE):
+        rows = X[first : first + SLICE]
+        rows[...] = random.random(rows.shape, dtype=np.float32)
+    return X
 
 
 def _times(call: Callable[[], Any]) -> list[float]:

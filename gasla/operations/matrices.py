@@ -134,7 +134,8 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
         raise _damaged(A=A, B=B, mask=left_out)
     xp, shape = array_module(counts), (len(A.indptr) - 1, B.width)
     sums = xp.zeros(len(counts) + 1, np.int64)
-    xp.cumsum(counts, out=sums[1:])
+    if len(counts):  # CuPy sums up no empty arrays
+        xp.cumsum(counts, out=sums[1:])
     entries = int(sums[-1])
     ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
     types = parts(terms.out_type)

@@ -13,7 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.algorithms.centrality.distance_sums import asks_for_lengths, distance_sums, distances_to, others
+from gasla.algorithms.centrality.distance_sums import (
+    asks_for_lengths,
+    distance_sums,
+    distances_to,
+    others,
+    reversed_edges,
+)
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import chosen_sources, source_vertex
 from gasla.graph.graph import as_graph
@@ -79,7 +85,8 @@ def closeness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     if u is not None:
         u = source_vertex(graph, u)
-        to_it = distances_to(graph, u, weighted=is_weighted)[module_of(graph.device).asarray(chosen, np.int64)]
+        to_it = distances_to(reversed_edges(graph, is_weighted), u, weighted=is_weighted)
+        to_it = to_it[module_of(graph.device).asarray(chosen, np.int64)]
         reached = np.isfinite(to_it)
         nearness = _nearness(reached.sum(), to_it[reached].sum(), len(chosen) - (u in chosen), wf_improved)
         return float(nearness)

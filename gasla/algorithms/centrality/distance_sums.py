@@ -111,10 +111,12 @@ def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bo
         total += xp.where(reached, 1 / kept if inverse else kept, 0)
 
 
-def distances_to(graph: Graph, target: int, *, weighted: bool) -> Any:
-    """The distance from every vertex to one, as floats; infinite where there is no path, and at the target itself."""
-    backwards = _reversed(graph, weighted)
-    xp: Any = module_of(graph.device)
+def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
+    """The distance from every vertex to one, as floats; infinite where there is no path, and at the target itself.
+
+    The graph is given with its edges reversed.
+    """
+    xp: Any = module_of(backwards.device)
     if weighted:
         found = sssp(backwards, target).astype(np.float64)
     else:
@@ -124,14 +126,13 @@ def distances_to(graph: Graph, target: int, *, weighted: bool) -> Any:
     return found
 
 
-def _reversed(graph: Graph, weighted: bool) -> Graph:
-    """The graph with every edge the other way."""
+def reversed_edges(graph: Graph, weighted: bool) -> Graph:
+    """The graph with every edge the other way, with values where these are lengths."""
     if graph.is_symmetric and (not weighted or graph.has_symmetric_values):
         return graph
-    return graph.kept(
-        ("reversed", weighted),
-        lambda g: Graph.from_csr(g.in_.indptr, g.in_.indices, g.in_values if weighted else None),
-    )
+    if weighted:
+        return Graph.from_csr(graph.in_.indptr, graph.in_.indices, graph.in_values)
+    return graph.kept("reversed", lambda g: Graph.from_csr(g.in_.indptr, g.in_.indices))
 
 
 def asks_for_lengths(graph: Graph, distance: Any) -> bool:

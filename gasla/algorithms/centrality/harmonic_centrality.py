@@ -12,7 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.algorithms.centrality.distance_sums import asks_for_lengths, distance_sums, distances_to, others
+from gasla.algorithms.centrality.distance_sums import (
+    asks_for_lengths,
+    distance_sums,
+    distances_to,
+    others,
+    reversed_edges,
+)
 from gasla.arrays import module_of
 from gasla.graph.arguments import chosen_sources, source_vertex
 from gasla.graph.graph import Graph, as_graph
@@ -77,14 +83,15 @@ def harmonic_centrality(
         _, total = distance_sums(graph, chosen, weighted=is_weighted, inverse=True)
         return total if k is None else total * _scale(graph, chosen)
     asked = [source_vertex(graph, v) for v in nbunch]
-    sums = [_sum_to(graph, v, chosen, is_weighted) for v in asked]
+    backwards = reversed_edges(graph, is_weighted)
+    sums = [_sum_to(backwards, v, chosen, is_weighted) for v in asked]
     total = xp.stack(sums) if sums else xp.zeros(0)
     return total if k is None else total * _scale(graph, chosen)[xp.asarray(asked, np.int64)]
 
 
-def _sum_to(graph: Graph, v: int, sources: list[int], is_weighted: bool) -> Any:
-    xp: Any = module_of(graph.device)
-    distance = distances_to(graph, v, weighted=is_weighted)[xp.asarray(sources, np.int64)]
+def _sum_to(backwards: Graph, v: int, sources: list[int], is_weighted: bool) -> Any:
+    xp: Any = module_of(backwards.device)
+    distance = distances_to(backwards, v, weighted=is_weighted)[xp.asarray(sources, np.int64)]
     return (1 / distance[distance > 0]).sum()
 
 

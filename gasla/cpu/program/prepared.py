@@ -370,9 +370,8 @@ class Prepared(Binding):
     def _default_delta(self) -> float:
         """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
 
-        Where priorities are no sums of edge values, it is 0: a part of the range of those that wait.
-
-        There iterations are thin, and fewer of them are worth some edges looked at twice.
+        There iterations are thin, and fewer of them are worth some edges looked at twice. Many parts go on together the
+        more the wider it is. Where priorities are no sums of edge values, it is 0: a part of the range that waits.
         """
         if not self.plan.prioritised:
             return 1.0
@@ -381,8 +380,7 @@ class Prepared(Binding):
         values, m = self.graph.values, self.graph.m
         mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
         degree = max(m, 1) / max(self.graph.n, 1)
-        delta = max(1.0, 24.0 / degree) * mean / degree
-        delta *= max(1.0, len(self.plan.parts) / 4)  # the wider, the more of a vertex's parts go on together
+        delta = max(1.0, 24.0 / degree) * max(1.0, len(self.plan.parts) / 4) * mean / degree
         return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
 
     def _first_aggregates(self) -> None:

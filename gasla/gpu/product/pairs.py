@@ -113,10 +113,9 @@ def ascending(matrix: Lines, strictly: bool = False) -> bool:
     if len(indices) < 2:
         return True
     falls = (xp.less_equal if strictly else xp.less)(indices[1:], indices[:-1])
-    starts = matrix.offsets[1:-1]
-    inner = xp.logical_and(xp.greater(starts, 0), xp.less(starts, len(indices)))
-    falls[starts[inner] - 1] = False
-    return not any_true(falls)
+    begins = xp.zeros(len(indices) + 1, bool)
+    begins[matrix.offsets] = True
+    return not any_true(xp.logical_and(falls, xp.logical_not(begins[1:-1])))
 
 
 def in_ascending_order(matrix: Lines) -> Lines:
@@ -134,7 +133,8 @@ def count_pairs(a: Lines, b: Lines) -> Array:
     """How many pairs of entries meet in each row of A."""
     xp = array_module(a.offsets)
     sums = xp.zeros(len(a.indices) + 1, np.int64)
-    sums[1:] = xp.cumsum(b.lengths[a.indices])
+    if len(a.indices):
+        sums[1:] = xp.cumsum(b.lengths[a.indices])
     found: Array = xp.diff(sums[a.offsets])
     return found
 
@@ -144,18 +144,20 @@ def sort_rows(
 ) -> dict[str, Array]:
     """Which rows are reduced in which way; those that have no entries in none."""
     xp = array_module(bounds)
-    windows = windows_of(columns, room)
-    has_some = xp.greater(bounds, 0)
-    fits = xp.less_equal(bounds, 1 << room.bits >> 1)
-    is_small = xp.logical_and(xp.less_equal(bounds, 1 << SMALL_BITS >> 1), xp.less_equal(pairs, SMALL_PAIRS))
-    if not small:
-        is_small = xp.zeros(len(bounds), bool)
-    in_windows = xp.less_equal(windows * (lengths + VISIT), pairs)
-    which = xp.where(is_small, 0, xp.where(fits, 1, xp.where(in_windows, 2, 3)))
-    which = xp.where(has_some, which, len(WAYS))
+    if not len(bounds):
+        return {way: xp.zeros(0, np.int64) for way in WAYS}
+    which = xp.full(len(bounds), WAYS.index("memory"))
+    visits = xp.multiply(xp.add(lengths, VISIT), windows_of(columns, room))
+    which[xp.less_equal(visits, pairs)] = WAYS.index("windows")
+    which[xp.less_equal(bounds, 1 << room.bits >> 1)] = WAYS.index("tables")
+    if small:
+        few = xp.less_equal(bounds, 1 << SMALL_BITS >> 1)
+        which[xp.logical_and(few, xp.less_equal(pairs, SMALL_PAIRS))] = WAYS.index("small")
+    which[xp.equal(bounds, 0)] = len(WAYS)
     ways = {way: xp.flatnonzero(xp.equal(which, k)).astype(np.int64, copy=False) for k, way in enumerate(WAYS)}
-    longest_first = xp.argsort(xp.negative(pairs[ways["windows"]]))  # nobody begins with one when the others end
-    return {**ways, "windows": ways["windows"][longest_first]}
+    if len(long := ways["windows"]):
+        ways["windows"] = long[xp.argsort(xp.negative(pairs[long]))]  # nobody begins with one when the others end
+    return ways
 
 
 def windows_of(columns: int, room: Room) -> int:
@@ -209,13 +211,16 @@ class Structure:
         """Entries of each row."""
         sizes = self.xp.zeros(len(self.pairs), np.int64)
         self._launch(self.bounds, sizes, None, None, self.in_windows)
-        sizes[self.ways["windows"]] = self.in_windows.sum(axis=1).astype(np.int64)
+        if len(listed := self.ways["windows"]):
+            sizes[listed] = self.in_windows.sum(axis=1).astype(np.int64)
         return sizes
 
     def fill(self, offsets: Array, columns: Array) -> None:
         """The columns of all entries, ascending in each row, of type int32."""
         bounds = self._with_left_out(self.xp.diff(offsets))
-        before = self.xp.cumsum(self.in_windows, axis=1).astype(np.uint32) - self.in_windows
+        before = self.in_windows
+        if len(before):
+            before = self.xp.cumsum(before, axis=1).astype(np.uint32) - before
         self._launch(bounds, None, offsets, columns, before)
         _sort_columns(self.ways["memory"], offsets, columns)
 
@@ -267,11 +272,13 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
     if not len(listed):
         return
     xp = array_module(offsets)
-    starts, lengths = offsets[listed], offsets[listed + 1] - offsets[listed]
-    sums = xp.zeros(len(listed) + 1, np.int64)
-    sums[1:] = xp.cumsum(lengths)
-    owners = lists_gpu.owners(sums, columns[: int(sums[-1])])
-    where = xp.arange(int(sums[-1])) + (starts - sums[:-1])[owners]
+    starts, sums = offsets[listed], xp.zeros(len(listed) + 1, np.int64)
+    sums[1:] = xp.cumsum(offsets[listed + 1] - starts)
+    count = int(sums[-1])
+    if not count:
+        return
+    owners = lists_gpu.owners(sums, columns[:count])
+    where = xp.arange(count) + (starts - sums[:-1])[owners]
     packed = owners.astype(np.uint64)
     packed <<= 32
     packed |= columns[where].astype(np.uint64)
