@@ -47,7 +47,7 @@ from gasla.cpu.runtime.intrinsics import (
     to_half,
     words_at,
 )
-from gasla.cpu.runtime.modules import INNER, compiled
+from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
 from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import CROWD_SIZE
 
@@ -59,13 +59,15 @@ __all__ = [
     "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap", "count_trailing_zeros",
     "crew_for", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or", "fill_field",
     "fill_vectors", "float_of", "from_half", "has", "higher", "jit", "launched", "leave_off", "load", "load_unordered",
-    "nearer", "note", "np", "open_iteration", "prefetch", "ranked", "reassociating", "renew", "results_of", "select",
-    "share_of_range", "smallest", "sort_by_level", "store", "store_unordered", "take", "take_news", "time_apart",
-    "to_bits", "to_half", "to_list", "total",
+    "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch", "ranked",
+    "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
+    "store_unordered", "take", "take_news", "time_apart", "to_bits", "to_half", "to_list", "total",
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
 reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
+packing_entry_point = compiled(**OPTIONS, packs=True)  # for short vectors, whose text is that of so many numbers
+packing_jit = compiled(**INNER, packs=True)
 
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from gasla.program.plan import Plan
 from semirings import VectorType
-from semirings.types import HALF, has_wide
+from semirings.types import HALF, has_wide, parts_of
 
 
 class Field(NamedTuple):
@@ -64,6 +64,13 @@ class Arguments(Plan):
     def is_wide(self) -> bool:
         """Whether what is gathered is a wide vector, or holds one."""
         return self.gathers and has_wide(self.traced.gathered_type)
+
+    @functools.cached_property
+    def has_short_vectors(self) -> bool:
+        """Whether vectors are fields or gathered whose numbers are values of their own."""
+        kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
+        kinds += parts_of(self.traced.gathered_type) if self.gathers else []
+        return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
 
     @functools.cached_property
     def wide_rooms(self) -> dict[str, VectorType]:

@@ -23,7 +23,7 @@ import numba
 from numba.core.caching import (
     _Cache,  # what a function asks for compiled code: its own cache can't be changed otherwise
 )
-from numba.core.compiler import CompileResult  # what it gets, and makes of the parts that were kept
+from numba.core.compiler import Compiler, CompileResult  # how it compiles; what it gets, and makes of what was kept
 from numba.core.serialize import dumps  # pickles these parts: functions of C and intrinsics among them
 
 from gasla import cache
@@ -71,11 +71,31 @@ def _is_generated(file: str) -> bool:
     return file.startswith("<gasla_")
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator like `numba.njit(cache=True)`, with the cache described above."""
+class Plain(Compiler):
+    """Numba's own way to compile, whatever is being compiled around it."""
+
+    packs = 0
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile; Numba lets one thread at a time do so, and asks its configuration when LLVM's turn has come."""
+        before, numba.config.SLP_VECTORIZE = numba.config.SLP_VECTORIZE, self.packs
+        try:
+            return super().compile_extra(function)
+        finally:
+            numba.config.SLP_VECTORIZE = before
+
+
+class Packing(Plain):
+    """Has LLVM look for scalars side by side that make one vector of the processor, which Numba leaves out."""
+
+    packs = 1
+
+
+def compiled(packs: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator like `numba.njit(cache=True)`, with the cache described above; `packs` as in `Packing`."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(**options)(function)
+        dispatcher = numba.njit(**options, pipeline_class=Packing if packs else Plain)(function)
         file = function.__code__.co_filename
         if _is_generated(file) or Path(file).is_file():  # else there is no telling whether it has changed
             dispatcher._cache = _Kept(function)  # there is no public place for a cache
