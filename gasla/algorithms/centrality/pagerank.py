@@ -395,14 +395,13 @@ def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
         if given is None:
             return None
         if not _is_several(given):
-            return xp.broadcast_to(_distribution(graph, given, name, normalized), (count, graph.n))
+            return [_distribution(graph, given, name, normalized)] * count
         if len(given) != count:
             raise ValueError(f"{name} has {len(given)} distributions; expected one, or {count} as personalization has")
-        return xp.stack([_distribution(graph, each, name, normalized) for each in given])
+        return [_distribution(graph, each, name, normalized) for each in given]
 
-    start = rows("nstart")
-    even = xp.broadcast_to(xp.asarray(1 / graph.n), (count, graph.n)) if start is None else start
-    return Rows(rows("personalization"), rows("dangling"), even)
+    even = [xp.broadcast_to(xp.asarray(1 / graph.n), (graph.n,))] * count
+    return Rows(rows("personalization"), rows("dangling"), rows("nstart") or even)
 
 
 def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:

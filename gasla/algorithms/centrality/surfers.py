@@ -132,9 +132,9 @@ def _surfers(lanes: int, kind: np.dtype, weights: np.dtype | None, elsewhere: bo
 class Rows(NamedTuple):
     """For each surfer where jumps lead, where they lead from dead ends if that is elsewhere, and where it starts."""
 
-    homes: Any
-    refuges: Any | None
-    starts: Any
+    homes: list[Any]
+    refuges: list[Any] | None
+    starts: list[Any]
 
 
 def settle(
@@ -151,10 +151,11 @@ def settle(
     for rows in _batches(count, lanes):
         jumps = {"home": given.homes, "refuge": given.refuges}
         fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
-        fields |= {"share": _by_vertex(given.starts, rows, kind) * part[:, np.newaxis], "inverse": inverse}
+        fields |= {"share": _by_vertex(given.starts, rows, kind), "inverse": inverse}
+        fields["share"] *= part[:, np.newaxis]
         found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
-        own = len(set(rows))
-        ranks[rows[:own]] = (found.state["share"][:, :own] / part[:, np.newaxis]).T
+        for lane, row in enumerate(dict.fromkeys(rows)):
+            ranks[row] = found.state["share"][:, lane] / part
         iterations, settled = max(iterations, found.iterations), settled and found.converged
         residual = max(residual, float(found.aggregates["residual"]))
     return ranks, iterations, residual, settled
@@ -166,6 +167,9 @@ def _batches(count: int, lanes: int) -> Iterator[list[int]]:
         yield [min(row, count - 1) for row in range(first, first + lanes)]
 
 
-def _by_vertex(rows: Any, chosen: list[int], kind: np.dtype) -> Any:
+def _by_vertex(rows: list[Any], chosen: list[int], kind: np.dtype) -> Any:
     """Some rows, a lane each, vertex by vertex."""
-    return array_module(rows).ascontiguousarray(rows[chosen].T, dtype=kind)
+    found = array_module(rows[0]).empty((len(rows[0]), len(chosen)), kind)
+    for lane, row in enumerate(chosen):  # so no other copy is made
+        found[:, lane] = rows[row]
+    return found
