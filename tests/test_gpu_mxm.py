@@ -161,7 +161,7 @@ class Emulated:
         self.folder, self.numbers, self.libraries, self.kernels = folder, count(), {}, {}
         for name, value in (("SHARED", 2048), ("SMALL_BITS", 5), ("STRUCTURE", pairs.Room(7, 128)), ("BATCH", 1 << 12)):
             patch.setattr(pairs, name, value)
-        patch.setattr(pairs, "kernel", lambda way, device: self.kernel(pairs.source(), pairs.WAYS, way))
+        patch.setattr(pairs, "kernel", lambda function, device: self.kernel(pairs.source(), pairs.FUNCTIONS, function))
         patch.setattr(
             entries,
             "compiled",
