@@ -125,7 +125,7 @@ def multiply(
     room, most = room_of(terms), Most(met, entries.offsets, None, b.width)
     ways = ways or pairs.sort_rows(most, a, room, small=has_small(terms))
     are_apart, ascends = np.bool_(b.order.is_apart), False
-    if ways["windows"].count:
+    if ways["windows"].number:
         b, ascends = pairs.in_ascending_order(b), entries.order.ascends
     given = {"values": a.values, "x": b.values}
     values = [*(given[name] for name in _inputs(terms)), *outs]
@@ -133,7 +133,7 @@ def multiply(
 
     def arguments(some: pairs.Some) -> list[Any]:
         listed = np.uint64(0) if some.listed is None else some.listed
-        return [*matrices, listed, np.uint64(some.count), are_apart, *values]
+        return [*matrices, listed, np.uint64(some.number), are_apart, *values]
 
     find = functools.partial(compiled, terms, device=device())
     windows = pairs.windows_of(b.width, room), np.bool_(ascends)

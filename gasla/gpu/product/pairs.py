@@ -176,7 +176,7 @@ def count_pairs(a: Lines, b: Lines) -> Array:
 class Some(NamedTuple):
     """Rows that are reduced in one way."""
 
-    count: int
+    number: int
     listed: Array | None  # int64; None for all rows
 
 
@@ -257,14 +257,14 @@ class Structure:
         self.xp, self.pairs = array_module(a.offsets), count_pairs(a, b)
         self.ways = sort_rows(self._most(None), a, STRUCTURE)
         self.windows = windows_of(b.width, STRUCTURE)
-        if self.ways["windows"].count:
+        if self.ways["windows"].number:
             self.b = in_ascending_order(b)
-        self.in_windows = self.xp.zeros((self.ways["windows"].count, self.windows), np.uint32)
+        self.in_windows = self.xp.zeros((self.ways["windows"].number, self.windows), np.uint32)
 
     @property
     def is_small(self) -> bool:
         """Whether all rows that have entries are small."""
-        return not any(some.count for way, some in self.ways.items() if way != "small")
+        return not any(some.number for way, some in self.ways.items() if way != "small")
 
     def _most(self, offsets: Array | None) -> Most:
         return Most(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
@@ -273,7 +273,7 @@ class Structure:
         """Entries of each row."""
         sizes = self.xp.zeros(len(self.pairs), np.int64)
         self._launch(sizes, None, None, self.in_windows)
-        if self.ways["windows"].count:
+        if self.ways["windows"].number:
             sizes[self.ways["windows"].listed] = self.in_windows.sum(axis=1).astype(np.int64)
         return sizes
 
@@ -292,7 +292,7 @@ class Structure:
         wanted = self.pairs, np.uint32(self.b.width), sizes, offsets, columns
 
         def arguments(some: Some) -> list[Any]:
-            given = *matrices, some.listed, np.uint64(some.count), *wanted
+            given = *matrices, some.listed, np.uint64(some.number), *wanted
             return [np.uint64(0) if x is None else x for x in given]
 
         find = functools.partial(kernel, device=device())
@@ -313,12 +313,12 @@ def launch(
     columns, of values if a slot has over 4 bytes, and where each row's own begin.
     """
     for way, some in ways.items():
-        if not some.count:
+        if not some.number:
             continue
         called = find(way)
         if way == "windows":
             count, beside = windows
-            called.plain(blocks(some.count * count), *arguments(some), np.uint32(count), beside)
+            called.plain(blocks(some.number * count), *arguments(some), np.uint32(count), beside)
         elif way == "memory":
             assert some.listed is not None
             xp = array_module(some.listed)
@@ -326,7 +326,7 @@ def launch(
                 tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
                 called.plain(blocks(len(listed)), *arguments(Some(len(listed), listed)), *tables, places)
         else:
-            called.plain(blocks(some.count, 32 // SMALL_LANES if way == "small" else 1), *arguments(some))
+            called.plain(blocks(some.number, 32 // SMALL_LANES if way == "small" else 1), *arguments(some))
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:

@@ -1,9 +1,10 @@
 // Which columns the rows of a product of sparse matrices have: how many, or, where there is an array for them, which,
 // ascending in each row.
 //
-// Rows of few columns put them into a table in shared memory and sort what is in it. Others are cut into windows of columns, each
-// a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp has the row's
-// table in global memory, and leaves the columns as they are found there. Which rows are which is decided in pairs.py.
+// Rows of few columns put them into a table in shared memory and sort what is in it. Others are cut into windows of
+// columns, each a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp
+// has the row's table in global memory, and leaves the columns as they are found there. Which rows are which is decided in
+// ways.cuh.
 #pragma once
 
 #include "ways.cuh"
