@@ -1,6 +1,6 @@
 """Products of two sparse matrices: which entries they have, and which rows a warp can reduce in which of four ways.
 
-Rows are sorted by the most entries that they can have. Few fit in a table in shared memory, of 8 threads or of a warp;
+Rows are sorted by the most entries that they can have. Few fit in a table in shared memory, of 4 threads or of a warp;
 more are cut into windows of columns, or, where those would find too little to do, have a table in global memory. The
 kernels are in kernels/product/structure.cuh and ways.cuh.
 """
@@ -22,7 +22,7 @@ from gasla.program.terms import Array, Lists
 THREADS = 128  # of a block
 WARPS = THREADS // 32
 SHARED = (48 << 10) // WARPS  # bytes for a warp
-SMALL_LANES, SMALL_BITS = 8, 6  # threads a small row, and its table: of at most half as many entries,
+SMALL_LANES, SMALL_BITS = 4, 6  # threads a small row, and its table: of at most half as many entries,
 SMALL_PAIRS = 256  # and at most so many pairs, as rows side by side wait for each other
 LONGEST = 1 << 26  # entries of a row of B, as their numbers are 32-bit
 WIDEST = 1 << 30  # columns of B, as those of tables are
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) memory(GIVEN, u32* keys, co
 extern "C" __global__ void __launch_bounds__(BOUNDS) count_pairs(
     const long long* a_offsets, const int* a_indices, const long long* b_offsets, u64 rows, long long* pairs
 ) {{
-    count_pairs_of_rows({{a_offsets, a_indices}}, b_offsets, rows, pairs);
+    count_pairs_of_rows<{small_lanes}>({{a_offsets, a_indices}}, b_offsets, rows, pairs);
 }}
 extern "C" __global__ void __launch_bounds__(BOUNDS) choose_ways(
     const long long* pairs, const long long* offsets, const long long* left_out, u32 width, const long long* a_offsets,
@@ -169,7 +169,7 @@ def count_pairs(a: Lines, b: Lines) -> Array:
     """How many pairs of entries meet in each row of A."""
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
-    _call("count_pairs", blocks(count, 32 // 8), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
+    _call("count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
     return pairs
 
 

@@ -1,6 +1,6 @@
 // The products of sparse matrices A and B, row by row of A: an entry of A in column k meets every entry of row k of B.
 //
-// `lanes` threads (8 or 32) take a row of A. They put the pairs that meet side by side, in the order of A's entries and
+// `lanes` threads (4 or 32) take a row of A. They put the pairs that meet side by side, in the order of A's entries and
 // then of B's, so that short rows of B keep all lanes busy. No other thread works at the same columns of that row: what
 // lanes of one warp have for the same column they combine by turns. So any monoid can be had, of any type, in order, and
 // the bits are the same every time.

@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-constexpr u64 LONG = 64;  // entries of a row that all of a warp looks at
+constexpr u64 LONG = 32;  // entries of a row that all of a warp looks at
 constexpr u64 WIDEST = 1u << 30;
 
 // The most columns that a row of the product may have, those that are left out among them.
@@ -23,8 +23,9 @@ struct Most {
     }
 };
 
+template <u32 lanes>
 __device__ __forceinline__ void count_pairs_of_rows(Lines a, const long long* b_offsets, u64 rows, long long* pairs) {
-    constexpr u32 lanes = 8, groups = WARP / lanes;
+    constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
     const auto met = [&](u64 at) {
         const int k = a.indices[at];
