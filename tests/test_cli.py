@@ -118,6 +118,20 @@ def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcom
     assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
 
 
+def test_features_from_a_file(command: Callable[..., Outcome], small: Path) -> None:
+    features, target = small.with_name("features.npy"), small.with_name("answer.csv")
+    np.save(features, np.arange(21.0).reshape(7, 3))
+    outcome = command("aggregate-features", small, "--features", features, "--reduce", "max", "--check", "-o", target)
+    assert outcome.code == 0, outcome
+    assert "max over in-neighbours" in outcome.out
+    assert target.read_text().splitlines()[0] == "vertex,feature 0,feature 1,feature 2"
+    features.with_suffix(".txt").write_text("1\n2\n3\n")
+    complains(command("aggregate-features", small, "--features", features.with_suffix(".txt")), "expected (7, k)")
+    features.with_suffix(".txt").write_text("one\n")
+    complains(command("aggregate-features", small, "--features", features.with_suffix(".txt")), "expected numbers")
+    complains(command("aggregate-features", small, "--features", "missing.npy"), "missing.npy")
+
+
 def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("topological-order", small), "the graph has the cycle 0 → 1 → 2 → 0; expected an acyclic one")
     small.write_text("0 1 2\n1 2 3.5\n0 2 1\n3 2 2\n")
@@ -179,7 +193,8 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
     assert command(name, small, "-o", target).code == 0
-    assert np.load(target).shape == ((1, 7) if name in ROWS else (7,))
+    rows = {**dict.fromkeys(ROWS, 1), "aggregate-features": 2}  # where there is not one number a vertex
+    assert np.load(target).shape == ((rows[name], 7) if name in rows else (7,))
 
 
 def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -76,6 +76,14 @@ def test_equals_the_independent_engine(case: str, mode: str, tmp_path: Path) -> 
 
 
 @needs_compiler
+@pytest.mark.parametrize("n", [7, pytest.param(40, marks=pytest.mark.slow), pytest.param(150, marks=pytest.mark.slow)])
+def test_groups_of_any_size(n: int, tmp_path: Path) -> None:
+    """Warps take 8, 16 or 32 vertices that lie side by side."""
+    program = wide_programs.lowering(10, "active")
+    check(emulated_run(program, graph(n, 4 * n), tmp_path, blocks=3), program, [3], 30)
+
+
+@needs_compiler
 @pytest.mark.parametrize("lanes", [9, pytest.param(64, marks=pytest.mark.slow)])
 def test_receivers_known_ahead(lanes: int, tmp_path: Path) -> None:
     """A schedule's receivers see what others had before, and put aside what they gather."""

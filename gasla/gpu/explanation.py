@@ -39,6 +39,8 @@ def loop(plan: GpuPlan) -> list[str]:
     if plan.rows:
         how = "packed side by side" if shape.row_lanes == PACKED else f"taken by {shape.row_lanes} threads each"
         found.append(f"Rows are reduced whole, {how}; long ones are cut into pieces.")
+    if plan.wide:
+        found.append("A warp takes a vertex, and its lanes the numbers of a vector side by side.")
     if plan.relabelled:
         found.append(
             "Vertices are renumbered by falling degree meanwhile, for most neighbours to be found in the cache."

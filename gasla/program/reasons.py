@@ -81,7 +81,7 @@ def why_it_waits(plan: Plan) -> str:
         return "everyone = True"
     if isinstance(plan.absorption, str):
         return plan.absorption
-    return "deterministic=True" if plan.deterministic else "there are too many numbers to send one by one"
+    return plan.reason_to_pull or "it has too many parts"
 
 
 def _order(plan: Plan) -> list[str]:

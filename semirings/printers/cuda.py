@@ -173,6 +173,8 @@ def ctype(type: Type) -> str:
         return f"semirings::vector<{ctype(type.scalar)}, {type.length}>"
     if isinstance(type, TupleType):
         return _tuple_ctype(type.items)
+    if type.name not in _CTYPES:
+        raise TypeError(f"{type} is not printed as CUDA: use one of {', '.join(_CTYPES)}")
     return _CTYPES[type.name]
 
 

@@ -379,7 +379,7 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
 def _is_several(given: Any) -> bool:
     """Whether these are several distributions: a list of them, or an array of two dimensions."""
     if isinstance(given, list | tuple):
-        return any(isinstance(each, dict) or np.ndim(each) for each in given)
+        return bool(given) and (isinstance(given[0], dict) or np.ndim(given[0]) > 0)
     return getattr(given, "ndim", 1) > 1
 
 

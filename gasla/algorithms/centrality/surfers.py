@@ -56,7 +56,7 @@ class Surfers(VertexProgram):
 
     @aggregate(semirings.plus)
     def residual(self, before, after):
-        return semirings.max(abs(after.share - before.share)) / _part(after)
+        return _largest(abs(after.share - before.share)) / _part(after)
 
 
 class WeightedSurfers(Surfers):
@@ -96,6 +96,15 @@ PROGRAMS = {  # whether by weight, and with jumps to elsewhere
 def _part(vertex: Any) -> Any:
     """What a share is of a rank."""
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
+
+
+def _largest(vector: Any) -> Any:
+    """The largest of numbers none of which is NaN, compared in pairs: with NaN among them it would take longer."""
+    lanes = [vector[lane] for lane in range(vector.type.length)]
+    while len(lanes) > 1:
+        pairs = [semirings.where(x > y, x, y) for x, y in zip(lanes[::2], lanes[1::2])]
+        lanes = pairs + lanes[2 * len(pairs) :]
+    return lanes[0]
 
 
 def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:

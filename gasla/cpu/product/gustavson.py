@@ -1,8 +1,9 @@
 """Products of sparse matrices, row by row after Gustavson: each row of A adds up the rows of B that it names.
 
-A thread holds one total for each column of B. Without a mask the columns that a row meets are noted, and put in order
-before the totals are read. At a mask's entries alone, each column of the mask has a slot for its total, and all others
-share some that nobody reads: there is no branch to predict. Where the mask has few, they are searched in B's row.
+A thread holds one total for each column of B. Without a mask the columns that a row meets are marked, if they are many,
+or noted and put in order, before the totals are read. At a mask's entries alone, each column of the mask has a slot for
+its total, and all others share some that nobody reads: there is no branch to predict. Where the mask has few, they are
+searched in B's row.
 
 An entry reduces in the order in which A and B are stored, by one thread: its bits do not depend on how many there are.
 """
@@ -55,7 +56,7 @@ def fill({fill_arguments}):
             return
         for i in range(np.uint64(bounds[part]), np.uint64(bounds[part + one])):
             first, last = np.uint64(indptr[i]), np.uint64(indptr[i + one])
-            if mask_indptr is None and steps[i] > width // {dense}:
+            if mask_indptr is None and ends[i + one] - ends[i] > width // {dense}:
                 for e in range(np.uint64(a_indptr[i]), np.uint64(a_indptr[i + one])):
                     k = np.uint64(a_indices[e])
                     for t in range(np.uint64(b_indptr[k]), np.uint64(b_indptr[k + one])):
@@ -151,15 +152,14 @@ class Rows:
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._block(lists)):
                 return False
-        self.steps_of_rows = steps = np.empty(self.rows, np.int64)
+        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # in place: to touch fresh memory takes longer than to add
         mask = self.mask.indptr if self.mask and self.only_masked else None
-        self._run(counting.measure, self.A, *self.inputs[:3], mask, steps, self._block(self.A))
-        self.steps = int(steps.sum())
-        self.most = int(steps.max(initial=0))  # of a row, and so as many columns as it can meet
-        ends = np.cumsum(steps + 1)
+        self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._block(self.A))
+        self.most = int(ends.max())  # products of a row, and so as many columns as it can meet
+        self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.crew = threads_for(self.steps + self.rows)
-        goals = np.arange(GRAIN, int(ends[-1]) if self.rows else 0, GRAIN)
-        self.bounds = np.concatenate(([0], np.searchsorted(ends, goals), [self.rows]))
+        by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
+        self.bounds = np.append(np.union1d(by_work, by_rows), self.rows)
         return True
 
     def can_search(self) -> bool:
@@ -222,7 +222,7 @@ class Product(Rows):
             *self.inputs,
             *self.without,
             *_values(terms, self.A, self.B),
-            self.steps_of_rows,
+            self.ends,
             width,
             indptr,
             indices,
@@ -289,7 +289,7 @@ def source(terms: Terms) -> str:
         prelude=printer.PRELUDE,
         functions="\n\n".join("@jit\n" + text for text in _functions(terms)),
         fill_arguments=", ".join(
-            [*given, "steps", "width", "indptr", "indices", *outs, *(f"all_{name}" for name in own)]
+            [*given, "ends", "width", "indptr", "indices", *outs, *(f"all_{name}" for name in own)]
         ),
         fill_own=", ".join(f"all_{name}[thread]" for name in own),
         mask_arguments=", ".join([*given, *outs, "ascends", "all_slots", *(f"all_{name}" for name in totals)]),

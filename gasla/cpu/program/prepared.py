@@ -97,8 +97,6 @@ class Prepared(Binding):
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
         self._has_more = bool(self._others or self._parts or self.traced.parameter_types)
-        held = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
-        self._has_halves = any(layout(kind, 0)[1] == HALF for kind in held)
 
     def _control(self) -> np.ndarray:
         """The words that threads share, as a run starts."""
@@ -211,8 +209,8 @@ class Prepared(Binding):
                 part.fill(identity)
             for name, value in self.parameters().items():
                 self._put(f"self_{name}", value)
-        if self._has_halves:  # whose bits Numba takes
-            self._arguments = [a.view(np.uint16) if _is_half(a) else a for a in self._arguments]
+        if self.plan.has_halves:
+            self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
         """A field's array, which the run itself fills wherever it can."""
@@ -456,5 +454,6 @@ class Prepared(Binding):
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
 
-def _is_half(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == HALF
+def _words(value: Any) -> Any:
+    """An argument; the bits of float16, which Numba doesn't take."""
+    return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from gasla.program.plan import Plan
 from semirings import VectorType
-from semirings.types import has_wide
+from semirings.types import HALF, has_wide
 
 
 class Field(NamedTuple):
@@ -53,6 +53,12 @@ class Arguments(Plan):
         names += [f"part_{n}" for n in t.aggregates]
         names += [*(f"term_{n}" for n in t.aggregates), "summed"] if self.sums_in_order else []
         return names
+
+    @functools.cached_property
+    def has_halves(self) -> bool:
+        """Whether a field is of float16."""
+        kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
+        return any(getattr(kind, "scalar", kind) == HALF for kind in kinds)
 
     @functools.cached_property
     def is_wide(self) -> bool:

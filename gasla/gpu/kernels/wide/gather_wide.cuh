@@ -83,24 +83,36 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
     return gather_row<P, WOKEN>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
 }
 
-// Visit vertices by 32, which lie side by side, one after the other; `wanted` sees a lane's own vertex and list before.
-// While one is visited the first neighbours of the next are on their way, and where the lists of the next 32 are.
+// Write a bit for each vertex of a group, of 32, 16 or 8.
+__device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32 mask) {
+    if (together == 32)
+        bits[group] = mask;
+    else if (together == 16)
+        reinterpret_cast<unsigned short*>(bits)[group] = (unsigned short)mask;
+    else
+        reinterpret_cast<unsigned char*>(bits)[group] = (unsigned char)mask;
+}
+
+// Visit vertices in groups, of those that lie side by side: one after the other, if a lane that sees its list wants it;
+// `then` gets each group, a lane's own vertex, and how many are together: 32, or less where there would be few groups.
+// While one is visited the first neighbours of the next are on their way, and where the lists of the next group are.
 template <class P, class Wanted, class Visit, class Then>
 __device__ __forceinline__ void over_lists(const typename P::Context& c, u64 begin, Wanted wanted, Visit visit, Then then) {
     struct List {
         offset_t first, last;
     };
     const u64 n = c.a.self_n, words = c.a.words, stride = warps_of_grid();
-    const auto list_of = [&](u64 w) {
-        const u64 v = w * WARP + lane();
-        return v < n ? List{c.a.gp[v], c.a.gp[v + 1]} : List{0, 0};
+    const u32 together = words >= stride ? 32 : 2 * words >= stride ? 16 : 8;
+    const auto list_of = [&](u64 group) {
+        const u64 v = group * together + lane();
+        return lane() < together && v < n ? List{c.a.gp[v], c.a.gp[v + 1]} : List{0, 0};
     };
     List coming = list_of(begin);
-    for (u64 w = begin; w < words; w += stride) {
+    for (u64 group = begin; group < words * (WARP / together); group += stride) {
         const List mine = coming;
-        const u64 own = w * WARP + lane();
-        coming = list_of(w + stride);
-        u32 rest = __ballot_sync(ALL, own < n && wanted(mine.first, mine.last));
+        const u64 own = group * together + lane();
+        coming = list_of(group + stride);
+        u32 rest = __ballot_sync(ALL, lane() < together && own < n && wanted(mine.first, mine.last));
         const auto ask = [&](u32 rest) {
             const u32 next = rest ? __ffs(rest) - 1 : 0;
             return own_neighbour(c.a.gi, shuffle(mine.first, next), rest ? shuffle(mine.last, next) : 0);
@@ -111,9 +123,9 @@ __device__ __forceinline__ void over_lists(const typename P::Context& c, u64 beg
             rest &= rest - 1;
             const vertex_t here = neighbour;
             neighbour = ask(rest);
-            visit((vertex_t)(w * WARP + j), j, shuffle(mine.first, j), shuffle(mine.last, j), here);
+            visit((vertex_t)(group * together + j), j, shuffle(mine.first, j), shuffle(mine.last, j), here);
         }
-        then(w, own);
+        then(group, own, together);
     }
 }
 

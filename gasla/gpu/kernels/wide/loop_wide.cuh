@@ -22,7 +22,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
 template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
-    u32 received = 0, active = 0;  // of 32 vertices
+    u32 received = 0, active = 0;  // of a group of vertices
     const auto count = [&](u64 v) {
         next += 1;
         if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
@@ -52,10 +52,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
         if (outcome) received |= 1u << j;
         if (outcome & ACTIVE) active |= 1u << j;
     };
-    const auto then = [&](u64 w, u64 own) {
+    const auto then = [&](u64 group, u64 own, u32 together) {
         if (lane() == 0) {
-            if constexpr (P::SUMS_IN_ORDER) c.a.received[w] = received;
-            if constexpr (!P::TWO_PHASES && P::KEEPS_ACTIVE) c.next_active()[w] = active;
+            if constexpr (P::SUMS_IN_ORDER) put_bits(c.a.received, group, together, received);
+            if constexpr (!P::TWO_PHASES && P::KEEPS_ACTIVE) put_bits(c.next_active(), group, together, active);
         }
         if (active >> lane() & 1) count(own);
         if constexpr (P::KEEPS_RECEIVERS) listed.add(received >> lane() & 1, (vertex_t)own);
