@@ -52,7 +52,7 @@ typedef Product::value_t value_t;
 """
 KERNELS = {
     "small": """
-extern "C" __global__ void __launch_bounds__({threads}) small(GIVEN) {{
+extern "C" __global__ void __launch_bounds__({threads}, {small_blocks}) small(GIVEN) {{
     __shared__ u32 keys[WARPS][SMALL_SLOTS];
     __shared__ value_t totals[WARPS][SMALL_SLOTS];
     multiply_in_tables<{small_lanes}, {small_bits}>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
@@ -73,6 +73,7 @@ extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys,
     multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
 }}""",
 }
+SMALL_BLOCKS = 8  # of a multiprocessor: rows wait for memory, and 64 registers are enough
 
 
 class MatrixProduct:
@@ -165,6 +166,7 @@ def source(terms: Terms, ways: tuple[str, ...]) -> str:
         "warps": pairs.WARPS,
         "small_lanes": pairs.SMALL_LANES,
         "small_bits": pairs.SMALL_BITS,
+        "small_blocks": SMALL_BLOCKS,
     }
     room = room_of(terms)
     return TEMPLATE.format(
