@@ -27,8 +27,8 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
         return sources[:8], {"distance": distance}
     if "level" in program.vertex_fields:
         return sources[:1], {"level": {sources[0]: 0}}
-    words = searches.words_of(graph, sources)
-    return sources, {"seen": words, "new": words}
+    fields = searches.beginning(graph, sources)
+    return fields.pop("active"), fields
 
 
 @pytest.mark.parametrize("shape", ["grid", pytest.param("skewed", marks=pytest.mark.slow)])
