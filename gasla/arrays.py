@@ -109,3 +109,34 @@ def any_true(flags: Any) -> bool:
     By their maximum, for which CuPy comes with code: for `any` it compiles CUB when it is first asked, for seconds.
     """
     return bool(flags.size and flags.view(np.uint8).max())
+
+
+class Values(np.ndarray[Any, Any]):
+    """Values of vertices or edges, along the last axis, as functions of programs see them; the items of vectors first.
+
+    Any other array of one dimension is a constant vector: beside these, a column. In CUDA and Numba's code, too, it has
+    an item for each of a vector, and not for each vertex.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [np.asarray(_column(x) if method == "__call__" else x) for x in inputs]
+        if "out" in options:
+            options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
+        return as_values(getattr(ufunc, method)(*plain, **options))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.where:
+            args = tuple(map(_column, args))
+        return as_values(super().__array_function__(function, (), args, kwargs))
+
+
+def as_values(x: Any) -> Any:
+    """An array as `Values`, a tuple of arrays as one of those, anything else as it is."""
+    if isinstance(x, tuple):
+        return x._make(map(as_values, x)) if hasattr(x, "_make") else tuple(map(as_values, x))
+    return x.view(Values) if type(x) is np.ndarray and x.ndim else x
+
+
+def _column(x: Any) -> Any:
+    """A constant vector as a column."""
+    return x[:, np.newaxis] if isinstance(x, np.ndarray) and not isinstance(x, Values) and x.ndim == 1 else x

@@ -314,3 +314,27 @@ def test_on_a_gpu_it_leaves_arrays_there() -> None:
     assert levels.get().tolist() == [0, 1, 1, 2, 10**6]
     assert run(programs.Flow, there, max_iterations=2).active.mask.get().shape == (GRAPH.n,)
     assert run(programs.Flow, there, max_iterations=2).flow.get().shape == (GRAPH.m,)
+
+
+@pytest.mark.parametrize("length", [4, 16])
+def test_constants_of_one_dimension_are_vectors(length: int) -> None:
+    """Also where there are as many vertices as items."""
+    ramp = np.arange(length)
+
+    class Ramps(gasla.VertexProgram):
+        x = gasla.vertex((np.float64, (length,)), init=lambda vertex: vertex.id * ramp)
+        y = gasla.vertex((np.float64, (length,)))
+        reduce = semirings.plus
+        everyone = True
+
+        def gather(self, src, dst, edge):
+            return src.x * ramp + src.id
+
+        def apply(self, vertex, gathered):
+            return {"y": semirings.where(ramp < 2, gathered + vertex.id * ramp, np.maximum(gathered, ramp))}
+
+    graph = gasla.Graph.from_edges(np.arange(15), np.arange(1, 16), n=16)
+    x = np.outer(np.arange(16), ramp)
+    gathered = np.vstack([np.zeros(length), x[:-1] * ramp + np.arange(15)[:, None]])
+    wanted = np.where(ramp < 2, gathered + x, np.maximum(gathered, ramp))
+    np.testing.assert_array_equal(run(Ramps, graph, max_iterations=1).y, wanted)

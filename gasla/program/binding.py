@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import module_of, moved
+from gasla.arrays import as_values, module_of, moved
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
@@ -164,9 +164,9 @@ class Binding:
             return init
         graph = self.graph
         record = Record("vertex", Lazy({
-            "id": lambda: self.xp.arange(graph.n, dtype=self.ids),
-            "in_degree": lambda: graph.in_degrees.astype(np.int64),
-            "out_degree": lambda: graph.out_degrees.astype(np.int64),
+            "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
+            "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)),
+            "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)),
         }))  # fmt: skip
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(record))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import as_values
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
@@ -56,16 +57,16 @@ class Steps:
             held = {name: make() for name, make in makers.items()}
             makers = {name: lambda value=value: value for name, value in held.items()}  # type: ignore[misc]
         makers |= {
-            "id": lambda: ids.astype(graph.id_dtype),
-            "in_degree": lambda: graph.in_degrees.astype(np.int64)[ids],
-            "out_degree": lambda: graph.out_degrees.astype(np.int64)[ids],
+            "id": lambda: as_values(ids.astype(graph.id_dtype)),
+            "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)[ids]),
+            "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)[ids]),
         }
         return Record("vertex", Lazy(makers))
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
         """The same for some edges: their sources, their receivers, and themselves."""
         ids = self.edges.ids[places]
-        link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: ids}))
+        link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: as_values(ids)}))
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
@@ -133,6 +134,7 @@ class Steps:
         place[receivers] = np.arange(len(receivers))
         with np.errstate(all="ignore"):
             found = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
+        found = as_values(found)
         if not self.plan.is_tuple:
             return found[0]
         return values._make(found) if hasattr(values, "_make") else found
@@ -162,7 +164,7 @@ class Steps:
             return self.admitted("activate", count, before, after)
         moved = np.zeros(count, bool)
         for name in changes:
-            a, b = getattr(after, name), getattr(before, name)
+            a, b = (np.asarray(getattr(record, name)) for record in (after, before))
             differs = (a != b) & ((a == a) | (b == b))
             moved |= differs.any(axis=0) if differs.ndim == 2 else differs
         return moved
@@ -190,7 +192,7 @@ def _makers(fields: Mapping[str, np.ndarray], ids: np.ndarray) -> dict[str, Call
 
     def reading(array: np.ndarray) -> Callable[[], np.ndarray]:
         dtype = computed(array.dtype)
-        return lambda: array[ids].astype(dtype, copy=False).T  # which turns round vectors alone
+        return lambda: as_values(array[ids].astype(dtype, copy=False).T)  # which turns round vectors alone
 
     return {given_name(name): reading(array) for name, array in fields.items()}
 

@@ -129,9 +129,10 @@ def _weights_of(graph: Graph, weighted: bool) -> Any:
 
 
 def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Means; 0 where nothing comes."""
+    """Means, 0 where nothing comes; in the place of the sums, if these are floats."""
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
     weight = xp.where(weight == 0, 1, weight).astype(kind)
-    means: np.ndarray[Any, Any] = sums / (weight if sums.ndim == 1 else weight[:, np.newaxis])
+    means: np.ndarray[Any, Any] = sums.astype(kind, copy=False)
+    means /= weight if sums.ndim == 1 else weight[:, np.newaxis]
     return means
