@@ -151,8 +151,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
 
     Notes
     -----
-    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and about
-    up to 156 for a moment at the end. A sum over many sources, as closeness is, needs no levels.
+    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and up to
+    156 for a moment at the end. A sum over many sources, as closeness is, needs no levels.
 
     References
     ----------
@@ -238,7 +238,7 @@ def _unpack(graph: Graph, found: Result, levels: Any, base: int) -> None:
     unpack = prepare(Rows, graph)
     for up in range(0, max(found.iterations.bit_length(), 1), DIGITS):
         some = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
-        how = {"up": up, "base": base, "fresh": base == up == 0}
+        how: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
         for first in range(0, len(levels), ROWS):
             rows = {f"row{i}": row for i, row in enumerate(levels[first : first + ROWS])}
             unpack(first=first, **how, out=some | rows, max_iterations=1, wait=False)
