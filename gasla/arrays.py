@@ -52,6 +52,11 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def address(array: Any) -> int:
+    """Where in memory an array begins."""
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
 def fills(device: Device, vertices: float) -> bool:
     """Whether so many vertices an iteration keep a device busy; with fewer it mostly waits for the next iteration."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
