@@ -84,9 +84,8 @@ def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch:
     np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
 
 
-@pytest.mark.parametrize("digits", [8, 16])
-def test_levels_of_a_long_path(digits: int) -> None:
-    n = {8: 120, 16: 400}[digits]
+@pytest.mark.parametrize(("digits", "n"), [(8, 120), (8, 400), (16, 400)])
+def test_levels_of_a_long_path(digits: int, n: int) -> None:
     graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
     levels = np.empty((3, n), np.int32)
     searches._search(graph, [0, 5, 5], levels, digits, None)

@@ -3,9 +3,10 @@
 Returned are a longest path and its length, and for every vertex the length of a longest path that ends there and the
 vertex before it on one.
 
-The levels of a topological order are known ahead, so they are a schedule: each vertex receives once, when all that is
-before it is done, and takes the greatest of length(u) + weight(u, v); of several such u that of the smallest id. Where
-all of these are negative, a path is longer that begins there.
+Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the greatest
+length(u) + weight(u, v) that it was told; where all of these are negative, a path is longer that begins there. Whoever
+was told by the last of its in-edges tells its out-neighbours. Once all lengths are known, the vertex before is the one
+of the smallest id whose length and whose edge's make up the whole.
 
 J. E. Kelley, M. R. Walker: Critical-path planning and scheduling. Eastern Joint Computer Conference 1959.
 """
@@ -15,42 +16,49 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.acyclic.topological_order import order_levels
+from gasla.algorithms.acyclic.topological_order import check_acyclic
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_weights, float_type
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
 
 
-class MostEdges(VertexProgram):
-    """length(v) = max over in-edges of length(u) + 1; parent(v) = the u of the smallest id that gives it."""
+class Lengths(VertexProgram):
+    """length(v) = max over in-edges of length(u) + weight(u, v), told once u waits for no in-edge."""
 
+    waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
     length = vertex(np.float64)
-    parent = vertex(ID, init=lambda vertex: vertex.id)
-    reduce = semirings.argmax
+    weight = edge(np.float64)
+    reduce = semirings.product(semirings.plus, semirings.max)
+    sources = "active"
 
     def gather(self, src, dst, edge):
-        return src.length + 1, -src.id
+        return semirings.cast(1, np.int64), src.length + edge.weight
 
     def apply(self, vertex, gathered):
-        length, parent = gathered
-        goes_on = length >= 0
-        return {
-            "length": semirings.where(goes_on, length, 0),
-            "parent": semirings.where(goes_on, -parent, vertex.id),
-        }
+        told, length = gathered
+        return {"waiting": vertex.waiting - told, "length": semirings.maximum(vertex.length, length)}
+
+    def activate(self, before, after):
+        return after.waiting == 0
 
 
-class Longest(MostEdges):
-    """The same, where edges have lengths."""
+class Parents(VertexProgram):
+    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if there is none."""
 
+    length = vertex(np.float64)
+    parent = vertex(ID)
     weight = edge(np.float64)
+    reduce = semirings.min
+    everyone = True
 
     def gather(self, src, dst, edge):
-        return src.length + edge.weight, -src.id
+        return semirings.where(src.length + edge.weight == dst.length, src.id, semirings.cast(self.n, src.id.dtype))
+
+    def apply(self, vertex, gathered):
+        return {"parent": semirings.where(gathered < self.n, gathered, vertex.id)}
 
 
 class LongestPathResult(NamedTuple):
@@ -106,13 +114,17 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     array([0., 2., 8., 3.], dtype=float32)
     """
     graph = as_graph(graph)
-    program: type[VertexProgram] = MostEdges
-    if weighted and graph.values is not None:
-        graph.notice_values()
-        check_weights(graph)
-        program = Longest.typed(length=float_type(graph), weight=graph.values.dtype)
-    found = run(program, graph, schedule=Schedule(order_levels(graph), first=1), notice=False)
-    lengths, parents = found.state["length"], found.state["parent"]
+    if not weighted:
+        graph = graph.kept("edges alone", lambda graph: graph.with_values(None))
+    graph.notice_values()
+    check_weights(graph)
+    length = float_type(graph)
+    types = {"length": length, "weight": length if graph.values is None else graph.values.dtype}
+    first = graph.in_degrees == 0
+    found = run(Lengths.typed(**types), graph, active=first, notice=False)
+    check_acyclic(graph, found.waiting)
+    lengths = found.length
+    parents = run(Parents.typed(**types), graph, max_iterations=1, notice=False, length=lengths).parent
     if graph.n == 0:
         return LongestPathResult(parents, 0.0, lengths, parents)
     end = int(lengths.argmax())

@@ -98,23 +98,22 @@ def topological_order(graph: Any, *, levels: bool = False) -> np.ndarray | Topol
     array([1, 2, 0, 1], dtype=int32)
     """
     graph = as_graph(graph)
-    found = order_levels(graph)
+    result = run(Order, graph, active=graph.in_degrees == 0)
+    check_acyclic(graph, result.waiting)
+    found = result.level
     # NumPy sorts 16 bits by counting, several times as fast.
     keys = found.astype(np.uint16) if len(found) and int(found.max()) < 2**16 else found
     order = array_module(found).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
     return TopologicalOrderResult(order, found) if levels else order
 
 
-def order_levels(graph: Graph) -> Any:
-    """The level of each vertex, of a graph without cycles."""
-    xp: Any = array_module(graph.in_degrees)
-    levels = run(Order, graph, active=xp.equal(graph.in_degrees, 0)).level
-    if any_true(levels < 0):
+def check_acyclic(graph: Graph, waiting: Any) -> None:
+    """Refuse a graph in which vertices still wait for in-edges at the end: such are on a cycle, or behind one."""
+    if any_true(waiting > 0):
         raise ValueError(
-            f"the graph has the cycle {_cycle(graph, moved(levels, 'cpu') < 0)}; expected an acyclic one: "
+            f"the graph has the cycle {_cycle(graph, moved(waiting, 'cpu') > 0)}; expected an acyclic one: "
             "leave out an edge of every cycle"
         )
-    return levels
 
 
 def _cycle(graph: Graph, waits: np.ndarray) -> str:
