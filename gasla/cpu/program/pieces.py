@@ -29,7 +29,7 @@ from semirings.types import has_wide
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
-LINES, DISTANCE = 8, 12  # of a wide vector that are fetched ahead; so many edges
+LINES, DISTANCE, FURTHER = 8, 12, 32  # of a vector that are fetched ahead; so many edges; if it is short
 INDENT = "    "
 COUNTED = {  # what a stage counts, and where the sums go
     "held": ("zero", "NEXT"),
@@ -361,7 +361,7 @@ class Pieces(Arguments):
         lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
         lines += [f"while begin + np.uint64({FEW}) <= last:"]
         for i in range(FEW):
-            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self._rows_ahead(), *loads]
+            each = [f"e = begin + np.uint64({i})", "u = np.uint64(gi[e])", *self.rows_ahead(DISTANCE), *loads]
             lines += [INDENT + own.sub(rf"\1_{i}", line) for line in each]
         symbols = self.functions["gather"].symbols
         several = [own.sub(rf"\1_{i}", s.name) for i in range(FEW) for s in symbols]
@@ -369,12 +369,12 @@ class Pieces(Arguments):
         lines += [f"    begin += np.uint64({FEW})"]
         return [*lines, "for e in range(begin, last):", *(INDENT + x for x in body)]
 
-    def _rows_ahead(self) -> list[str]:
+    def rows_ahead(self, distance: int) -> list[str]:
         """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
-        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({DISTANCE}), np.uint64(len(gi)) - one)])"]
+        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({distance}), np.uint64(len(gi)) - one)])"]
         for name in sorted(self.read_by("gather", "src")):
             kind = self.traced.vertex_types.get(name)
-            if kind is not None and has_wide(kind):
+            if isinstance(kind, VectorType):
                 places = range(0, min(kind.length, LINES * 64 // kind.scalar.itemsize), 64 // kind.scalar.itemsize)
                 lines += [f"prefetch({self.row(name, 'old')}[ahead], np.uint64({i}))" for i in places]
         return lines if len(lines) > 1 else []

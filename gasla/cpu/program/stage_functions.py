@@ -4,6 +4,7 @@ import functools
 
 from gasla.cpu.program.pieces import (
     FEW,
+    FURTHER,
     INDENT,
     Stage,
     combined,
@@ -152,7 +153,11 @@ class Stages(Pushes):
             names = ["gi", *(f"gv_{name}" for name in sorted(self._edge_roles("gather") & set(self.edge_values)))]
             lines += ["else:", f"    for e in range(first, last, np.uint64({LINE})):"]
             lines += [f"        prefetch({name}, e + np.uint64({AHEAD}))" for name in names]
-        return [*lines, "for e in range(begin, max(begin, last)):", *(INDENT + x for x in body)]
+        return [
+            *lines,
+            "for e in range(begin, max(begin, last)):",
+            *(INDENT + x for x in [*self.rows_ahead(FURTHER), *body]),
+        ]
 
     def leave_early(self) -> list[str]:
         """Stop gathering once nothing can change the result."""
