@@ -69,7 +69,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", HARD)
 def test_levels_of_hard_shapes(way: str, shape: str) -> None:
     graph = SHAPES[shape]()
     sources = list(range(graph.n))[::-1]
@@ -84,7 +84,7 @@ def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch:
     np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
 
 
-@pytest.mark.parametrize("digits", [8, 16])
+@pytest.mark.parametrize("digits", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_levels_of_a_long_path(digits: int) -> None:
     n = {8: 120, 16: 400}[digits]
     graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
