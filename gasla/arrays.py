@@ -52,6 +52,11 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def address(array: Any) -> int:
+    """Where in memory an array begins."""
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
 def fills(device: Device, vertices: float) -> bool:
     """Whether so many vertices an iteration keep a device busy; with fewer it mostly waits for the next iteration."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
@@ -119,7 +124,7 @@ class Values(np.ndarray[Any, Any]):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        plain = [np.asarray(_column(x) if method == "__call__" else x) for x in inputs]
+        plain = [_plain(_column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
         return as_values(getattr(ufunc, method)(*plain, **options))
@@ -135,6 +140,11 @@ def as_values(x: Any) -> Any:
     if isinstance(x, tuple):
         return x._make(map(as_values, x)) if hasattr(x, "_make") else tuple(map(as_values, x))
     return x.view(Values) if type(x) is np.ndarray and x.ndim else x
+
+
+def _plain(x: Any) -> Any:
+    """An array as NumPy's own; a Python number stays one, which takes the type of what is beside it."""
+    return np.asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def _column(x: Any) -> Any:

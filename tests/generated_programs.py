@@ -5,7 +5,7 @@ halves, and small: sums of floats are exact, so that every order of them gives t
 an iteration as long as they change, programs are made such that they come to an end (`Parts.settles`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,9 +82,15 @@ def _numbers(kind: str) -> Parts:
     )
 
 
+def _halves() -> Parts:
+    """Programs over numbers that are stored as float16, which holds all of these, and computed with as float32."""
+    return replace(_numbers("float32"), declared=_numbers("float16").declared, absorbing={}, settles={})
+
+
 WIDE = "gasla.vertex((np.int64, (11,)), init=lambda vertex: np.stack([vertex.id % k for k in range(2, 13)]))"
 INTEGERS = f"gasla.vertex(np.int64, init=lambda vertex: {START})"
 KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
+    "float16": _halves(),
     "bool": Parts(
         declared="gasla.vertex(np.bool_, init=lambda vertex: vertex.id % 3 == 0)",
         monoids=("semirings.lor", "semirings.land", "semirings.lxor"),

@@ -249,7 +249,7 @@ def test_a_trace_names_the_reason_of_each_direction(large: Graph) -> None:
     assert traced(programs.Hops, large, **start) == {few, many}
     assert traced(programs.Hops, large, **start, direction="push") == {("push", "direction='push'")}
     assert traced(programs.Hops, large, **start, direction="pull") == {("pull", "direction='pull'")}
-    assert traced(programs.Cheapest, large, active=[0], cost={0: 0}) == {("push", "near vertices first")}
+    assert traced(programs.Cheapest, FLOATS, active=[0], cost={0: 0}) == {("push", "near vertices first")}
     assert traced(programs.Hops, large, **start, compile=False) == {("pull", "compile=False")}
     assert gasla.run(programs.Hops, GRAPH, max_iterations=0, trace=True).trace.shape == (0,)
 

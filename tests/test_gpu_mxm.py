@@ -26,7 +26,7 @@ from gasla.gpu.product import products as gpu
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import compile_source
 from gasla.operations import matrices, multiply, operands
-from gasla.program.terms import Terms, parts, trace
+from gasla.program.terms import Lists, Terms, parts, trace
 from semirings import Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
@@ -159,9 +159,9 @@ class Emulated:
 
     def __init__(self, folder: Any, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.numbers, self.libraries, self.kernels = folder, count(), {}, {}
-        for name, value in (("SHARED", 2048), ("SMALL_BITS", 5), ("STRUCTURE", pairs.Room(7, 128)), ("BATCH", 1 << 12)):
+        for name, value in (("SHARED", 2048), ("SMALL_BITS", 4), ("STRUCTURE", pairs.Room(7, 128)), ("BATCH", 1 << 12)):
             patch.setattr(pairs, name, value)
-        patch.setattr(pairs, "kernel", lambda way, device: self.kernel(pairs.source(), pairs.WAYS, way))
+        patch.setattr(pairs, "kernel", lambda function, device: self.kernel(pairs.source(), pairs.FUNCTIONS, function))
         patch.setattr(
             entries,
             "compiled",
@@ -262,6 +262,83 @@ def test_emulated_sparse(
     check_values(C, admitted, found, semiring)
     launches = {way: count - before[way] for way, count in emulated.launches().items()}
     assert launches["tables"] == 7 and launches["windows" if visit == 1 else "memory"] >= 4
+
+
+def lists_of(A: csr_array) -> Lists:
+    return Lists(A.indptr, A.indices, A.data, A.shape[1])
+
+
+def amid_others(A: csr_array) -> gasla.Sparse:
+    """The same matrix, whose rows lie between entries that are nobody's, and point nowhere."""
+    indices = np.concatenate([[-7, 10**6], A.indices, [10**6]]).astype(A.indices.dtype)
+    data = np.concatenate([[1, 1], A.data, [1]]).astype(A.dtype)
+    return gasla.Sparse(A.shape, A.indptr + A.indptr.dtype.type(2), indices, data)
+
+
+@needs_compiler
+@pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
+@pytest.mark.parametrize("index", [np.int32, np.int64], ids=label)
+def test_emulated_rows_amid_others(emulated: Emulated, index: Any, visit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "VISIT", visit)
+    shapes = (40, 50), (50, 600), (40, 600)
+    matrices = [random_matrix(seed, *shape, np.float32, index) for seed, shape in enumerate(shapes)]
+    moved = [amid_others(M) for M in matrices]
+    found, admitted = expected(*matrices[:2], semirings.plus_times), places_of(matrices[2])
+    check(gasla.mxm(*moved[:2]), shapes[2], found, semirings.plus_times)
+    others = {place: value for place, value in found.items() if place not in admitted}
+    check(gasla.mxm(*moved[:2], mask=moved[2], complement=True), shapes[2], others, semirings.plus_times)
+    data = gasla.mxm(*moved[:2], mask=moved[2]).data[2:]
+    assert_array_equal(data, [found[place][0] if place in found else 0 for place in admitted])
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(4))
+def test_emulated_facts_of_rows(emulated: Emulated, seed: int) -> None:
+    """How many pairs meet, and whether columns ascend and are apart: as NumPy has it, of rows amid others too."""
+    stored = random_matrix(seed, 60, 80, np.float32)
+    ascending, apart = stored.copy(), stored.copy()
+    ascending.sort_indices()
+    apart.sum_duplicates()
+    b = random_matrix(seed, 80, 90, np.float32)
+    for A in (stored, ascending, apart, csr_array((0, 80)), csr_array((3, 80)), apart[:1], stored[-7:]):
+        rows_of, columns, _ = by_rows(A)
+        steps = [np.diff(columns[rows_of == row]) for row in range(A.shape[0])]
+        wanted = pairs.Order(all((s >= 0).all() for s in steps), all((s > 0).all() for s in steps))
+        pairs_of = np.bincount(rows_of, np.diff(b.indptr)[columns], minlength=A.shape[0])
+        for matrix in (A, amid_others(A)):
+            a = pairs.lines(lists_of(matrix), "A")
+            assert a is not None and a.order == wanted and a.order is a.order
+            assert_array_equal(pairs.count_pairs(a, pairs.lines(lists_of(b), "B")), pairs_of)
+
+
+@needs_compiler
+@pytest.mark.parametrize("small", [True, False], ids=["small", "none-small"])
+@pytest.mark.parametrize("left_out", [True, False], ids=["left-out", "whole"])
+def test_emulated_rows_are_sorted_by_way(emulated: Emulated, left_out: bool, small: bool) -> None:
+    """Each row that may have columns is listed once; of windows, those in which more pairs meet first."""
+    rng = np.random.default_rng(3)
+    for most_pairs in (0, 8, 40, 3000, 10**6):
+        n = 300
+        met = rng.integers(0, most_pairs + 1, n) if most_pairs != 8 else np.full(n, 8)
+        a = pairs.lines(lists_of(random_matrix(1, n, 50, np.float32)), "A")
+        offsets = np.append(0, rng.integers(0, 9, n).cumsum())
+        assert a is not None
+        most = pairs.Most(met, None, offsets if left_out else None, 900)
+        ways = pairs.sort_rows(most, a, pairs.STRUCTURE, small)
+        columns = np.minimum(met, 900)
+        bounds = np.where(met > 0, columns + np.diff(offsets), 0) if left_out else columns
+        assert_array_equal(most.of(np.arange(n)), bounds)
+        few = (bounds <= 8) & (met <= pairs.SMALL_PAIRS) & small
+        searched = (np.diff(a.offsets) + pairs.VISIT) * 8 <= met
+        chosen = np.select([bounds == 0, few, bounds <= 64, searched], [4, 0, 1, 3], 2)
+        for k, way in enumerate(pairs.WAYS):
+            listed = np.arange(n) if ways[way].listed is None else ways[way].listed
+            if ways[way].listed is None and ways[way].number == 0:
+                listed = listed[:0]
+            assert ways[way].number == len(listed)
+            assert_array_equal(np.sort(listed), np.flatnonzero(chosen == k))
+        if (longest := ways["windows"].listed) is not None:
+            assert (np.diff(np.frexp(met[longest].astype(float))[1]) <= 0).all()
 
 
 @needs_compiler
@@ -513,6 +590,35 @@ def test_small_sparse_products(index: Any, columns: int) -> None:
     for semiring in (semirings.plus_times, farthest_stop):
         check(gasla.mxm(*there[:2], semiring), mask.shape, found := expected(A, B, semiring), semiring)
         check_values(gasla.mxm(*there[:2], semiring, mask=there[2]), places_of(mask), found, semiring)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("columns", OF_WIDTHS)
+def test_rows_amid_others(columns: int) -> None:
+    A, B = random_matrix(4, 700, 400, np.float32), random_matrix(5, 400, columns, np.float32)
+    mask = random_matrix(6, 700, columns, np.float32)
+    there = [on_gpu(amid_others(M)) for M in (A, B, mask)]
+    for left_out, wanted in ((None, None), (there[2], mask)):
+        equal(
+            gasla.mxm(*there[:2], mask=left_out, complement=left_out is not None),
+            gasla.mxm(A, B, mask=wanted, complement=wanted is not None),
+            semirings.plus_times,
+        )
+    found = gasla.mxm(*there[:2], mask=there[2])
+    assert_array_equal(found.data.get()[2:], gasla.mxm(A, B, mask=mask).data)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["grid", "star", "empty"])
+def test_rows_that_are_all_of_one_way(name: str) -> None:
+    """Many short rows need no list; one row may meet all others."""
+    A = gasla.datasets.grid(16) if name == "grid" else csr_array((70_000, 70_000), dtype=np.float32)
+    if name == "star":
+        ends = np.concatenate([np.zeros(69_999, int), np.arange(1, 70_000)])
+        A = csr_array((np.ones(len(ends), np.float32), (ends, ends[::-1])), shape=A.shape)
+        A = A[:, :200]  # or the product would have no room
+    B = csr_array(A.T) if name == "star" else A
+    equal(gasla.mxm(on_gpu(B), on_gpu(A)), gasla.mxm(B, A), semirings.plus_times)
 
 
 @pytest.mark.gpu

@@ -27,8 +27,8 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
         return sources[:8], {"distance": distance}
     if "level" in program.vertex_fields:
         return sources[:1], {"level": {sources[0]: 0}}
-    words = searches.words_of(graph, sources)
-    return sources, {"seen": words, "new": words}
+    fields = searches.beginning(graph, sources)
+    return fields.pop("active"), fields
 
 
 @pytest.mark.parametrize("shape", ["grid", pytest.param("skewed", marks=pytest.mark.slow)])
@@ -54,3 +54,21 @@ def test_equals_the_cpu(program: Any, shape: str, tmp_path: Path) -> None:
         found = emulated.run(active, way=way, at_once=at_once, delta=delta, **fields)
         for name in answers:
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-14, err_msg=f"{name} {way} {at_once}")
+
+
+@pytest.mark.parametrize("fresh", [1, 0])
+def test_rows_of_levels(fresh: int, tmp_path: Path) -> None:
+    graph, rng = grid(7), np.random.default_rng(3)
+    base = 0 if fresh else 255
+
+    numbers = {"first": (np.uint64, 16), "up": (np.int32, 4), "base": (np.int32, base), "fresh": (np.int32, fresh)}
+    program = type("Rows", (searches.Rows,), {name: gasla.parameter(*number) for name, number in numbers.items()})
+    fields: dict[str, Any] = {f"row{i}": rng.integers(-1, 300, graph.n, np.int32) for i in range(8)}
+    fields |= {f"digit{j}": rng.integers(0, 2**64, graph.n, np.uint64) for j in range(4)}
+    found = emulated_run(program, graph, AS_THEY_ARE, tmp_path).run(None, limit=1, **fields)
+    for i in range(8):
+        bits = [fields[f"digit{j}"] >> np.uint64(16 + i) & np.uint64(1) for j in range(4)]
+        level = sum(bit.astype(np.int32) << j for j, bit in enumerate(bits))
+        before = np.full(graph.n, -1) if fresh else fields[f"row{i}"]
+        expected = np.where(level > 0, np.maximum(before, base) + (level << 4), before)
+        np.testing.assert_array_equal(found[f"row{i}"], expected)

@@ -290,8 +290,8 @@ def test_loops_stars_paths_and_parallel_edges() -> None:
 
 
 def test_stored_zeros_count_and_nothing_of_the_caller_changes() -> None:
-    A = csr_array((np.array([0.0, 2, 3]), np.array([2, 0, 0]), np.array([0, 3, 3])), shape=(2, 3))
-    B = csr_array((np.array([5.0, 0]), np.array([1, 0]), np.array([0, 1, 1, 2])), shape=(3, 2))
+    A = csr_array((np.array([0.0, 2, 3]), np.int32([2, 0, 0]), np.int32([0, 3, 3])), shape=(2, 3))
+    B = csr_array((np.array([5.0, 0]), np.int32([1, 0]), np.int32([0, 1, 1, 2])), shape=(3, 2))
     before = [part.copy() for M in (A, B) for part in (M.data, M.indices, M.indptr)]
     found = gasla.mxm(A, B)
     assert found.indices.tolist() == [0, 1] and found.data.tolist() == [0, 25]

@@ -105,6 +105,26 @@ def test_functions_are_called_with_arrays_of_the_types_that_were_declared() -> N
     assert seen[1:] == [([0, 3, 0, 2], [1, 1, 2, 2], [0, 6, 1, 4], 0), np.float32]
 
 
+def test_python_numbers_take_the_type_of_what_is_beside_them() -> None:
+    """As everywhere in NumPy, and in compiled code."""
+    seen: set[np.dtype[Any]] = set()
+
+    class Weak(gasla.VertexProgram):
+        x = gasla.vertex((np.float32, (12,)), init=0.1)
+        y = gasla.vertex(np.int8, init=1)
+        everyone = True
+
+        def apply(self, vertex, gathered):
+            found = {"x": vertex.x * 999 + 0.1, "y": 2 + vertex.y}
+            seen.update(value.dtype for value in found.values() if isinstance(value, np.ndarray))
+            return found
+
+    found = gasla.run(Weak, Graph.from_edges([], [], n=3), max_iterations=1, compile=False)
+    assert seen == {np.dtype(np.float32), np.dtype(np.int8)}
+    x = np.float32(0.1)
+    assert (found.x == x * np.float32(999) + x).all() and (found.y == 3).all()
+
+
 def test_functions_that_give_one_value_for_all() -> None:
     class Constant(gasla.VertexProgram):
         everyone = True
@@ -279,13 +299,10 @@ def test_values_that_an_edge_field_cannot_hold_are_refused() -> None:
 def test_aggregates_of_the_initial_state_are_of_iteration_0(monkeypatch: pytest.MonkeyPatch) -> None:
     class When(gasla.VertexProgram):
         x = gasla.vertex(np.int64, init=1)
-        reduce = semirings.plus
-
-        def gather(self, src, dst, edge):
-            return src.x
+        everyone = True
 
         def apply(self, vertex, gathered):
-            return {"x": vertex.x + gathered}
+            return {"x": vertex.x + 1}
 
         @gasla.aggregate(semirings.max, np.int64)
         def when(self, before, after):

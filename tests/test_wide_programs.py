@@ -11,7 +11,6 @@ from waiting import count_sleepers
 import gasla
 import semirings
 from gasla.cpu.program.generate import module_source
-from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.program.tracing import MOST_LANES
 
 
@@ -181,11 +180,6 @@ def test_half_precision_is_for_fields_alone_and_refused_elsewhere() -> None:
         type("P", (gasla.VertexProgram,), {"p": gasla.parameter(np.float16, 1)}).traced(np.dtype(np.int32))
     with pytest.raises(TypeError, match="convert first"):
         semirings.Symbol("x", np.float16) + 1
-    half = type("Half", (gasla.VertexProgram,), {"x": gasla.vertex(np.float16), "apply": lambda self, v, g: {"x": v.x}})
-    with pytest.raises(TypeError, match="float16 is not printed as CUDA"):
-        half.source("cuda")
-    with pytest.raises(TypeError, match=r"Half\.x is float16, which is stored on the CPU alone; declare float32"):
-        GpuPlan(half.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
 
 
 def test_the_text_of_a_program_does_not_grow_with_lanes() -> None:

@@ -136,10 +136,11 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     sums = xp.zeros(len(counts) + 1, np.int64)
     if len(counts):  # CuPy sums up no empty arrays
         xp.cumsum(counts, out=sums[1:])
+    available = products.available()  # asked while a GPU is still counting
     entries = int(sums[-1])
     ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
     types = parts(terms.out_type)
-    _require_memory(entries, ids.itemsize + sum(t.itemsize for t in types), products.available())
+    _require_memory(entries, ids.itemsize + sum(t.itemsize for t in types), available)
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
     outs = tuple(xp.empty(entries, kind) for kind in types)
     task.fill(indptr, indices, outs)

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import semirings
+from gasla.names import given
 from gasla.program.tracing import Traced
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import rebuilt
 from semirings.operators import scalars
 from semirings.order import are_combined, order_in
+from semirings.types import computed
 
 Fields = tuple[str, ...]
 
@@ -32,6 +34,8 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return f"{monoid.name} combines a value as a whole, not part by part"
     fields = _absorbed(t, parts)
     if not fields:
+        if rounded := [f for f in t.writes("apply") if t.vertex_types[f] != computed(t.vertex_types[f])]:
+            return f"{given(min(rounded))} is float16, to which apply rounds what is gathered"
         return f"apply does more than reduce what is gathered, by {monoid.name}, into fields of its type"
     return _why_order_shows(t, fields, parts) or fields
 

@@ -1,5 +1,6 @@
 """A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
 
+import itertools
 import reprlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_values, module_of, moved
+from gasla.arrays import address, as_values, module_of, moved
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
@@ -85,10 +86,17 @@ class Binding:
                     f"{self._where(name)} is to be left in {found_kind}; expected a {self.xp.__name__} array, "
                     f"C-contiguous and to be written to, of shape {shape} and type {kind}"
                 )
-            others = [*(a for n, a in found.items() if n != name), *(a for n, a in fields.items() if a is not array)]
-            if any(isinstance(a, self.xp.ndarray) and self.xp.may_share_memory(a, array) for a in others):
-                raise ValueError(f"{self._where(name)} is to be left in an array that shares memory with another given")
+            others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
+            if any(self.xp.may_share_memory(a, array) for a in others):
+                raise self._shared(name)
+        places = sorted((address(array), array.nbytes, name) for name, array in found.items())
+        for (begin, size, _), (following, _, name) in itertools.pairwise(places):
+            if following < begin + size:
+                raise self._shared(name)
         return found
+
+    def _shared(self, name: str) -> ValueError:
+        return ValueError(f"{self._where(name)} is to be left in an array that shares memory with another given")
 
     def parameters(self) -> dict[str, Any]:
         """The program's parameters as numbers of their types."""

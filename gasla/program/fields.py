@@ -94,7 +94,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
     ----------
     dtype : dtype-like, (dtype, (k,)), or gasla.ID
         Type of the field; with a shape, each vertex holds a vector of that length, at most 1024. float16 is a type to
-        store numbers in, on the CPU: functions see float32.
+        store numbers in: functions see float32.
     init : number, or function of a vertex
         What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
 

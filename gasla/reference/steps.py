@@ -210,4 +210,5 @@ def _spread(value: Any, kind: Any, count: int) -> np.ndarray:
     A function that reads nothing returns one value for all.
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    return np.broadcast_to(np.asarray(value), shape).astype(base)
+    with np.errstate(all="ignore"):  # too large for the type: infinity
+        return np.broadcast_to(np.asarray(value), shape).astype(base)

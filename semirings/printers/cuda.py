@@ -2,7 +2,7 @@
 
 The text needs no header and compiles with NVRTC alone. Vectors and tuples are plain structs, templates in namespace
 ``semirings``, so that several programs share them; names of functions are the caller's. A loop over the lanes of a wide
-vector is one of the thread's own.
+vector is one of the thread's own. Numbers of type float16 are their bits, which the printed functions convert.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from semirings.printers.layout import (
     tables,
     wide_results,
 )
-from semirings.types import TupleType, Type, VectorType
+from semirings.types import HALF, TupleType, Type, VectorType
 
 MAX_TUPLE = 30  # items of the longest tuple struct in the prelude
 
@@ -86,6 +86,25 @@ template <class T, class F> __device__ __forceinline__ T to_unsigned(F x) {
     if (x >= limit) return T(~0ULL);
     return x > F(0) ? T(x) : T(0);
 }
+
+// Half precision is a type to store numbers in: here are its bits. The nearest is taken, and of two the even one.
+#ifdef __CUDA_ARCH__  // else by whoever compiles this for something else
+__device__ __forceinline__ float from_half(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+__device__ __forceinline__ unsigned short to_half(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+__device__ __forceinline__ unsigned short to_half(double x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}
+#endif
 """
 
 _FLOAT_HELPERS = """
@@ -128,7 +147,7 @@ PRELUDE = (
 _CTYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
-    "float32": "float", "float64": "double",
+    "float16": "unsigned short", "float32": "float", "float64": "double",
 }  # fmt: skip
 _SUFFIXES = {"int32": "", "int64": "LL", "uint32": "U", "uint64": "ULL"}
 RESERVED = frozenset(
@@ -312,6 +331,11 @@ def _parenthesised(dtype: np.dtype[Any]) -> str:
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     """A scalar converted to another type."""
     assert isinstance(source, np.dtype)
+    if source == HALF:
+        single = f"semirings::from_half({text})"
+        return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
+    if target == HALF:
+        return f"semirings::to_half({text if source.kind == 'f' else f'(float){text}'})"
     if target.kind == "b":
         return f"{text} != {literal(source.type(0), source)}"
     if source.kind == "f" and target.kind in "iu":

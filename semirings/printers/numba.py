@@ -364,7 +364,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
         single = f"from_half({text})"
         return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
     if target == HALF:
-        return f"to_half(np.float32({text}))"
+        return f"to_half({text if source.kind == 'f' else f'np.float32({text})'})"
     if target.kind == "b":
         return f"{text} != {literal(source.type(0), source)}"
     return f"to_{target}({text})" if source.kind == "f" and target.kind in "iu" else f"np.{target}({text})"

@@ -28,7 +28,6 @@ inline unsigned long long nanoseconds() { return 0; }
 
 inline long long clock64() { return 0; }
 inline void __threadfence_system() {}
-inline float __int_as_float(int bits) { return *reinterpret_cast<float*>(&bits); }
 inline double __shfl_xor_sync(unsigned mask, double x, unsigned bits) {
     return __longlong_as_double(__shfl_xor_sync(mask, (unsigned long long)__double_as_longlong(x), bits));
 }

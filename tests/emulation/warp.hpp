@@ -16,6 +16,7 @@
 
 #define __device__
 #define __forceinline__ inline
+inline float __int_as_float(int bits) { return *reinterpret_cast<float*>(&bits); }
 inline double __longlong_as_double(long long bits) { return *reinterpret_cast<double*>(&bits); }
 inline long long __double_as_longlong(double x) { return *reinterpret_cast<long long*>(&x); }
 inline unsigned long long __cvta_generic_to_shared(const void*) { abort(); }  // for PTX, which isn't run here

@@ -13,7 +13,7 @@ import semirings
 from gasla.algorithms.paths.multi_source_shortest_paths import multi_source_shortest_paths
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import Levels, bfs
-from gasla.algorithms.traversal.multi_source_bfs import WORD, Arrivals, look, words_of
+from gasla.algorithms.traversal.multi_source_bfs import WORD, Arrivals, beginning, look
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import has_negative
 from gasla.graph.graph import Graph
@@ -89,9 +89,7 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
     if look(graph, sources).is_shared:
         search = prepare(together, graph)
         for first in track(range(0, len(sources), WORD), "batches of sources"):
-            some = sources[first : first + WORD]
-            words = words_of(graph, some)
-            search(active=some, seen=words, new=words, out=sums)
+            search(**beginning(graph, sources[first : first + WORD]), out=sums)
     else:
         search = prepare(alone, graph)
         for source in track(sources, "sources"):

@@ -11,7 +11,7 @@ M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neuma
 The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +21,24 @@ from gasla.algorithms.traversal.bfs import bfs
 from gasla.arrays import array_module, fills, module_of
 from gasla.graph.arguments import most_iterations, source_vertex
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.prepare import prepare
+from gasla.operations.result import Result
 from gasla.operations.run import run
-from gasla.program.fields import vertex
+from gasla.program.fields import parameter, vertex
 from gasla.program.program import VertexProgram
 from gasla.progress import track
 
 WORD = 64  # sources at once
+ROWS, DIGITS = 8, 4  # of levels that are written at once
 SHALLOW = 32  # of so few levels, many a vertex is reached from several sources in the same one
 WORTH = 16  # so many single searches take as long as 64 at once, or longer
 
 
 class Arrivals(VertexProgram):
-    """seen(v) = from which of 64 sources v has been reached; new(v) = from which in the last iteration."""
+    """seen(v) = from which of 64 sources v has been reached; new(v) = from which in the last iteration.
+
+    With what comes goes what v has: once all bits are there, no other neighbour can bring any.
+    """
 
     seen = vertex(np.uint64)
     new = vertex(np.uint64)
@@ -43,7 +49,7 @@ class Arrivals(VertexProgram):
         return vertex.seen != 2**64 - 1
 
     def gather(self, src, dst, edge):
-        return src.new
+        return src.new | dst.seen
 
     def apply(self, vertex, gathered):
         new = gathered & ~vertex.seen
@@ -76,7 +82,7 @@ class Levels8(Levels4):
 class Levels16(Levels8):
     """The same, of sixteen digits, the last eight of which are high(v)."""
 
-    high = vertex((np.uint64, (8,)))
+    high = vertex((np.uint64, (8,)))  # on a GPU one wide vector would never be pushed
 
     def written(self, vertex, new):
         level = self.iteration + 1
@@ -85,10 +91,37 @@ class Levels16(Levels8):
 
 def _with(digits, level, new):
     """Digits in which those that arrive at this level have theirs."""
-    none = semirings.cast(0, np.uint64)
-    return semirings.vector(
-        *(digits[j] | semirings.where(level & (1 << j) != 0, new, none) for j in range(len(digits)))
-    )
+    is_set = (level >> np.arange(len(digits))) & 1 != 0
+    return digits | semirings.where(is_set, new, semirings.cast(0, np.uint64))
+
+
+class Rows(VertexProgram):
+    """row_i(v) = the level of v from the i-th of eight sources, whose bits are `first` and on.
+
+    Four digits at a time, of levels above a base, add to it; where all are 0 it stays what it was, -1 if `fresh`.
+    """
+
+    row0, row1, row2, row3, row4, row5, row6, row7 = (vertex(np.int32) for _ in range(ROWS))
+    digit0, digit1, digit2, digit3 = (vertex(np.uint64) for _ in range(DIGITS))
+    first = parameter(np.uint64, 0)
+    up = parameter(np.int32, 0)
+    base = parameter(np.int32, 0)
+    fresh = parameter(np.int32, 1)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        digits = vertex.digit0, vertex.digit1, vertex.digit2, vertex.digit3
+        bits = [semirings.cast((digit >> self.first) & 255, np.int32) << j for j, digit in enumerate(digits)]
+        rows = {}
+        for i in range(ROWS):
+            level = sum((bits[j] >> i) & (1 << j) for j in range(DIGITS))
+            before = semirings.where(self.fresh != 0, -1, getattr(vertex, f"row{i}"))
+            after = semirings.maximum(before, self.base) + (level << self.up)
+            rows[f"row{i}"] = semirings.where(level != 0, after, before)
+        return rows
+
+    def activate(self, before, after):
+        return True
 
 
 PROGRAMS = {4: Levels4, 8: Levels8, 16: Levels16}
@@ -118,8 +151,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
 
     Notes
     -----
-    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and about
-    as much again for a moment at the end. A sum over many sources, as closeness is, needs no levels.
+    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and up to
+    156 for a moment at the end. A sum over many sources, as closeness is, needs no levels.
 
     References
     ----------
@@ -171,47 +204,41 @@ def look(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Se
     return Seen(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 
 
-def words_of(graph: Graph, sources: list[int]) -> Any:
-    """For each vertex the word that says which of up to 64 sources it is: bit i for the i-th."""
+def beginning(graph: Graph, sources: list[int]) -> dict[str, Any]:
+    """How searches from up to 64 sources begin: bit i is the i-th one's, and bits without a source are in no search."""
     words: dict[int, int] = {}
     for i, source in enumerate(sources):
         words[source] = words.get(source, 0) | 1 << i
     xp: Any = module_of(graph.device)
-    array = xp.zeros(graph.n, np.uint64)
-    array[xp.asarray(list(words))] = xp.asarray(np.array(list(words.values()), np.uint64))
-    return array
+    new = xp.zeros(graph.n, np.uint64)
+    new[xp.asarray(list(words))] = xp.asarray(np.array(list(words.values()), np.uint64))
+    return {"active": list(words), "seen": new | np.uint64((1 << WORD) - (1 << len(sources))), "new": new}
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
     """Write the levels of up to 64 sources; as many at once as the digits can count, and on from there."""
     xp: Any = module_of(graph.device)
-    start = words_of(graph, sources)
-    going: dict[str, Any] = {"active": list(set(sources)), "seen": start, "new": start}
+    going = beginning(graph, sources)
     most, base = (1 << digits) - 1, 0
     while going:
         left = most if limit is None else min(most, limit - base)
         found = run(PROGRAMS[digits], graph, max_iterations=left, **going)
-        _unpack(found.state, levels, base)
+        _unpack(graph, found, levels, base)
         base += left
         is_over = found.converged or base == limit
         going = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
-def _unpack(state: Mapping[str, Any], levels: Any, base: int) -> None:
+def _unpack(graph: Graph, found: Result, levels: Any, base: int) -> None:
     """Write the levels whose binary digits have just been found: the first ones, or those above `base`."""
     xp: Any = array_module(levels)
-    octets: list[Any] = []  # an array a digit, of eight rows of eight sources each
-    for digits in (state[name] for name in ("low", "high") if name in state):
-        n, count = digits.shape
-        octets += [*xp.ascontiguousarray(digits.view(np.uint8).reshape(n, count * 8).T).reshape(count, 8, n)]
-    kind = np.uint8 if len(octets) <= 8 else np.uint16
-    for i, row in enumerate(levels):
-        level = xp.zeros(len(row), kind)
-        for j, words in enumerate(octets):
-            word, up = words[i // 8].astype(kind, copy=False), j - i % 8
-            level |= (word << up if up > 0 else word >> -up) & kind(1 << j)
-        if base:
-            xp.copyto(row, level + np.int32(base), where=level > 0)
-        else:
-            xp.subtract(level, level == 0, out=row, dtype=np.int32)
+    state = found.state
+    digits = [word for name in ("low", "high") if name in state for word in xp.ascontiguousarray(state[name].T)]
+    unpack = prepare(Rows, graph)
+    for up in range(0, max(found.iterations.bit_length(), 1), DIGITS):
+        some = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
+        how: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
+        for first in range(0, len(levels), ROWS):
+            rows = {f"row{i}": row for i, row in enumerate(levels[first : first + ROWS])}
+            unpack(first=first, **how, out=some | rows, max_iterations=1, wait=False)

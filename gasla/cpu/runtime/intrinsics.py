@@ -200,12 +200,28 @@ def from_half(typing_context, bits):
 
 @intrinsic
 def to_half(typing_context, number):
-    """The bits of the float16 next to a float32."""
+    """The bits of the float16 next to a float32 or a float64."""
 
     def generate(context, builder, signature, arguments):
-        return builder.bitcast(builder.fptrunc(arguments[0], ir.HalfType()), ir.IntType(16))
+        (single,) = arguments if number == types.float32 else (_rounded_to_odd(builder, *arguments),)
+        return builder.bitcast(builder.fptrunc(single, ir.HalfType()), ir.IntType(16))
 
-    return types.uint16(types.float32), generate
+    return types.uint16(number), generate
+
+
+def _rounded_to_odd(builder, number):
+    """A float64 as a float32 next to it, of two the one whose last bit is set: to round that again does no harm.
+
+    LLVM would call a function for the whole way, and there may be none.
+    """
+    word, half_word = ir.IntType(64), ir.IntType(32)
+    single = builder.fptrunc(number, ir.FloatType())
+    back, bits = builder.fpext(single, ir.DoubleType()), builder.bitcast(single, half_word)
+    is_above = builder.icmp_unsigned(">", builder.bitcast(back, word), builder.bitcast(number, word))
+    other = builder.add(bits, builder.select(is_above, half_word(-1), half_word(1)))
+    is_even = builder.not_(builder.trunc(bits, ir.IntType(1)))
+    moves = builder.and_(builder.fcmp_ordered("!=", back, number), is_even)
+    return builder.bitcast(builder.select(moves, other, bits), ir.FloatType())
 
 
 @intrinsic

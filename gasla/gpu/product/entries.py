@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.product import pairs, printed
-from gasla.gpu.product.pairs import Lines, Room, Structure
+from gasla.gpu.product.pairs import Lines, Most, Order, Room, Structure
 from gasla.gpu.runtime.compile import Kernel, device
 from gasla.program.terms import Array, Lists, Terms
 from semirings.printers import cuda as printer
@@ -52,7 +52,7 @@ typedef Product::value_t value_t;
 """
 KERNELS = {
     "small": """
-extern "C" __global__ void __launch_bounds__({threads}) small(GIVEN) {{
+extern "C" __global__ void __launch_bounds__({threads}, {small_blocks}) small(GIVEN) {{
     __shared__ u32 keys[WARPS][SMALL_SLOTS];
     __shared__ value_t totals[WARPS][SMALL_SLOTS];
     multiply_in_tables<{small_lanes}, {small_bits}>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
@@ -73,6 +73,7 @@ extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys,
     multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
 }}""",
 }
+SMALL_BLOCKS = 8  # of a multiprocessor: rows wait for memory, and 64 registers are enough
 
 
 class MatrixProduct:
@@ -82,12 +83,12 @@ class MatrixProduct:
         self.given, self.terms = (A, B, left_out), terms
 
     def count(self) -> Array | None:
-        names = "A", "B", "mask"
-        found = [None if lists is None else pairs.lines(lists, name) for lists, name in zip(self.given, names)]
-        if any(lists is not None and matrix is None for lists, matrix in zip(self.given, found)):
+        A, B, mask = self.given
+        a = pairs.lines(A, "A")
+        b = a if B is A else pairs.lines(B, "B")
+        left_out = None if mask is None else pairs.lines(mask, "mask")
+        if a is None or b is None or (mask is not None and left_out is None):
             return None
-        a, b, left_out = found
-        assert a is not None and b is not None
         self.structure = Structure(a, b, left_out)
         return self.structure.count()
 
@@ -98,8 +99,9 @@ class MatrixProduct:
         structure.fill(offsets, columns)
         if columns is not indices:
             indices[...] = columns
-        entries = Lines(offsets, columns, None, structure.b.width)
-        multiply(structure.a, structure.b, self.terms, entries, structure.pairs, outs, ascends=True)
+        entries = Lines(offsets, columns, None, structure.b.width, {"order": Order(True, True)})
+        ways = structure.ways if structure.is_small and has_small(self.terms) else None
+        multiply(structure.a, structure.b, self.terms, entries, structure.pairs, outs, ways)
 
 
 def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
@@ -107,32 +109,36 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
     a, b, entries = (pairs.lines(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
     if a is None or b is None or entries is None:
         return False
-    first = int(mask.indptr[0])
-    outs = tuple(out[first:] for out in outs)
-    multiply(a, b, terms, entries, pairs.count_pairs(a, b), outs, ascends=None)
+    multiply(a, b, terms, entries, pairs.count_pairs(a, b), outs, None)
     return True
 
 
 def multiply(
-    a: Lines, b: Lines, terms: Terms, entries: Lines, met: Array, outs: tuple[Array, ...], ascends: bool | None
+    a: Lines,
+    b: Lines,
+    terms: Terms,
+    entries: Lines,
+    met: Array,
+    outs: tuple[Array, ...],
+    ways: dict[str, pairs.Some] | None,
 ) -> None:
-    """Fill `outs`, where so many pairs meet in each row. None: whether the entries' columns ascend is to be found."""
-    room = room_of(terms)
-    ways = pairs.sort_rows(entries.lengths, met, a.lengths, b.width, room, small=has_small(terms))
-    are_apart = np.bool_(pairs.ascending(b, strictly=True))
-    if len(ways["windows"]):
-        b = pairs.in_ascending_order(b)
-        ascends = pairs.ascending(entries) if ascends is None else ascends
+    """Fill `outs`, where so many pairs meet in each row. The ways of the rows are found here if they aren't known."""
+    room, most = room_of(terms), Most(met, entries.offsets, None, b.width)
+    ways = ways or pairs.sort_rows(most, a, room, small=has_small(terms))
+    are_apart, ascends = np.bool_(b.order.is_apart), False
+    if ways["windows"].number:
+        b, ascends = pairs.in_ascending_order(b), entries.order.ascends
     given = {"values": a.values, "x": b.values}
     values = [*(given[name] for name in _inputs(terms)), *outs]
     matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
 
-    def arguments(listed: Array) -> list[Any]:
-        return [*matrices, listed, np.uint64(len(listed)), are_apart, *values]
+    def arguments(some: pairs.Some) -> list[Any]:
+        listed = np.uint64(0) if some.listed is None else some.listed
+        return [*matrices, listed, np.uint64(some.number), are_apart, *values]
 
     find = functools.partial(compiled, terms, device=device())
     windows = pairs.windows_of(b.width, room), np.bool_(ascends)
-    pairs.launch(ways, find, arguments, windows, entries.lengths, 4 + printed.size_of(terms.type))
+    pairs.launch(ways, find, arguments, windows, most, 4 + printed.size_of(terms.type))
 
 
 def room_of(terms: Terms) -> Room:
@@ -160,6 +166,7 @@ def source(terms: Terms, ways: tuple[str, ...]) -> str:
         "warps": pairs.WARPS,
         "small_lanes": pairs.SMALL_LANES,
         "small_bits": pairs.SMALL_BITS,
+        "small_blocks": SMALL_BLOCKS,
     }
     room = room_of(terms)
     return TEMPLATE.format(

@@ -76,7 +76,7 @@ class Start:
     def __init__(self, name: str, kind: Any, init: Any) -> None:
         self.is_wide = has_wide(kind)  # then one number for all its lanes, or an array
         self.kind = kind = kind.scalar if self.is_wide else kind
-        plain = not isinstance(kind, VectorType)
+        plain = not isinstance(kind, VectorType) and kind != HALF
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
         self.number = self.number_of(init)
         parts = ("v", "from", "fills", "start", "at", "seed")
@@ -93,12 +93,6 @@ class GpuPlan(Plan):
     """The decisions for one program on the GPU."""
 
     def __init__(self, traced: Traced, shape: Shape) -> None:
-        for name, kind in {**traced.vertex_types, **traced.edge_types}.items():
-            if getattr(kind, "scalar", kind) == HALF:
-                raise TypeError(
-                    f"{traced.program.__name__}.{given(name)} is {kind}, which is stored on the CPU alone; declare "
-                    "float32, for which arrays of float16 may be given"
-                )
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
@@ -340,10 +334,11 @@ def has_wide_values(traced: Traced) -> bool:
 
 
 def as_held(value: Any, kind: Any) -> Any:
-    """What is to be one vertex's, as C holds it; a number stands for a vector of it."""
-    if not isinstance(kind, VectorType):
-        return np.asarray(value).astype(kind).item()
-    return tuple(np.broadcast_to(np.asarray(value).astype(kind.scalar), kind.length).tolist())
+    """What is to be one vertex's, as C holds it: float16 by its bits; a number stands for a vector of it."""
+    scalar = kind.scalar if isinstance(kind, VectorType) else kind
+    held = np.asarray(value).astype(scalar)
+    held = held.view(np.uint16) if scalar == HALF else held
+    return tuple(np.broadcast_to(held, kind.length).tolist()) if isinstance(kind, VectorType) else held.item()
 
 
 def _as_ctypes(kind: Any) -> Any:
@@ -352,4 +347,4 @@ def _as_ctypes(kind: Any) -> Any:
     kind = np.dtype(kind)
     if kind.fields is not None:  # a struct of words
         return ctypes.c_uint64 * (kind.itemsize // 8)
-    return np.ctypeslib.as_ctypes_type(kind)
+    return ctypes.c_uint16 if kind == HALF else np.ctypeslib.as_ctypes_type(kind)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,7 @@ class Plan:
     cut: int
     arrays: tuple[Any, ...]  # kept alive for `rows`
     rows: Any  # the struct `gasla::Rows` but for partials
+    known: dict[str, Any] = field(default_factory=dict)  # what users of these very arrays found out about them
 
     @functools.cached_property
     def row_type(self) -> str:

@@ -18,7 +18,7 @@ namespace gasla {
 
 struct Entries {
     Lines a, b, given;      // the entries that are wanted
-    const long long* rows;  // those to look at
+    const long long* rows;  // those to look at, or null for all
     u64 count;
     bool are_apart;  // no row of B has a column twice
 };
@@ -86,16 +86,16 @@ __device__ __forceinline__ void multiply_row(
     __syncwarp();
 }
 
-// Rows for which a table of 2^most_bits slots is enough; all tables are as large if `lanes` is less than a warp.
+// Rows for which a table of 2^most_bits slots is enough; tables of a warp are as large as the largest must be.
 template <u32 lanes, u32 most_bits, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_tables(const Product& product, const Entries& e, u32* keys, value_t* values) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
     for (u64 base = this_warp_of_grid() * groups; base < e.count; base += warps_of_grid() * groups) {
         const bool has_row = base + group < e.count;
-        const long long row = has_row ? e.rows[base + group] : 0;
-        u32 bits = most_bits;
-        if (groups == 1) bits = least(bits, bits_for(e.given.offsets[row + 1] - e.given.offsets[row]));
+        const long long row = has_row ? row_at(e.rows, base + group) : 0;
+        const u64 wanted = has_row ? e.given.offsets[row + 1] - e.given.offsets[row] : 0;
+        const u32 bits = least(most_bits, most_of_rows<lanes>(bits_for(wanted)));
         multiply_row<lanes>(product, e, has_row, row, Table{keys, group << most_bits, bits}, values);
     }
 }

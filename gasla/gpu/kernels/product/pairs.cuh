@@ -1,6 +1,6 @@
 // The products of sparse matrices A and B, row by row of A: an entry of A in column k meets every entry of row k of B.
 //
-// `lanes` threads (8 or 32) take a row of A. They put the pairs that meet side by side, in the order of A's entries and
+// `lanes` threads (4 or 32) take a row of A. They put the pairs that meet side by side, in the order of A's entries and
 // then of B's, so that short rows of B keep all lanes busy. No other thread works at the same columns of that row: what
 // lanes of one warp have for the same column they combine by turns. So any monoid can be had, of any type, in order, and
 // the bits are the same every time.
@@ -38,11 +38,21 @@ template <u32 lanes> __device__ __forceinline__ u32 scan_lanes(u32 x) {
     return x;
 }
 
-template <u32 lanes> __device__ __forceinline__ u32 sum_lanes(u32 x) {
+template <u32 lanes, class T> __device__ __forceinline__ T sum_lanes(T x) {
 #pragma unroll
     for (u32 step = lanes / 2; step; step >>= 1) x += shuffle_xor(x, step);
     return x;
 }
+
+// The most that any row of the warp has of what all lanes of a row know.
+template <u32 lanes> __device__ __forceinline__ u32 most_of_rows(u32 x) {
+#pragma unroll
+    for (u32 step = lanes; step < WARP; step <<= 1) x = most(x, shuffle_xor(x, step));
+    return x;
+}
+
+// Of a list of rows; without one, of all of them.
+__device__ __forceinline__ long long row_at(const long long* rows, u64 item) { return rows ? rows[item] : (long long)item; }
 
 // `take(pairs)` for all pairs of A's entries from `first` up to `last`, `at_once` of them a lane. Which part of a row of B
 // an entry of A meets `part(left, begin, length)` says; all parts of so many entries as there are lanes are at most 2^31

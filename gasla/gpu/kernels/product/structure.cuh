@@ -1,12 +1,13 @@
 // Which columns the rows of a product of sparse matrices have: how many, or, where there is an array for them, which,
 // ascending in each row.
 //
-// Rows of few columns put them into a table in shared memory and sort that. Others are cut into windows of columns, each
-// a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp has the row's
-// table in global memory, and leaves the columns as they are found there. Which rows are which is decided in pairing.py.
+// Rows of few columns put them into a table in shared memory and sort what is in it. Others are cut into windows of
+// columns, each a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp
+// has the row's table in global memory, and leaves the columns as they are found there. Which rows are which is decided in
+// ways.cuh.
 #pragma once
 
-#include "pairs.cuh"
+#include "ways.cuh"
 
 namespace gasla {
 
@@ -15,12 +16,15 @@ constexpr u32 AT_ONCE = 4;  // pairs of a lane under way at a time
 // What all of these kernels are given.
 struct Structure {
     Lines a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
-    const long long* rows;  // those to look at
+    const long long* rows;  // those to look at, or null for all
     u64 count;
-    const long long* bounds;   // of each row of A: the most columns that it may have
+    const long long* pairs;    // that meet in each row of A
+    u32 width;                 // columns of B
     long long* sizes;          // of each row of A: the columns that it has, to be counted,
     const long long* offsets;  // or, once they are known, where each row begins
     int* columns;              // null while they are counted
+
+    __device__ __forceinline__ u64 most(long long row) const { return Most{pairs, offsets, left_out.offsets, width}(row); }
 };
 
 constexpr u32 OUT = 0x80000000u;  // beside the name of a column: it is left out
@@ -48,13 +52,32 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
     return sum_lanes<lanes>(found);
 }
 
-// Batcher's bitonic sort; what is left out comes to the end, and what is free after it. Tables of the lanes beside have
-// as many slots.
-template <u32 lanes> __device__ __forceinline__ void sort_table(const Table& table) {
+// The columns of a table side by side, without those left out; how many.
+template <u32 lanes> __device__ __forceinline__ u32 close_up(const Table& table) {
     u32* keys = table.keys + table.start;
-    for (u32 run = 2; run <= table.size(); run <<= 1)
+    const u32 first = lane() & ~(lanes - 1), all = ALL >> (WARP - lanes);
+    u32 found = 0;
+    for (u32 i = lane_of<lanes>(); i < table.size(); i += lanes) {
+        const u32 key = keys[i];
+        const u32 votes = __ballot_sync(ALL, key < OUT) >> first & all;
+        if (key < OUT) keys[found + __popc(votes & ((1u << lane_of<lanes>()) - 1))] = key;
+        found += __popc(votes);
+    }
+    __syncwarp();
+    return found;
+}
+
+// Batcher's bitonic sort of so many keys, the first of a table, with free ones after them.
+template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& table, u32 count) {
+    u32* keys = table.keys + table.start;
+    const u32 longest = most_of_rows<lanes>(count);  // as those of the lanes beside are sorted along
+    u32 size = 1;
+    while (size < longest) size <<= 1;
+    for (u32 i = count + lane_of<lanes>(); i < size; i += lanes) keys[i] = NONE;
+    __syncwarp();
+    for (u32 run = 2; run <= size; run <<= 1)
         for (u32 apart = run / 2; apart; apart >>= 1) {
-            for (u32 i = lane_of<lanes>(); i < table.size() / 2; i += lanes) {
+            for (u32 i = lane_of<lanes>(); i < size / 2; i += lanes) {
                 const u32 here = 2 * i - (i & (apart - 1)), there = here + apart;
                 const u32 x = keys[here], y = keys[there];
                 if ((x > y) == !(here & run)) keys[here] = y, keys[there] = x;
@@ -63,17 +86,19 @@ template <u32 lanes> __device__ __forceinline__ void sort_table(const Table& tab
         }
 }
 
-// Rows for which a table of 2^most_bits slots is enough; all tables are as large if `lanes` is less than a warp.
+// Rows for which a table of 2^most_bits slots is enough; tables of a warp are as large as the largest must be.
 template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
     for (u64 base = this_warp_of_grid() * groups; base < s.count; base += warps_of_grid() * groups) {
         const bool has_row = base + group < s.count;
-        const long long row = has_row ? s.rows[base + group] : 0;
-        const Table table{keys, group << most_bits, groups > 1 ? most_bits : least(most_bits, bits_for(s.bounds[row]))};
-        const u32 found = insert_pairs<lanes>(s, table, has_row, row);
+        const long long row = has_row ? row_at(s.rows, base + group) : 0;
+        const u32 bits = least(most_bits, most_of_rows<lanes>(bits_for(has_row ? s.most(row) : 0)));
+        const Table table{keys, group << most_bits, bits};
+        u32 found = insert_pairs<lanes>(s, table, has_row, row);
         if (s.columns) {
-            sort_table<lanes>(table);
+            found = close_up<lanes>(table);
+            sort_first<lanes>(table, found);
             const long long to = has_row ? s.offsets[row] : 0;
             for (u32 i = lane_of<lanes>(); has_row && i < found; i += lanes) s.columns[to + i] = (int)keys[table.start + i];
             __syncwarp();
@@ -127,7 +152,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
 __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
     for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];
-        const Table table{keys + places[item], 0, bits_for(s.bounds[row])};
+        const Table table{keys + places[item], 0, bits_for(s.most(row))};
         const u32 found = insert_pairs<WARP>(s, table, true, row);
         if (!s.columns) {
             if (lane() == 0) s.sizes[row] = found;

@@ -1,0 +1,128 @@
+// What is asked before sparse matrices are multiplied: how many pairs of entries meet in each row, which rows are reduced
+// in which way (pairs.py), and whether the rows of a matrix ascend.
+#pragma once
+
+#include "pairs.cuh"
+
+namespace gasla {
+
+constexpr u64 LONG = 32;  // entries of a row that all of a warp looks at
+constexpr u64 WIDEST = 1u << 30;
+
+// The most columns that a row of the product may have, those that are left out among them.
+struct Most {
+    const long long* pairs;     // of each row
+    const long long* offsets;   // where each row begins, or null while that isn't known
+    const long long* left_out;  // the same of what is left out, or null
+    u32 width;
+
+    __device__ __forceinline__ u64 operator()(long long row) const {
+        const u64 known = offsets ? offsets[row + 1] - offsets[row] : least<u64>(pairs[row], width);
+        if (!left_out) return known;
+        return pairs[row] ? least<u64>(known + (left_out[row + 1] - left_out[row]), WIDEST) : 0;
+    }
+};
+
+template <u32 lanes>
+__device__ __forceinline__ void count_pairs_of_rows(Lines a, const long long* b_offsets, u64 rows, long long* pairs) {
+    constexpr u32 groups = WARP / lanes;
+    const u32 group = lane() / lanes;
+    const auto met = [&](u64 at) {
+        const int k = a.indices[at];
+        return (u64)(b_offsets[k + 1] - b_offsets[k]);
+    };
+    for (u64 base = this_warp_of_grid() * groups; base < rows; base += warps_of_grid() * groups) {
+        const u64 row = base + group;
+        const u64 first = row < rows ? a.offsets[row] : 0, last = row < rows ? a.offsets[row + 1] : 0;
+        const bool is_long = last - first > LONG;
+        u64 sum = 0;
+        for (u64 at = is_long ? last : first + lane_of<lanes>(); at < last; at += lanes) sum += met(at);
+        sum = sum_lanes<lanes>(sum);
+        for (u32 g = 0; __any_sync(ALL, is_long && group >= g); ++g) {
+            const u64 begin = shuffle(first, g * lanes), end = shuffle(last, g * lanes);
+            if (end - begin <= LONG) continue;
+            u64 part = 0;
+#pragma unroll 4
+            for (u64 at = begin + lane(); at < end; at += WARP) part += met(at);
+            part = warp_sum(part);
+            if (group == g) sum = part;
+        }
+        if (row < rows && lane_of<lanes>() == 0) pairs[row] = sum;
+    }
+}
+
+// The ways of rows. Those in windows have several, by how many pairs meet: longest first, so that nobody begins with one
+// when the others end.
+enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_WAYS };
+
+struct Limits {
+    u64 small, small_pairs, tables;  // the most columns, and pairs, in tables
+    u64 windows, visit;              // how many windows there are, and entries of A that one costs beside the row's own
+};
+
+__device__ __forceinline__ u32 way_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
+    if (most == 0) return NOWHERE;
+    if (most <= limits.small && pairs <= limits.small_pairs) return SMALL;
+    if (most <= limits.tables) return TABLES;
+    if ((entries + limits.visit) * limits.windows > pairs) return MEMORY;
+    return WINDOWS + __clz((u32)least<u64>(NONE, pairs));
+}
+
+// Which way each row is reduced, and how many are reduced in each.
+__device__ __forceinline__ void choose_way_of_rows(
+    Most most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* ways, u64* counts, u32* here
+) {
+    for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) here[i] = 0;
+    __syncthreads();
+    for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
+        const u32 way = way_of(most(row), most.pairs[row], a_offsets[row + 1] - a_offsets[row], limits);
+        ways[row] = way;
+        atomicAdd(here + way, 1u);
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x)
+        if (here[i]) atomicAdd(counts + i, (u64)here[i]);
+}
+
+// The rows of each way side by side; `taken`, all 0 before, is how many of each are there.
+__device__ __forceinline__ void list_rows_by_way(
+    const unsigned char* ways, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
+) {
+    for (u64 base = blockIdx.x * (u64)blockDim.x; base < rows; base += threads_of_grid()) {
+        for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) here[i] = 0;
+        __syncthreads();
+        const u64 row = base + threadIdx.x;
+        const u32 way = row < rows ? ways[row] : 0, before = row < rows ? atomicAdd(here + way, 1u) : 0;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) {
+            if (!here[i]) continue;
+            starts[i] = atomicAdd(taken + i, (u64)here[i]);
+            for (u32 k = 0; k < i; ++k) starts[i] += counts[k];
+        }
+        __syncthreads();
+        if (row < rows) list[starts[way] + before] = row;
+        __syncthreads();
+    }
+}
+
+// How many entries have a lower column than the one before in their row, and how many the same; added to two counts.
+__device__ __forceinline__ void find_order_of_rows(Lines lines, u64 rows, u64* found) {
+    const u64 first = rows ? lines.offsets[0] : 0, last = rows ? lines.offsets[rows] : 0;
+    u64 falls = 0, repeats = 0;
+    const auto add_at = [&](u64 at, u64 times) {
+        const int before = lines.indices[at - 1], here = lines.indices[at];
+        falls += here < before ? times : 0;
+        repeats += here == before ? times : 0;
+    };
+    for (u64 at = first + 1 + thread_of_grid(); at < last; at += threads_of_grid()) add_at(at, 1);
+    for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {  // less those from one row to the next
+        const u64 at = lines.offsets[row];
+        if (at > first && at < (u64)lines.offsets[row + 1]) add_at(at, ~(u64)0);
+    }
+    falls = warp_sum(falls), repeats = warp_sum(repeats);
+    if (lane() != 0) return;
+    if (falls) atomicAdd(found, falls);
+    if (repeats) atomicAdd(found + 1, repeats);
+}
+
+}  // namespace gasla
