@@ -129,8 +129,8 @@ def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
     else:
         chosen = np.where(condition, a, b)
-    is_plain = type(chosen) is np.ndarray  # and not CuPy's
-    return chosen.view(WeakArray) if is_plain and joined_kind(a, b, chosen.dtype) else chosen
+    is_numpys = isinstance(chosen, np.ndarray)  # CuPy's take no such class
+    return chosen.view(WeakArray) if is_numpys and joined_kind(a, b, chosen.dtype) else chosen
 
 
 @means(np.where)
@@ -286,7 +286,7 @@ def random(seed: Any, *counters: Any) -> Any:
 
 def _unsigned(x: Any, name: str) -> Any:
     """The bits of an integer as an unsigned one."""
-    x = x if isinstance(x, Expr) else np.asarray(x)
+    x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
     return x.astype(np.dtype(f"u{x.dtype.itemsize}"))

@@ -355,3 +355,27 @@ def test_constants_of_one_dimension_are_vectors(length: int) -> None:
     gathered = np.vstack([np.zeros(length), x[:-1] * ramp + np.arange(15)[:, None]])
     wanted = np.where(ramp < 2, gathered + x, np.maximum(gathered, ramp))
     np.testing.assert_array_equal(run(Ramps, graph, max_iterations=1).y, wanted)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_choices_between_numbers_belong_to_vertices(turned: bool) -> None:
+    """They are one a vertex, however many vertices there are, and take the type of what they meet."""
+
+    class Halved(gasla.VertexProgram):
+        x = gasla.vertex(np.float32, init=lambda vertex: vertex.id)
+        seen = gasla.vertex(np.int32)
+        reduce = semirings.plus
+        everyone = True
+
+        def gather(self, src, dst, edge):
+            factor = semirings.where(src.x > 1, 0.5, 1)
+            product = factor * src.x if turned else src.x * factor
+            assert product.dtype == np.float32
+            return product
+
+        def apply(self, vertex, gathered):
+            return {"x": gathered, "seen": semirings.cast(semirings.where(vertex.x > 1, 2, 1), np.int32)}
+
+    found = run(Halved, gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]), max_iterations=1)
+    np.testing.assert_array_equal(found.x, [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.seen, [1, 1, 2, 2])
