@@ -69,7 +69,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", HARD)
 def test_levels_of_hard_shapes(way: str, shape: str) -> None:
     graph = SHAPES[shape]()
     sources = list(range(graph.n))[::-1]
@@ -84,7 +84,7 @@ def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch:
     np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
 
 
-@pytest.mark.parametrize(("digits", "n"), [(8, 120), (8, 400), (16, 400)])
+@pytest.mark.parametrize(("digits", "n"), [(8, 120), (8, 400), pytest.param(16, 400, marks=pytest.mark.slow)])
 def test_levels_of_a_long_path(digits: int, n: int) -> None:
     graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
     levels = np.empty((3, n), np.int32)
@@ -150,6 +150,7 @@ def test_distances(A: csr_array, data: st.DataObject) -> None:
                 gasla.multi_source_shortest_paths(A, sources)
             return
         distances = gasla.multi_source_shortest_paths(A, sources)
+    assert distances.dtype == np.float64
     np.testing.assert_array_equal(distances, right)
     verify.multi_source_shortest_paths(Graph(A), sources, distances)
 
@@ -162,11 +163,16 @@ def test_distances_of_hard_shapes(way: str, shape: str) -> None:
     np.testing.assert_array_equal(distances, [gasla.sssp(graph, source) for source in sources])
 
 
+@pytest.mark.slow  # which compiles all for that type
 def test_distances_have_the_type_of_lengths(way: str) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.array([2, 3], np.float32))
     distances = gasla.multi_source_shortest_paths(graph, [0, 1])
     assert distances.dtype == np.float32
     np.testing.assert_array_equal(distances, [[0, 2, 5], [np.inf, 0, 3]])
+
+
+def test_bad_arguments_of_distances() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2, 3], np.float32))
     assert gasla.multi_source_shortest_paths(graph, []).shape == (0, 3)
     with pytest.raises(ValueError, match="source 3 is outside"):
         gasla.multi_source_shortest_paths(graph, [0, 3])
@@ -226,7 +232,7 @@ def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:
 
 @pytest.mark.parametrize("distance", [None, "weight"])
 def test_drawn_sources(distance: Any) -> None:
-    graph = Graph(datasets.with_weights(datasets.rmat(8)))
+    graph = Graph(datasets.with_weights(datasets.rmat(8)).astype(np.float64))
     everyone = np.arange(graph.n)
     for name, check in (("closeness_centrality", verify.closeness), ("harmonic_centrality", verify.harmonic)):
         function = getattr(gasla, name)

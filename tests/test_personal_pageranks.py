@@ -18,7 +18,7 @@ N = 100
 def directed(kind: Any = np.float64) -> csr_array:
     """Dead ends, loops, stored zeros, vertices without edges."""
     rng = np.random.default_rng(1)
-    src, dst = rng.integers(0, N - 5, (2, 300))
+    src, dst = rng.integers(0, N - 5, (2, 300)).astype(np.int32)  # of wide ones all would be compiled once more
     keep = (src % 7 != 0) | (src == 0)
     return csr_array((rng.integers(0, 5, keep.sum()).astype(kind), (src[keep], dst[keep])), shape=(N, N))
 
@@ -125,6 +125,14 @@ def test_what_did_not_converge() -> None:
         found = gasla.pagerank(directed(), personalization=homes(3), max_iter=3)
     assert not found.converged
     assert found.residual >= 1e-6
+
+
+@pytest.mark.slow
+def test_wide_ids() -> None:
+    matrix = directed()
+    wide = gasla.Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+    found, right = (gasla.pagerank(graph, personalization=homes(3), tol=1e-9) for graph in (wide, matrix))
+    np.testing.assert_allclose(found.ranks, right.ranks, rtol=1e-12)
 
 
 def test_what_is_given_stays() -> None:

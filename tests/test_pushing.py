@@ -129,22 +129,6 @@ def test_who_comes_first_says_all_parts() -> None:
         )
 
 
-def test_longest_paths_equal_those_of_networkx() -> None:
-    networkx = pytest.importorskip("networkx")
-    src, dst = np.sort(RNG.integers(0, 400, (2, 1500)), axis=0)
-    src, dst = src[src < dst], dst[src < dst]
-    graph = Graph.from_edges(src, dst, n=400)
-    active = np.flatnonzero(graph.in_degrees == 0)
-    result = gasla.run(Longest, graph, active=active)
-    other = networkx.MultiDiGraph(list(zip(src.tolist(), dst.tolist(), strict=True)))
-    other.add_nodes_from(range(400))
-    levels = np.zeros(400, int)
-    for level, found in enumerate(networkx.topological_generations(other)):
-        levels[found] = level
-    np.testing.assert_array_equal(result.level, levels)
-    assert not result.waiting.any()
-
-
 def test_which_programs_push() -> None:
     for program in PROGRAMS:
         plan = Plan(program.traced())

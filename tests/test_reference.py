@@ -299,13 +299,10 @@ def test_values_that_an_edge_field_cannot_hold_are_refused() -> None:
 def test_aggregates_of_the_initial_state_are_of_iteration_0(monkeypatch: pytest.MonkeyPatch) -> None:
     class When(gasla.VertexProgram):
         x = gasla.vertex(np.int64, init=1)
-        reduce = semirings.plus
-
-        def gather(self, src, dst, edge):
-            return src.x
+        everyone = True
 
         def apply(self, vertex, gathered):
-            return {"x": vertex.x + gathered}
+            return {"x": vertex.x + 1}
 
         @gasla.aggregate(semirings.max, np.int64)
         def when(self, before, after):

@@ -84,7 +84,7 @@ SHAPES: dict[str, tuple[Any, Any, int]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("offsets", [np.int32, np.int64])
+@pytest.mark.parametrize("offsets", [np.int32, pytest.param(np.int64, marks=pytest.mark.slow)])
 def test_features_of_neighbours_add_up(shape: str, offsets: Any) -> None:
     src, dst, n = SHAPES[shape]
     weights = np.arange(1, len(src) + 1, dtype=np.float32) % 5
@@ -141,7 +141,7 @@ def test_half_precision_is_taken_and_summed_in_single() -> None:
     np.testing.assert_array_equal(found.total[3], np.full(20, 2048 + 1 + 2048, np.float32))
 
 
-@pytest.mark.parametrize("length", [20, 3, 0])
+@pytest.mark.parametrize("length", [20, *(pytest.param(short, marks=pytest.mark.slow) for short in (3, 0))])
 def test_half_precision_is_stored_and_computed_with_in_single(length: int) -> None:
     """Vectors wide and short, and single numbers; of vertices, and of edges, which scatter writes."""
     kind: Any = (np.float16, (length,)) if length else np.float16

@@ -120,8 +120,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     check_weights(graph)
     length = float_type(graph)
     types = {"length": length, "weight": length if graph.values is None else graph.values.dtype}
-    first = graph.in_degrees == 0
-    found = run(Lengths.typed(**types), graph, active=first, notice=False)
+    found = run(Lengths.typed(**types), graph, active=graph.in_degrees == 0, notice=False)
     check_acyclic(graph, found.waiting)
     lengths = found.length
     parents = run(Parents.typed(**types), graph, max_iterations=1, notice=False, length=lengths).parent
