@@ -194,6 +194,7 @@ def cast(value: Any, type: Any) -> Any:
 def _cast_arrays(value: Any, target: Type) -> Any:
     if isinstance(target, TupleType):
         return tuple(_cast_arrays(part, kind) for part, kind in zip(value, target.items, strict=True))
+    value = np.asarray(value) if isinstance(value, WeakArray) else value  # others' kinds of arrays stay so
     return cast_array(value, target.scalar if isinstance(target, VectorType) else target)
 
 
@@ -286,7 +287,7 @@ def random(seed: Any, *counters: Any) -> Any:
 
 def _unsigned(x: Any, name: str) -> Any:
     """The bits of an integer as an unsigned one."""
-    x = x if isinstance(x, Expr) else np.asarray(x)
+    x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
     return x.astype(np.dtype(f"u{x.dtype.itemsize}"))

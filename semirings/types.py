@@ -166,7 +166,7 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
     >>> cast_array(np.array([1.9, -1e9, np.inf, np.nan]), np.dtype(np.int8))
     array([   1, -128,  127,    0], dtype=int8)
     """
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     if array.dtype.kind == "f" and dtype.kind in "iu":
         array = _saturate(array, dtype)
     else:
