@@ -45,6 +45,7 @@ def hearing(length: int = 0, **options: Any) -> Any:
     class Hearing(gasla.VertexProgram):
         x = gasla.vertex(kind, init=lambda vertex: _between(vertex.id, length))
         large = gasla.vertex(kind, init=-0.1)
+        third = gasla.vertex(np.float16)
         w = gasla.edge(np.float16)
         reduce = semirings.plus
 
@@ -52,7 +53,7 @@ def hearing(length: int = 0, **options: Any) -> Any:
             return src.x * edge.w
 
         def apply(self, vertex, gathered):
-            return {"x": gathered % 8 + 8.3, "large": gathered * 999 + vertex.large}
+            return {"x": gathered % 8 + 8.3, "large": gathered * 999 + vertex.large, "third": whole(gathered) / 3}
 
         @gasla.aggregate(semirings.max, np.float32)
         def most(self, before, after):
