@@ -124,6 +124,8 @@ class Values(np.ndarray[Any, Any]):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
+            return NotImplemented  # a choice between Python numbers knows of which type it is then
         plain = [_plain(_column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])

@@ -129,8 +129,8 @@ def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
     else:
         chosen = np.where(condition, a, b)
-    is_plain = type(chosen) is np.ndarray  # and not CuPy's
-    return chosen.view(WeakArray) if is_plain and joined_kind(a, b, chosen.dtype) else chosen
+    is_numpys = isinstance(chosen, np.ndarray)  # CuPy's take no such class
+    return chosen.view(WeakArray) if is_numpys and joined_kind(a, b, chosen.dtype) else chosen
 
 
 @means(np.where)

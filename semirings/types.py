@@ -171,7 +171,7 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
         array = _saturate(array, dtype)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            array = array.astype(dtype, copy=False)
+            array = array.astype(dtype, copy=False)  # which a subclass of arrays stays through
     return array if isinstance(value, np.ndarray) else array[()]
 
 

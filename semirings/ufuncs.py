@@ -57,7 +57,13 @@ class Weak(NamedTuple):
 
 
 class WeakArray(np.ndarray[Any, Any]):
-    """What `where` of Python numbers gives on arrays. What is computed of it is an ordinary array."""
+    """What `where` of Python numbers gives on arrays. What is computed of it is an array as its condition was."""
+
+    of: type[np.ndarray[Any, Any]] = np.ndarray
+
+    def __array_finalize__(self, parent: Any) -> None:
+        if parent is not None:
+            self.of = getattr(parent, "of", type(parent))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if any(isinstance(value, Expr) for value in operands):
@@ -68,14 +74,14 @@ class WeakArray(np.ndarray[Any, Any]):
 
     def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
         """An ordinary array of the type."""
-        return np.asarray(self).astype(dtype, *arguments, **options)
+        return self.view(self.of).astype(dtype, *arguments, **options)
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
     """An array as it is, but a WeakArray as an ordinary one of the type that operation `name` works in."""
     if not isinstance(value, WeakArray):
         return value
-    plain = np.asarray(value)
+    plain: np.ndarray[Any, Any] = value.view(value.of)
     for end in (plain.min(), plain.max()) if plain.size else ():
         _check_fits(end, dtype, name)
     return plain.astype(dtype)

@@ -283,7 +283,7 @@ def test_fields_live_in_arrays_of_the_callers() -> None:
     graph, program = made(500, 3000), hearing(40)
     x = moved(np.asarray(_between(np.arange(500), 40).T, np.float16), "gpu")
     large = cupy.full((500, 40), 9, np.float16)
-    reference = Reference(program(), graph, x=x.get()).run(None, 1)
+    reference = Reference(program(), graph, x=x.get(), large=large.get()).run(None, 1)  # what the array holds
     found = gasla.run(program, graph, device="gpu", max_iterations=1, x=x, out={"large": large})
     assert found.large is large
     same(found, reference)

@@ -381,3 +381,27 @@ def test_what_is_converted_is_still_a_value_for_each(convert: Any) -> None:
     found = run(Converted, graph, max_iterations=1).y
     sums = convert(graph.in_values).reshape(12, 12).sum(axis=1)
     np.testing.assert_array_equal(found, np.tile(sums * convert(np.arange(1, 13)), (12, 1)).T)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_choices_between_numbers_belong_to_vertices(turned: bool) -> None:
+    """They are one a vertex, however many vertices there are, and take the type of what they meet."""
+
+    class Halved(gasla.VertexProgram):
+        x = gasla.vertex(np.float32, init=lambda vertex: vertex.id)
+        seen = gasla.vertex(np.int32)
+        reduce = semirings.plus
+        everyone = True
+
+        def gather(self, src, dst, edge):
+            factor = semirings.where(src.x > 1, 0.5, 1)
+            product = factor * src.x if turned else src.x * factor
+            assert product.dtype == np.float32
+            return product
+
+        def apply(self, vertex, gathered):
+            return {"x": gathered, "seen": semirings.cast(semirings.where(vertex.x > 1, 2, 1), np.int32)}
+
+    found = run(Halved, gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]), max_iterations=1)
+    np.testing.assert_array_equal(found.x, [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.seen, [1, 1, 2, 2])

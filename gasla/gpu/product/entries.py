@@ -94,6 +94,8 @@ class MatrixProduct:
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure
+        if not len(indices):  # an array of no entries is no more than null to a kernel
+            return
         columns = indices if indices.dtype == np.int32 else structure.xp.empty(len(indices), np.int32)
         offsets = indptr.astype(np.int64, copy=False)
         structure.fill(offsets, columns)
@@ -123,6 +125,8 @@ def multiply(
     ways: dict[str, pairs.Some] | None,
 ) -> None:
     """Fill `outs`, where so many pairs meet in each row. The ways of the rows are found here if they aren't known."""
+    if not len(entries.indices):
+        return
     room, most = room_of(terms), Most(met, entries.offsets, None, b.width)
     ways = ways or pairs.sort_rows(most, a, room, small=has_small(terms))
     are_apart, ascends = np.bool_(b.order.is_apart), False
