@@ -278,11 +278,9 @@ def test_minima_travel_on_the_gpu(given: str, small: int, monkeypatch: pytest.Mo
 
 @pytest.mark.gpu
 def test_fields_live_in_arrays_of_the_callers() -> None:
-    import cupy
-
     graph, program = made(500, 3000), hearing(40)
     x = moved(np.asarray(_between(np.arange(500), 40).T, np.float16), "gpu")
-    large = cupy.full((500, 40), 9, np.float16)
+    large = moved(np.full((500, 40), 9, np.float16), "gpu")
     reference = Reference(program(), graph, x=x.get(), large=large.get()).run(None, 1)  # what the array holds
     found = gasla.run(program, graph, device="gpu", max_iterations=1, x=x, out={"large": large})
     assert found.large is large
