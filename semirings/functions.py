@@ -194,7 +194,6 @@ def cast(value: Any, type: Any) -> Any:
 def _cast_arrays(value: Any, target: Type) -> Any:
     if isinstance(target, TupleType):
         return tuple(_cast_arrays(part, kind) for part, kind in zip(value, target.items, strict=True))
-    value = np.asarray(value) if isinstance(value, WeakArray) else value  # others' kinds of arrays stay so
     return cast_array(value, target.scalar if isinstance(target, VectorType) else target)
 
 
