@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 Device = Literal["cpu", "gpu"]
+_HALF = np.dtype(np.float16)
 
 
 def array_module(x: Any) -> ModuleType:
@@ -50,6 +51,34 @@ def moved(x: Any, device: Device) -> Any:
     if device_of(x) == device:
         return x
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
+
+
+def converted(array: Any, kind: np.dtype[Any]) -> Any:
+    """An array as one of another type; itself, if it is of that.
+
+    CuPy's own code for float16 needs headers of the CUDA toolkit, which there may not be; PTX has instructions.
+    """
+    if array.dtype == kind or _HALF not in (array.dtype, kind) or array_module(array) is np:
+        return array.astype(kind, copy=False)
+    to_half, from_half = _half_kernels()
+    return to_half(array).view(_HALF) if kind == _HALF else from_half(array.view(np.uint16)).astype(kind, copy=False)
+
+
+def as_bits(array: Any) -> Any:
+    """An array as it is moved about: float16 as whole numbers, for which CuPy needs no header."""
+    return array.view(np.uint16) if array.dtype == _HALF else array
+
+
+@cache
+def _half_kernels() -> tuple[Any, Any]:
+    """What any number is in half precision, rounded once, as bits; and what such bits are as float32."""
+    cupy: Any = require_gpu()
+    to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
+    from_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
+    return (
+        cupy.ElementwiseKernel("T x", "uint16 y", to_half, "gasla_to_half"),
+        cupy.ElementwiseKernel("uint16 x", "float32 y", from_half, "gasla_from_half"),
+    )
 
 
 def address(array: Any) -> int:

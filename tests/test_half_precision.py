@@ -45,6 +45,7 @@ def hearing(length: int = 0, **options: Any) -> Any:
     class Hearing(gasla.VertexProgram):
         x = gasla.vertex(kind, init=lambda vertex: _between(vertex.id, length))
         large = gasla.vertex(kind, init=-0.1)
+        third = gasla.vertex(np.float16)
         w = gasla.edge(np.float16)
         reduce = semirings.plus
 
@@ -52,7 +53,7 @@ def hearing(length: int = 0, **options: Any) -> Any:
             return src.x * edge.w
 
         def apply(self, vertex, gathered):
-            return {"x": gathered % 8 + 8.3, "large": gathered * 999 + vertex.large}
+            return {"x": gathered % 8 + 8.3, "large": gathered * 999 + vertex.large, "third": whole(gathered) / 3}
 
         @gasla.aggregate(semirings.max, np.float32)
         def most(self, before, after):
@@ -277,11 +278,9 @@ def test_minima_travel_on_the_gpu(given: str, small: int, monkeypatch: pytest.Mo
 
 @pytest.mark.gpu
 def test_fields_live_in_arrays_of_the_callers() -> None:
-    import cupy
-
     graph, program = made(500, 3000), hearing(40)
     x = moved(np.asarray(_between(np.arange(500), 40).T, np.float16), "gpu")
-    large = cupy.full((500, 40), 9, np.float16)
+    large = moved(np.full((500, 40), 9, np.float16), "gpu")
     reference = Reference(program(), graph, x=x.get(), large=large.get()).run(None, 1)  # what the array holds
     found = gasla.run(program, graph, device="gpu", max_iterations=1, x=x, out={"large": large})
     assert found.large is large

@@ -357,6 +357,29 @@ def test_constants_of_one_dimension_are_vectors(length: int) -> None:
     np.testing.assert_array_equal(run(Ramps, graph, max_iterations=1).y, wanted)
 
 
+@pytest.mark.parametrize("convert", [lambda x: semirings.cast(x, np.int32), semirings.popcount, semirings.ctz])
+def test_what_is_converted_is_still_a_value_for_each(convert: Any) -> None:
+    """Not a vector, though of one dimension."""
+
+    class Converted(gasla.VertexProgram):
+        x = gasla.vertex((np.int64, (12,)), init=1)
+        y = gasla.vertex((np.int64, (12,)))
+        w = gasla.edge(np.int64)
+        reduce = semirings.plus
+        everyone = True
+
+        def gather(self, src, dst, edge):
+            return src.x * convert(edge.w)
+
+        def apply(self, vertex, gathered):
+            return {"y": gathered * convert(vertex.id + 1)}
+
+    graph = Graph.from_edges(*np.indices((12, 12)).reshape(2, -1), np.arange(144) % 7, n=12)
+    found = run(Converted, graph, max_iterations=1).y
+    sums = convert(graph.in_values).reshape(12, 12).sum(axis=1)
+    np.testing.assert_array_equal(found, np.tile(sums * convert(np.arange(1, 13)), (12, 1)).T)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_choices_between_numbers_belong_to_vertices(turned: bool) -> None:
     """They are one a vertex, however many vertices there are, and take the type of what they meet."""

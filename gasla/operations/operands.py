@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, device_of
+from gasla.arrays import array_module, converted, device_of
 from gasla.engines import Products, engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_ids, as_values, find_outside, require_sparse
@@ -85,7 +85,7 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """`x` as a native contiguous array of one value, or one row of values, for each row (column) of the matrix."""
     x = beside("x", x, xp)
-    x = x.astype(np.float32) if x.dtype == np.float16 else x
+    x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
     kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
     if kind not in SCALARS:
         raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")

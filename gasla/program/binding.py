@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import address, as_values, module_of, moved
+from gasla.arrays import address, as_bits, as_values, converted, module_of, moved
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
@@ -18,6 +18,7 @@ from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Record
 from semirings import VectorType
+from semirings.types import HALF, computed
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
 Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
@@ -134,7 +135,7 @@ class Binding:
         if name not in self.plan.doubled:
             return array
         pair = self.xp.empty((2, *array.shape), array.dtype)
-        pair[:] = array
+        as_bits(pair)[:] = as_bits(array)
         return pair
 
     def _start_array(self, name: str, given: Any) -> Any:
@@ -144,7 +145,9 @@ class Binding:
             declared = self.program.vertex_fields[given_name(name)]
             array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
             for v, value in (given or {}).items():
-                array[self._vertex(name, v)] = self.xp.asarray(value)  # CuPy takes no tuple for a vector
+                one = self.xp.asarray(value)  # CuPy takes no tuple for a vector
+                one = converted(one, array.dtype) if array.dtype == HALF else one
+                as_bits(array)[self._vertex(name, v)] = as_bits(one)
         elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
             return given
         else:
@@ -211,7 +214,8 @@ class Binding:
                 f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
             )
         fresh = self.xp.empty(shape, base)
-        fresh[:] = array
+        array = converted(array, base) if HALF in (array.dtype, base) else array
+        as_bits(fresh)[:] = as_bits(array)
         return fresh
 
 
@@ -285,11 +289,11 @@ class NeighbourLists:
     def values(self, kind: np.dtype) -> Any:
         graph = self.graph
         if graph.values is None:
-            return self._xp.ones(len(self._lists.indices), kind)
+            return converted(self._xp.ones(len(self._lists.indices), computed(kind)), kind)
         check_values(graph, kind)
         values = self.kept_values() if self._values_are_kept else self._lists.by_position(graph.values)
         assert values is not None
-        return values.astype(kind, copy=False)
+        return converted(values, kind)
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:

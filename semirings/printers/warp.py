@@ -106,10 +106,15 @@ def ctype(type: Type) -> str:
     ('semirings::spread<float, 64>', 'long long')
     """
     if isinstance(type, TupleType) and has_wide(type):
-        return f"semirings::tuple<{', '.join(map(ctype, type.items))}>"
+        return _tuple_ctype(type.items)
     if isinstance(type, VectorType) and type.is_wide:
         return f"semirings::spread<{cuda.ctype(type.scalar)}, {type.length}>"
     return cuda.ctype(type)
+
+
+def _tuple_ctype(items: Sequence[Type]) -> str:
+    """The struct for these items."""
+    return f"semirings::tuple<{', '.join(map(ctype, items))}>"
 
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
@@ -152,7 +157,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
     known = constants | dict[Expr, str](zip(parameters, names, strict=True))
     found, values = _Body(known, _expression, targets).written(results)
-    kind = ctype(TupleType(tuple(r.type for r in results))) if isinstance(result, tuple) else ctype(results[0].type)
+    kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
     arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
     body = [

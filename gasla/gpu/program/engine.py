@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import finish
+from gasla.arrays import as_bits, finish
 from gasla.gpu.program import generate, levels, relabel, rows
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Shape, Start, as_held, has_wide_values
@@ -154,7 +154,7 @@ class Run(Binding):
         """Have a field live in an array of the caller's, with what that holds if nothing is given."""
         array = self._lent[name]
         if given is not None and given is not array:
-            array[...] = self._start_array(name, given)
+            as_bits(array)[...] = as_bits(self._start_array(name, given))
         self._set(start.field, array)
         setattr(self._arguments, start.fills, False)
         if name in self.plan.timed:
@@ -386,7 +386,7 @@ class Fields(Mapping[str, Any]):
         self._arrays, self._numbering = fields, numbering
         self._known = {name: fields[name] for name in edge_states} | dict(lent)
         for name, array in lent.items():  # the caller's
-            array[...] = numbering.back(fields[name])
+            as_bits(array)[...] = as_bits(numbering.back(fields[name]))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import module_of
+from gasla.arrays import as_bits, module_of
 from gasla.gpu.program import rows
 from gasla.gpu.program.plan import GpuPlan
 from gasla.graph import lists_gpu
@@ -48,11 +48,11 @@ class Numbering:
 
     def there(self, array: Any) -> Any:
         """A field in this order."""
-        return array[self.originals]
+        return as_bits(array)[self.originals].view(array.dtype)
 
     def back(self, array: Any) -> Any:
         """A field in the user's order."""
-        return array[self.places]
+        return as_bits(array)[self.places].view(array.dtype)
 
 
 class RenumberedLists(NeighbourLists):
@@ -74,7 +74,7 @@ class RenumberedLists(NeighbourLists):
         return self._base.ids()[self._positions()]
 
     def values(self, kind: np.dtype) -> Any:
-        return self._base.values(kind)[self._positions()]
+        return as_bits(self._base.values(kind))[self._positions()].view(kind)
 
     def _positions(self) -> Any:
         """Where each entry of these lists is in the graph's own."""
