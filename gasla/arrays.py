@@ -60,8 +60,8 @@ def converted(array: Any, kind: np.dtype[Any]) -> Any:
     """
     if array.dtype == kind or _HALF not in (array.dtype, kind) or array_module(array) is np:
         return array.astype(kind, copy=False)
-    to_half, from_half = _half_kernels()
-    return to_half(array).view(_HALF) if kind == _HALF else from_half(array.view(np.uint16)).astype(kind, copy=False)
+    to_half, widened_half = _half_kernels()
+    return to_half(array).view(_HALF) if kind == _HALF else widened_half(array.view(np.uint16)).astype(kind, copy=False)
 
 
 def as_bits(array: Any) -> Any:
@@ -74,10 +74,10 @@ def _half_kernels() -> tuple[Any, Any]:
     """What any number is in half precision, rounded once, as bits; and what such bits are as float32."""
     cupy: Any = require_gpu()
     to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
-    from_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
+    widened_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
     return (
         cupy.ElementwiseKernel("T x", "uint16 y", to_half, "gasla_to_half"),
-        cupy.ElementwiseKernel("uint16 x", "float32 y", from_half, "gasla_from_half"),
+        cupy.ElementwiseKernel("uint16 x", "float32 y", widened_half, "gasla_from_half"),
     )
 
 

@@ -89,7 +89,7 @@ template <class T, class F> __device__ __forceinline__ T to_unsigned(F x) {
 
 // Half precision is a type to store numbers in: here are its bits. The nearest is taken, and of two the even one.
 #ifdef __CUDA_ARCH__  // else by whoever compiles this for something else
-__device__ __forceinline__ float from_half(unsigned short bits) {
+__device__ __forceinline__ float widened_half(unsigned short bits) {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
     return x;
@@ -332,7 +332,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     """A scalar converted to another type."""
     assert isinstance(source, np.dtype)
     if source == HALF:
-        single = f"semirings::from_half({text})"
+        single = f"semirings::widened_half({text})"
         return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
     if target == HALF:
         return f"semirings::to_half({text if source.kind == 'f' else f'(float){text}'})"

@@ -4,7 +4,7 @@ The source computes exactly what NumPy would: Numba's own arithmetic widens smal
 results are cast back; uint64 and floats need no cast, int64 sums and products a helper that wraps. Vectors and tuples
 are Python tuples; a wide vector is an array of one dimension, which a function fills and returns. The caller decorates
 the printed functions and must pass ``error_model="numpy"``, or a division by zero raises. Numbers of type float16 are
-their bits, in uint16; ``from_half`` and ``to_half``, the caller's, make them float32 and back.
+their bits, in uint16; ``widened_half`` and ``to_half``, the caller's, make them float32 and back.
 """
 
 from __future__ import annotations
@@ -361,7 +361,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     """A scalar converted to another type."""
     assert isinstance(source, np.dtype)
     if source == HALF:
-        single = f"from_half({text})"
+        single = f"widened_half({text})"
         return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
     if target == HALF:
         return f"to_half({text if source.kind == 'f' else f'np.float32({text})'})"

@@ -5,7 +5,7 @@
 #include "warp.hpp"
 
 namespace semirings {  // PTX has instructions for these
-inline float from_half(unsigned short bits) { return *reinterpret_cast<_Float16*>(&bits); }
+inline float widened_half(unsigned short bits) { return *reinterpret_cast<_Float16*>(&bits); }
 template <class Float> unsigned short to_half(Float x) {
     const _Float16 half = x;
     return *reinterpret_cast<const unsigned short*>(&half);

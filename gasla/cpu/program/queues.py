@@ -37,7 +37,6 @@ from gasla.cpu.runtime.intrinsics import (
     fetch_and,
     fetch_or,
     float_of,
-    from_half,
     load,
     load_unordered,
     prefetch,
@@ -45,6 +44,7 @@ from gasla.cpu.runtime.intrinsics import (
     store,
     store_unordered,
     to_half,
+    widened_half,
     words_at,
 )
 from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
@@ -58,10 +58,11 @@ __all__ = [
     "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond", "block",
     "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap", "count_trailing_zeros",
     "crew_for", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or", "fill_field",
-    "fill_vectors", "float_of", "from_half", "has", "higher", "jit", "launched", "leave_off", "load", "load_unordered",
+    "fill_vectors", "float_of", "has", "higher", "jit", "launched", "leave_off", "load", "load_unordered",
     "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch", "ranked",
     "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
     "store_unordered", "take", "take_news", "time_apart", "to_bits", "to_half", "to_list", "total",
+    "widened_half",
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.

@@ -189,7 +189,7 @@ def prefetch(typing_context, array, index):
 
 
 @intrinsic
-def from_half(typing_context, bits):
+def widened_half(typing_context, bits):
     """The float32 that the bits of a float16, a uint16, stand for."""
 
     def generate(context, builder, signature, arguments):
