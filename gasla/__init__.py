@@ -20,6 +20,8 @@ _HOMES = {
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
     "pagerank": "algorithms.centrality.pagerank",
+    "katz_centrality": "algorithms.centrality.katz_centrality",
+    "eigenvector_centrality": "algorithms.centrality.eigenvector_centrality",
     "connected_components": "algorithms.components.connected_components",
     "triangle_count": "algorithms.community.triangle_count",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",

@@ -20,7 +20,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of, moved
-from gasla.graph.arguments import check_weights, whole_number
+from gasla.graph.arguments import check_weights, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.result import ConvergenceWarning
@@ -254,7 +254,7 @@ def pagerank(
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
     weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
-    kind = _rank_type(weights, dtype)
+    kind = score_type(weights, dtype)
     if weights is not None:
         graph.notice_values()
     if graph.n == 0:
@@ -302,15 +302,6 @@ def _warn(residual: float, max_iter: int) -> None:
 def _number(value: Any) -> Any:
     """A number of Python's, but for an array that a GPU may still be making."""
     return float(value) if array_module(value) is np else value
-
-
-def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
-    if dtype is None:
-        return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype is {kind}; expected float32 or float64")
-    return kind
 
 
 @lru_cache
