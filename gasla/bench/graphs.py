@@ -91,6 +91,11 @@ class BenchmarkGraph:
         return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
 
     @cached_property
+    def attenuation(self) -> float:
+        """What an edge leaves of a Katz score: little enough for scores to settle."""
+        return 1 / (1 + int(self.graph.in_degrees.max()))
+
+    @cached_property
     def features(self) -> Any:
         """A row of numbers a vertex."""
         drawn = np.random.default_rng(FEATURES).random((self.graph.n, FEATURES), np.float32)

@@ -37,6 +37,11 @@ TASKS: dict[str, Task] = {
     "sssp": Task("source", properties.shortest_paths, answers.distances),
     "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
     "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
+    "katz": Task("nowhere", properties.katz, answers.unit, answers.near),
+    "eigenvector": Task("nowhere", properties.eigenvector, answers.nothing),
+    "bipartite": Task("nowhere", lambda *_: "", is_trusted=False),
+    "bridges": Task("nowhere", lambda *_: "", answers.pairs, is_trusted=False),
+    "articulation_points": Task("nowhere", lambda *_: "", answers.ascending, is_trusted=False),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False

@@ -13,7 +13,7 @@ R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflös
 """
 
 import warnings
-from math import inf, isfinite
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
