@@ -1,4 +1,4 @@
-"""Katz and eigenvector centrality: beside NetworkX and NumPy, on hard shapes, and what is said where nothing settles."""
+"""Katz and eigenvector centrality: beside NetworkX and NumPy, on hard shapes, and where nothing settles."""
 
 import warnings
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_katz(shape: str, weighted: bool, device: Any) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shape", [*SHAPES][:-4] + ["grid", "one vertex", "no edges", "a loop"])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_eigenvector(shape: str, weighted: bool, device: Any) -> None:
     matrix = SHAPES[shape]()
     plain = summed(matrix, weighted)

@@ -86,6 +86,6 @@ class NetworKit:
 
 
 def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
-    """Katz scores: NetworKit's are alpha A (scores + 1) + beta, less by 1, and divided by a norm that their sum tells."""
+    """Katz scores: NetworKit's are alpha A (scores + 1) + beta, divided by a norm that their sum tells."""
     attenuated = graph.attenuation * graph.pattern.astype(np.float64)
     return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))
