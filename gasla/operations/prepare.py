@@ -162,8 +162,8 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     kind = type(program), *options
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
-        if options[2] and (hasattr(program, "scatter") or hasattr(program, "mask")):
-            raise ValueError("the program of a scheduled run has no mask and no scatter; remove them")
+        if options[2] and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
+            raise ValueError("the program of a scheduled run has no mask, scatter, bucket, idle and wake; remove them")
         made = runs = made_runs(program, graph, options)
         graph.kept(kind, lambda _: made)
     return runs

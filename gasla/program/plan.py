@@ -64,11 +64,16 @@ class Plan:
         self.doubled = conflict if self.everyone else set()
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
-        self.keeps_active = self.active_only or (not self.scheduled and (not self.everyone or "scatter" in t.functions))
+        self.keeps_active = self.active_only or bool(
+            not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.functions.keys())
+        )
         self.keeps_receivers = self.two_phases or "post_apply" in t.functions
         self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
-            self.pushes and self.takes_first and not self.keeps_receivers and "activate" not in t.functions
+            self.pushes
+            and self.takes_first
+            and not self.keeps_receivers
+            and not {"activate", "bucket"} & t.functions.keys()
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
         if self.scheduled and not self.staged:
@@ -87,6 +92,11 @@ class Plan:
             return None
         plain = isinstance(kind, np.dtype) and kind.kind != "f"
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
+
+    @property
+    def resumes(self) -> bool:
+        """Whether something is asked when nothing is active: the next bucket, or who is to wake."""
+        return bool({"bucket", "wake"} & self.functions.keys())
 
     @functools.cached_property
     def never_ends(self) -> bool:

@@ -21,6 +21,7 @@ _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
     *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
+    *("bucket", "idle", "wake"),  # what says who goes on
     *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
     *(
@@ -57,7 +58,9 @@ class VertexProgram(Declared):
        wake others: their out-edges; with `direction = "out"` their in-edges. `src` is the active vertex, `dst` its
        neighbour. With `"all"` an edge is visited once, from its tail.
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
-    7. The run ends when nothing is active, when `stop()` holds, or after `max_iterations`.
+    7. The run ends when `stop()` holds, or after `max_iterations`. Where nothing is active, the lowest bucket opens
+       that is not empty; if there is none, `idle()` changes parameters, and `wake(vertex)` says who is active next;
+       if nobody is, the run ends.
 
     Class attributes
     ----------------
@@ -75,6 +78,13 @@ class VertexProgram(Declared):
     record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
     `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
     lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
+
+    `bucket(vertex)` lets any program take vertices in the order of a whole number (Julienne's buckets): of those that
+    activate, and of those that a run starts with, a vertex is active only in the bucket that is open, `self.bucket`,
+    or below it, and waits in a higher one until nothing is active; in one below 0 it is neither. The bucket of a
+    vertex that waits is worked out again before the next one opens. `idle()` returns new values of parameters, as
+    `{name: value}`, from parameters, aggregates, `self.iteration` and `self.n`; `wake(vertex)` sees them. It may be
+    had alone. Those who are woken, like those a run starts with, don't scatter.
 
     Examples
     --------

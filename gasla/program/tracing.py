@@ -113,6 +113,11 @@ class Traced:
         return read & self.writes("apply")
 
     @functools.cached_property
+    def changing(self) -> set[str]:
+        """What `self` shows that may differ from iteration to iteration."""
+        return {"iteration", "bucket", *self.aggregates, *self.writes("idle")}
+
+    @functools.cached_property
     def settles(self) -> bool:
         """Whether, for each vertex, apply leaves the same value in every field that mask reads, whatever was gathered.
 
@@ -185,6 +190,12 @@ class Tracer:
         self._function("priority", None, vertex)
         self._check_priority()
         self._function("stop", np.dtype(bool))
+        self._function("bucket", None, vertex)
+        self._check_bucket()
+        self._function("idle", self.parameter_types)
+        self._function("wake", np.dtype(bool), vertex)
+        if "idle" in self.functions and "wake" not in self.functions:
+            raise ValueError(f"{self.program.__name__} has idle, but nothing says who goes on then; write wake(vertex)")
         for name, declared in self.program.aggregates.items():
             self._function(name, self.aggregate_types[inner(name)], before, after, function=declared.function)
         self._check_scatter()
@@ -236,7 +247,7 @@ class Tracer:
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
-        for name in ("iteration", "n"):
+        for name in ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ())):
             stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
         return stand_in
 
@@ -260,11 +271,12 @@ class Tracer:
 
     def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
-            raise TypeError(f"{where} returned {result!r}; expected a dict of the fields to change, {{name: value}}")
+            raise TypeError(f"{where} returned {result!r}; expected a dict of what is to change, {{name: value}}")
         known = {given(n): (n, kind) for n, kind in types.items()}
         unknown = sorted(set(result) - set(known), key=str)
         if unknown:
-            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {', '.join(known)}")
+            some = ", ".join(known) or "nothing, as there are none"
+            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {some}")
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
 
     def _check_priority(self) -> None:
@@ -278,6 +290,26 @@ class Tracer:
             raise ValueError(
                 f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
             )
+
+    def _check_bucket(self) -> None:
+        """Who waits has its bucket worked out again, so no more may go into that than does not change meanwhile."""
+        where, found = f"{self.program.__name__}.bucket", self.functions.get("bucket")
+        if found is None:
+            return
+        if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
+            raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
+        if seen := found.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
+            raise ValueError(
+                f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
+            )
+        for other, why in [
+            ("priority", "a program has one of them"),
+            ("scatter", "those who wait don't scatter when their bucket opens"),
+        ]:
+            if getattr(self.program, other, None):
+                raise ValueError(f"{self.program.__name__} has a bucket and a {other}: {why}; remove one")
+        if self.program.everyone:
+            raise ValueError(f"{where} says who is active, and everyone = True that all are; remove one")
 
     def _check_scatter(self) -> None:
         for name in self.functions["scatter"].result if "scatter" in self.functions else ():

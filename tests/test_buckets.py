@@ -1,0 +1,178 @@
+"""Buckets, and what is done when nothing is active: by peeling, whose answer is known, and by whole small programs."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gasla
+import semirings
+
+
+class Cores(gasla.VertexProgram):
+    """The vertices of the lowest degree go first; a neighbour's degree sinks no further than the open bucket."""
+
+    degree = gasla.vertex(np.int32, init=lambda vertex: vertex.out_degree)
+    reduce = semirings.plus
+    sources = "active"
+
+    def bucket(self, vertex):
+        return vertex.degree
+
+    def mask(self, vertex):
+        return vertex.degree > self.bucket
+
+    def gather(self, src, dst, edge):
+        return semirings.cast(1, np.int32)
+
+    def apply(self, vertex, gathered):
+        return {"degree": semirings.maximum(vertex.degree - gathered, semirings.cast(self.bucket, np.int32))}
+
+
+class Reaches(gasla.VertexProgram):
+    """How many vertices a path leads from to each: one search after another, each when the last has ended."""
+
+    seen = gasla.vertex(gasla.ID, init=-1)
+    count = gasla.vertex(np.int32)
+    turn = gasla.parameter(gasla.ID, -1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.seen < self.turn
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"seen": self.turn, "count": vertex.count + 1}
+
+    def idle(self):
+        return {"turn": self.turn + 1}
+
+    def wake(self, vertex):
+        return vertex.id == self.turn
+
+
+class Thawing(gasla.VertexProgram):
+    """Buckets that sink below the open one, are left, and come again: warmth spreads, and whoever thaws is bucket 0."""
+
+    warmth = gasla.vertex(np.int32, init=lambda vertex: vertex.id % 5)
+    order = gasla.vertex(np.int64, init=-1)
+    turns = gasla.parameter(np.int32, 0)
+    reduce = semirings.plus
+    sources = "active"
+
+    def bucket(self, vertex):
+        return semirings.where(vertex.warmth > 60, -1, 60 // (vertex.warmth + 1))
+
+    def gather(self, src, dst, edge):
+        return src.warmth % 3 + 1
+
+    def apply(self, vertex, gathered):
+        return {"warmth": vertex.warmth + gathered, "order": self.iteration * 100 + self.bucket}
+
+    def idle(self):
+        return {"turns": self.turns + 1}
+
+    def wake(self, vertex):
+        return (vertex.warmth < 30) & (self.turns < 4) & (vertex.id % 4 == self.turns)
+
+
+def graph_of(made: nx.Graph) -> csr_array:
+    if not len(made):
+        return csr_array((0, 0), dtype=np.float32)
+    return csr_array(nx.to_scipy_sparse_array(made, weight=None, dtype=np.float32, format="csr"))
+
+
+GRAPHS = {
+    "karate": nx.karate_club_graph(),
+    "star": nx.star_graph(200),
+    "path": nx.path_graph(100),
+    "random": nx.gnm_random_graph(120, 700, seed=3),
+    "complete": nx.complete_graph(12),
+    "apart": nx.disjoint_union(nx.complete_graph(5), nx.empty_graph(4)),
+    "nothing": nx.empty_graph(0),
+    "one": nx.empty_graph(1),
+}
+
+
+@pytest.fixture(params=[False, True], ids=["by NumPy", "compiled"])
+def compiled(request):
+    return request.param
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_cores_by_buckets(name, direction, compiled):
+    made = GRAPHS[name]
+    result = gasla.run(Cores, graph_of(made), direction=direction, compile=compiled)
+    assert result.converged
+    np.testing.assert_array_equal(result.degree, [core for _, core in sorted(nx.core_number(made).items())])
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_searches_one_after_another(name, compiled):
+    made = nx.gnp_random_graph(40, 0.05, seed=1, directed=True) if name == "random" else GRAPHS[name]
+    result = gasla.run(Reaches, graph_of(made), active=[], compile=compiled)
+    assert result.converged
+    reach = np.zeros((len(made), len(made)), bool)
+    for u, v in made.to_directed().edges:
+        reach[u, v] = True
+    for k in range(len(made)):
+        reach |= reach[:, k : k + 1] & reach[k]
+    np.testing.assert_array_equal(result.count, reach.sum(axis=0))
+
+
+@pytest.mark.parametrize("name", ["karate", "random", "apart"])
+@pytest.mark.parametrize("options", [{}, {"callback": lambda result: False}, {"deterministic": True}])
+def test_buckets_and_waking_are_as_by_numpy(name, options):
+    graph = graph_of(GRAPHS[name])
+    for limit in (0, 1, 5, 100):
+        expected = gasla.run(Thawing, graph, compile=False, max_iterations=limit)
+        found = gasla.run(Thawing, graph, max_iterations=limit, **options)
+        for field in ("warmth", "order"):
+            np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+        assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
+        np.testing.assert_array_equal(found.active.ids, expected.active.ids)
+
+
+def fields(**functions):
+    """A program with some functions, that is refused."""
+    return type("Refused", (gasla.VertexProgram,), {"x": gasla.vertex(np.int32), "reduce": semirings.plus, **functions})
+
+
+@pytest.mark.parametrize(
+    ("functions", "error", "words"),
+    [
+        ({"bucket": lambda self, v: v.x * 0.5}, TypeError, "bucket returned .*expected a whole number"),
+        ({"bucket": lambda self, v: v.x > 1}, TypeError, "expected a whole number"),
+        ({"bucket": lambda self, v: (v.x, v.x)}, TypeError, "expected a whole number"),
+        ({"bucket": lambda self, v: v.x + self.iteration}, ValueError, "reads self.iteration"),
+        ({"bucket": lambda self, v: v.x + self.bucket}, ValueError, "reads self.bucket"),
+        ({"bucket": lambda self, v: v.x, "priority": lambda self, v: v.x}, ValueError, "a bucket and a priority"),
+        ({"bucket": lambda self, v: v.x, "scatter": lambda self, s, d, e: {}}, ValueError, "a bucket and a scatter"),
+        ({"bucket": lambda self, v: v.x, "everyone": True}, ValueError, "everyone = True"),
+        ({"idle": lambda self: {}}, ValueError, "write wake"),
+        ({"idle": lambda self: 3, "wake": lambda self, v: True}, TypeError, "expected a dict"),
+        ({"idle": lambda self: {"k": 3}, "wake": lambda self, v: True}, ValueError, "'k'.*expected some of: nothing"),
+        ({"wake": lambda self, v: v.x}, TypeError, "wake"),
+    ],
+)
+def test_what_cannot_be_is_refused(functions, error, words):
+    with pytest.raises(error, match=words):
+        gasla.run(fields(**functions), graph_of(GRAPHS["karate"]))
+
+
+def test_schedules_and_stages_open_no_buckets():
+    graph = graph_of(GRAPHS["karate"])
+    with pytest.raises(ValueError, match=r"no mask, scatter, bucket"):
+        gasla.run(Cores, graph, schedule=np.zeros(34, int))
+    with pytest.raises(ValueError, match=r"reads self\.bucket"):
+        gasla.stages.start(Cores, graph)
+
+
+def test_explain_says_who_goes_on():
+    graph = graph_of(GRAPHS["karate"])
+    assert "Vertices wait in buckets" in str(gasla.explain(Cores, graph))
+    assert "idle sets self.turn, and wake is asked of every vertex" in str(gasla.explain(Reaches, graph))
