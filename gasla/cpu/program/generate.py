@@ -45,11 +45,6 @@ def plan(
 class Module(Stages):
     """One program's module."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.resumes:
-            raise NotImplementedError("bucket, idle and wake are not compiled yet; run with compile=False")
-
     @functools.cached_property
     def source_text(self) -> str:
         return self.source()

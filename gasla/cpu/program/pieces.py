@@ -159,6 +159,13 @@ class Pieces(Arguments):
             return "False"
         return "activates" if self._sees_rows else self.call("activate")
 
+    def if_active(self, at: str, body: list[str]) -> list[str]:
+        """`body` for the vertex just finished if it is active next; one whose bucket is not open yet waits."""
+        if self.has_buckets:
+            turn = f"takes_turn(waiting, {at}, {self.call('bucket')}, self_bucket, threads > 1)"
+            body = [*self.loads("vertex", at, "bucket"), f"if {turn}:", *(INDENT + x for x in body)]
+        return [f"if {self.is_active()}:", *(INDENT + x for x in body)]
+
     @staticmethod
     def received(at: str) -> list[str]:
         """List a vertex as a receiver."""

@@ -31,6 +31,7 @@ FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where ther
 ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
+    "self_bucket": -1,
     "log": np.zeros((0, 3), np.int64),
 }
 
@@ -89,14 +90,15 @@ class Prepared(Binding):
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
         counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
-        common = self._scalars() | lists | parts | {"counts": counts}
+        kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.changes}
+        common = self._scalars() | lists | parts | kept | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
         self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
         self._starts = self._find_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
-        self._has_more = bool(self._others or self._parts or self.traced.parameter_types)
+        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.changes)
 
     def _control(self) -> np.ndarray:
         """The words that threads share, as a run starts."""
@@ -207,8 +209,11 @@ class Prepared(Binding):
                 self._put(name, self._make(name, fields, sides))
             for part, identity in self._parts:
                 part.fill(identity)
-            for name, value in self.parameters().items():
+            values = self.parameters()
+            for name, value in values.items():
                 self._put(f"self_{name}", value)
+            for name in self.plan.changes:
+                self._passed(f"set_{name}")[0] = values.get(name, -1)
         if self.plan.has_halves:
             self._arguments = [_words(array) for array in self._arguments]
 

@@ -11,7 +11,7 @@ from gasla.cpu.program.pieces import (
     load_text,
     within,
 )
-from gasla.cpu.program.push.pushes import Pushes
+from gasla.cpu.program.resume import Resumes
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
     Load,
@@ -27,7 +27,7 @@ from semirings import VectorType
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
 
-class Stages(Pushes):
+class Stages(Resumes):
     """The source of every stage; `run_loop` strings them together."""
 
     @functools.cached_property
@@ -52,7 +52,7 @@ class Stages(Pushes):
         if self.traced.aggregates:
             found += [self.aggregate(), *([self.sum_up()] if self.sums_in_order else [])]
         if not self.staged:
-            found.append(self.fill())
+            found += [*self.resuming, self.fill()]
         return {stage.name: stage for stage in found}
 
     def fill(self) -> Stage:
@@ -61,6 +61,7 @@ class Stages(Pushes):
         By all threads: to get fresh pages from the system takes longer than anything else before a run.
         """
         clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear", "summed": "clear"}
+        clears["waiting"] = "clear"
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
         body += ["if thread == 0:", "    begin(control, counts)"]
@@ -188,16 +189,15 @@ class Stages(Pushes):
             done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
             body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
-        then = [*self.finish("v"), f"if {self.is_active()}:"]
-        word, after = [], []
+        word, after, listed = [], [], ["held += one"]
         if self.keeps_active:
             word, after = ["word = zero"], ["next_active[base >> np.uint64(6)] = word"]
-            then.append("    word |= one << (v & np.uint64(63))")
-        then.append("    held += one")
+            listed.insert(0, "word |= one << (v & np.uint64(63))")
         if self.sends_news:
-            then.append(f"    news[v] = {self.all_news}")
+            listed.append(f"news[v] = {self.all_news}")
         if self.sends:
-            then += ["    if skewed:", "        edges += np.int64(sp[v + one] - sp[v])"]
+            listed += ["if skewed:", "    edges += np.int64(sp[v + one] - sp[v])"]
+        then = [*self.finish("v"), *self.if_active("v", listed)]
         if not self.everyone:
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])

@@ -45,6 +45,8 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
         "lows": ((3, 8 * team), np.dtype(np.float64)),
         "bounds": ((2,), np.dtype(np.float64)),
         "news": ((n,), np.dtype(np.uint8)),
+        "waiting": ((words,), bits),
+        "lowest": ((8 * team,), np.dtype(np.int64)),
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)

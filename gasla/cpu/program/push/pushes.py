@@ -238,7 +238,7 @@ class Pushes(Pieces):
         if self.scheduled:
             note = [f"activated[{at}] = {self.is_active()}"] if self.staged else []
             return [*self.finish(at, receiver=False), *note]
-        return [*self.finish(at, receiver), f"if {self.is_active()}:", *(INDENT + x for x in self.activated(at))]
+        return [*self.finish(at, receiver), *self.if_active(at, self.activated(at))]
 
     def keep(self, at: str) -> list[str]:
         """Put `gathered` aside for the apply stage, and list the vertex as a receiver."""
