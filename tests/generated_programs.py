@@ -5,6 +5,7 @@ halves, and small: sums of floats are exact, so that every order of them gives t
 an iteration as long as they change, programs are made such that they come to an end (`Parts.settles`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -230,10 +231,14 @@ AGGREGATES = {
     "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
 }
 STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most")
+BUCKETS = (None, None, None, "vertex.y", "({small}) % 7 - 1", "vertex.id % 3 + self.p")
+WAKES = (None, None, None, "vertex.id % 4 == self.p % 4", "vertex.y == self.iteration % 3", "({small}) % 3 == self.p")
+IDLES = (None, {"p": "self.p + 1"}, {"p": "self.p * 2 % 11 + self.iteration % 2"})
+WAKE_OF_FEW, IDLE_OF_FEW = "(vertex.id % 4 == self.p % 4) & (self.p < 9)", {"p": "self.p + 1"}  # come to an end
 RECORDS = {
     **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
-    **dict.fromkeys(("mask", "post_apply", "priority"), ", vertex"),
-    **{"apply": ", vertex, gathered", "activate": ", before, after", "stop": ""},
+    **dict.fromkeys(("mask", "post_apply", "priority", "bucket", "wake"), ", vertex"),
+    **{"apply": ", vertex, gathered", "activate": ", before, after", "stop": "", "idle": ""},
 }
 
 
@@ -293,6 +298,8 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
     }
     if mode != "scheduled":
         found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
+    if mode in ("run", "deterministic"):
+        found |= going_on(one, settles)
     if not absorbs and draw(st.booleans()):
         found["apply"]["y"] = one(RAISES)
     if not absorbs and monoid and draw(st.integers(0, 9)) == 0:
@@ -303,6 +310,17 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         found["stop"] = None
         found["gather"] = parts.gathers[0] if "total" in str(found["gather"]) else found["gather"]
     return {name: value for name, value in found.items() if value is not None}
+
+
+def going_on(one: Callable[[Any], Any], settles: bool) -> dict[str, Any]:
+    """Who goes on where nothing is active: functions that stand for others as well, where these can't be together."""
+    found: dict[str, Any] = {"wake": WAKE_OF_FEW if settles else one(WAKES)} if one([True, False]) else {}
+    if found.get("wake"):
+        found["idle"] = IDLE_OF_FEW if settles else one(IDLES)
+    if bucket := one(BUCKETS):
+        found |= {"bucket": bucket, "priority": None, "scatter": None}
+        found |= one([{}, {"mask": "vertex.y >= self.bucket"}, {"mask": "self.bucket % 2 == 0"}])
+    return found
 
 
 def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
@@ -323,7 +341,7 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         *(["trail = gasla.edge((np.int64, (9,)), init=0)"] if "'trail'" in used else []),
         f"direction = {draw(st.sampled_from(['in', 'out', 'all']))!r}",
         f"sources = {draw(st.sampled_from(['all', 'active']))!r}",
-        f"everyone = {not settles and draw(st.integers(0, 2)) == 0}",
+        f"everyone = {not settles and 'bucket' not in bodies and draw(st.integers(0, 2)) == 0}",
         *([f"reduce = {monoid}"] if monoid else []),
     ]
     for name, body in bodies.items():
