@@ -94,9 +94,19 @@ class Plan:
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
 
     @property
+    def has_buckets(self) -> bool:
+        """Whether a run opens buckets."""
+        return "bucket" in self.functions and not self.staged
+
+    @property
     def resumes(self) -> bool:
         """Whether something is asked when nothing is active: the next bucket, or who is to wake."""
-        return bool({"bucket", "wake"} & self.functions.keys())
+        return self.has_buckets or ("wake" in self.functions and not self.staged)
+
+    @functools.cached_property
+    def changes(self) -> list[str]:
+        """The parameters that a run changes."""
+        return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
     @functools.cached_property
     def never_ends(self) -> bool:

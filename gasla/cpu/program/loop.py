@@ -73,7 +73,7 @@ def _begin(m: "Stages") -> list[str]:
         "work, enough = control[WORK], control[ENOUGH]",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         *(["left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]"] if m.prioritised else []),
-        *(f"self_{name} = set_{name}[0]" for name in m.changes),
+        *(f"self_{name} = set_{name}[0]" for name in m.carried),
         *m.resume(start=True),
     ]
 
@@ -282,5 +282,5 @@ def _end(m: "Stages") -> list[str]:
         "    on = crew if goes_on else -crew",
         "    leave_off(control, self_iteration, size, edges, remaining, form, done, work, traversed, on)",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
-        *(f"    set_{name}[0] = self_{name}" for name in m.changes),
+        *(f"    set_{name}[0] = self_{name}" for name in m.carried),
     ]

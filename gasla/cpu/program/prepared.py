@@ -90,7 +90,7 @@ class Prepared(Binding):
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
         counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
-        kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.changes}
+        kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
         common = self._scalars() | lists | parts | kept | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
         self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
@@ -98,7 +98,7 @@ class Prepared(Binding):
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
-        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.changes)
+        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.carried)
 
     def _control(self) -> np.ndarray:
         """The words that threads share, as a run starts."""
@@ -212,7 +212,7 @@ class Prepared(Binding):
             values = self.parameters()
             for name, value in values.items():
                 self._put(f"self_{name}", value)
-            for name in self.plan.changes:
+            for name in self.plan.carried:
                 self._passed(f"set_{name}")[0] = values.get(name, -1)
         if self.plan.has_halves:
             self._arguments = [_words(array) for array in self._arguments]

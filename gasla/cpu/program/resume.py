@@ -22,14 +22,14 @@ class Resumes(Pushes):
     @functools.cached_property
     def resuming(self) -> list[Stage]:
         """Those that the program needs."""
-        if self.staged or not self.resumes:
+        if not self.resumes:
             return []
         found = [self._wait_all(), self._open_bucket()] if self.has_buckets else []
         return [*found, self._wakers()] if "wake" in self.functions else found
 
     def resume(self, start: bool = False) -> list[str]:
         """Lines that fill the active set, if it is empty; at a run's start buckets hold back all."""
-        if self.staged or not self.resumes:
+        if not self.resumes:
             return []
         calls = {stage.name: stage.call() for stage in self.resuming}
         counted = [
@@ -39,7 +39,7 @@ class Resumes(Pushes):
         opens = [f"self_bucket = {calls['open_bucket']}", *counted] if self.has_buckets else []
         wakes: list[str] = []
         if "wake" in self.functions:
-            changed = ", ".join(f"self_{name}" for name in self.changes if name != "bucket")
+            changed = ", ".join(f"self_{name}" for name in self.changes)
             wakes = [f"{changed} = {self.call('idle')}"] if changed else []
             wakes += [calls["wake"], "barrier(control, threads)", "remaining = entries", *(opens or counted)]
             wakes = ["if size == 0:", *(INDENT + x for x in wakes)] if opens else wakes

@@ -42,7 +42,7 @@ class Arguments(Plan):
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += ["news"] if self.sends_news else []
         names += ["waiting", "lowest"] if self.has_buckets else []
-        names += [f"set_{name}" for name in self.changes]
+        names += [f"set_{name}" for name in self.carried]
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
@@ -63,15 +63,9 @@ class Arguments(Plan):
         return any(getattr(kind, "scalar", kind) == HALF for kind in kinds)
 
     @property
-    def has_buckets(self) -> bool:
-        """Whether a run opens buckets."""
-        return "bucket" in self.functions and not self.staged
-
-    @functools.cached_property
-    def changes(self) -> list[str]:
-        """What the loop sets of what `self` shows: the bucket that is open, and parameters that idle returns."""
-        found = ["bucket"] if self.has_buckets else []
-        return found if self.staged or "idle" not in self.functions else [*found, *self.functions["idle"].result]
+    def carried(self) -> list[str]:
+        """What the loop sets of what `self` shows, beside aggregates: the bucket that is open, and parameters."""
+        return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
     @functools.cached_property
     def is_wide(self) -> bool:

@@ -95,14 +95,13 @@ class GpuPlan(Plan):
     def __init__(self, traced: Traced, shape: Shape) -> None:
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
         self.shape, self.offset_type = shape, shape.offset_type
-        if self.resumes:
-            raise NotImplementedError("bucket, idle and wake are not compiled yet; run with compile=False")
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.timed:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
-        self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and "scatter" not in self.functions)
+        goes_on = not self.resumes and "scatter" not in self.functions
+        self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and goes_on)
 
     @functools.cached_property
     def wide(self) -> bool:
@@ -158,7 +157,7 @@ class GpuPlan(Plan):
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
         plain = not self.scheduled and not self.two_phases and not self.wide
-        return self.shape.small and plain and not self.functions.keys() & {"scatter", "post_apply"}
+        return self.shape.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
 
     @functools.cached_property
     def near_fields(self) -> list[str]:
@@ -224,7 +223,7 @@ class GpuPlan(Plan):
         A refused vertex is never applied to: its fields stay, and with them the mask, if that reads nothing else.
         """
         mask = self.functions.get("mask")
-        if mask is None or not self.push_at_once or not self.traced.settles:
+        if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
             return False
         roles = {mask.sources[s.name] for s in mask.symbols}
         return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
@@ -300,6 +299,8 @@ class GpuPlan(Plan):
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         pointers += [("heads", "vertex_t")] if self.has_heads else []
         pointers += [("waits", "gasla::u64")] if self.waits else []
+        pointers += [("waiting", "gasla::u32")] if self.has_buckets else []
+        pointers += [("changed", "Changed")] if self.changes else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():

@@ -82,7 +82,8 @@ def call(plan: GpuPlan, name: str) -> str:
 
 def of_run(plan: GpuPlan, name: str) -> str:
     """A parameter, an aggregate, or what is known of the run."""
-    return f"c.a.self_{name}" if name in plan.traced.parameter_types or name == "n" else f"c.u.self_{name}"
+    is_given = name in plan.traced.parameter_types and name not in plan.changes
+    return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
