@@ -38,6 +38,7 @@ _HOMES = {
     "aggregate": "program.fields",
     "ID": "program.fields",
     "run": "operations.run",
+    "Phase": "operations.phases",
     "explain": "operations.explain",
     "prepare": "operations.prepare",
     "Prepared": "operations.prepare",

@@ -70,7 +70,7 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     options = way_of(direction), deterministic, scheduled, compile
-    return Prepared(as_program(program), as_graph(graph), options, notice, device and check_device(device))
+    return Prepared(alone(as_program(program)), as_graph(graph), options, notice, device and check_device(device))
 
 
 class Prepared:
@@ -155,6 +155,15 @@ class Prepared:
             )  # fmt: skip
         finally:
             self._is_running = False
+
+
+def alone(program: VertexProgram) -> VertexProgram:
+    """The same, if it can be run by itself."""
+    if hasattr(program, "start"):
+        raise ValueError(
+            f"{type(program).__name__} has start, which says where one of several phases begins; give `active` instead"
+        )
+    return program
 
 
 def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:

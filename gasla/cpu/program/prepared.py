@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
-from gasla.cpu.program.starts import NOTHING, Levels, Start, kind_of_levels, unsorted
+from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
@@ -133,7 +133,7 @@ class Prepared(Binding):
             if self._taken is not self._workspace:
                 self._use(self._taken)
             self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
-            self.iteration, self.edges, self.ended = 0, 0, False
+            self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
             self._words[:] = self._first
             self._start(fields, out)
             self._schedule = schedule
@@ -269,7 +269,7 @@ class Prepared(Binding):
         """Numbers among the arguments, as a run starts with them."""
         found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-        return found | {"delta": self._default_delta()}
+        return found | {"delta": default_delta(self.plan, self.graph)}
 
     def _find_starts(self) -> list[Start]:
         """How each vertex field starts by the program's word."""
@@ -370,22 +370,6 @@ class Prepared(Binding):
         packed = np.packbits(frontier.mask, bitorder="little")
         self._passed("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
-    def _default_delta(self) -> float:
-        """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
-
-        There iterations are thin, and fewer of them are worth some edges looked at twice. Many parts go on together the
-        more the wider it is. Where priorities are no sums of edge values, it is 0: a part of the range that waits.
-        """
-        if not self.plan.prioritised:
-            return 1.0
-        if not self.plan.adds_up:
-            return 0.0
-        values, m = self.graph.values, self.graph.m
-        mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
-        degree = max(m, 1) / max(self.graph.n, 1)
-        delta = max(1.0, 24.0 / degree) * max(1.0, len(self.plan.parts) / 4) * mean / degree
-        return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
-
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
         self._put("self_iteration", -1)
@@ -409,7 +393,8 @@ class Prepared(Binding):
         if self._schedule is not None:
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]
-        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] != 0
+        self.stopped = words[DONE] != 0
+        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or self.stopped
 
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._passed("log")[:rows].copy()
@@ -433,6 +418,10 @@ class Prepared(Binding):
         for name in self.plan.edge_states:
             now[name] = self._passed(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
         return self.by_given_name(now)
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that idle may change, as they are now."""
+        return self.by_given_name({name: self._passed(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""

@@ -319,6 +319,11 @@ class GpuPlan(Plan):
         return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
 
     @functools.cached_property
+    def changed(self) -> np.dtype:
+        """How the parameters lie that a run changes, as C lays them out."""
+        return np.dtype([(name, self.traced.parameter_types[name]) for name in self.changes], align=True)
+
+    @functools.cached_property
     def parameters(self) -> list[tuple[str, str, Any]]:
         """The program's parameters: their names, those of their arguments, their types."""
         return [(name, intern(f"self_{name}"), kind) for name, kind in self.traced.parameter_types.items()]

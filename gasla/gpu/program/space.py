@@ -286,7 +286,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         (plan.has_heads, "heads", n * ids),
         (plan.waits, "waits", 8 * n),
         (plan.has_buckets, "waiting", words),
-        (plan.changes, "changed", 8 * len(plan.changes)),
+        (plan.changes, "changed", plan.changed.itemsize),
         (plan.timed, "bits", words),
     ]:
         if is_wanted:
