@@ -37,8 +37,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::resume() {
 template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     if constexpr (P::BUCKETS) {
         const Entry* entries = queue(parity());
-        for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid())
-            atomicOr(c.a.waiting + entries[i].vertex / WARP, bit_of(entries[i].vertex));
+        const u64 n = c.a.self_n;
+        if (now.size == n)  // an atomic for each would take longer than all that follows
+            for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid())
+                c.a.waiting[w] = n - w * WARP >= WARP ? ALL : bit_of((vertex_t)(n % WARP)) - 1;
+        else
+            for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid())
+                atomicOr(c.a.waiting + entries[i].vertex / WARP, bit_of(entries[i].vertex));
         barrier.wait();
         alone([&] { now.size = now.edges = 0; });
     }
