@@ -2,6 +2,7 @@
 
 import functools
 
+from gasla.cpu.program.loop.resume import Resumes
 from gasla.cpu.program.pieces import (
     FEW,
     FURTHER,
@@ -11,7 +12,6 @@ from gasla.cpu.program.pieces import (
     load_text,
     within,
 )
-from gasla.cpu.program.resume import Resumes
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
     Load,
