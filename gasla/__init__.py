@@ -22,6 +22,8 @@ _HOMES = {
     "pagerank": "algorithms.centrality.pagerank",
     "connected_components": "algorithms.components.connected_components",
     "triangle_count": "algorithms.community.triangle_count",
+    "core_number": "algorithms.community.core_number",
+    "k_core": "algorithms.community.k_core",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",

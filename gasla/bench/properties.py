@@ -109,6 +109,13 @@ def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
     return labels(edges_of(graph), source, graph.reach(source).vertices, label)
 
 
+def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
+    """What is wrong with core numbers, as far as too high ones go."""
+    src, dst = edges_of(graph)
+    among = array_module(number).bincount(src[number[dst] >= number[src]], minlength=len(number))
+    return "a vertex has too few neighbours in its core" if bool((among < number).any()) else ""
+
+
 def shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with betweenness from these sources."""
     return scores(score, sources, [gasla.bfs(graph.graph, s) for s in sources])

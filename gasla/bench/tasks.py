@@ -41,6 +41,7 @@ TASKS: dict[str, Task] = {
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
+    "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
     "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),

@@ -122,6 +122,22 @@ def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterato
         yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
 
 
+def cores(found: Answered) -> str:
+    """The main core, and what stands below."""
+    numbers = found.answer["numbers"]
+    highest = int(numbers.max(initial=0))
+    return f"the main core is that of {highest:,}, and has {int((numbers == highest).sum()):,} vertices; the innermost:"
+
+
+def members(found: Answered) -> Iterator[str]:
+    """How many vertices are in the core, and which come first."""
+    graph, inside = found.graph, np.flatnonzero(found.answer["members"])
+    k = found.arguments["k"]
+    core = "the main core" if k is None else f"the core of {k:,}"
+    yield f"{len(inside):,} of {graph.graph.n:,} vertices are in {core}{', among them' if len(inside) else ''}"
+    yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
+
+
 def features(found: Answered) -> Iterator[str]:
     """What the numbers are like, feature by feature."""
     numbers = np.atleast_2d(found.answer["aggregated"].T)
@@ -183,6 +199,17 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
         fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("core-number", gasla.core_number, verify.core_number),
+        answers={"numbers": "core"},
+        summary=ranking("numbers", cores),
+    ),
+    Verb(
+        *("k-core", gasla.k_core, verify.k_core),
+        answers={"members": "member"},
+        summary=members,
+        fixed={"core_number": None},
     ),
     Verb(
         *("betweenness", gasla.betweenness_centrality, verify.betweenness),

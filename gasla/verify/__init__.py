@@ -11,6 +11,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | components  | no edge leaves its component; every component is connected                                             |
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
+| core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
+| k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
 | closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
@@ -31,11 +33,12 @@ from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
+from gasla.verify.peeling import core_number, k_core
 from gasla.verify.ranks import pagerank
 from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "harmonic",
-    "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "sssp", "topological_order",
-    "triangles",
+    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "core_number",
+    "harmonic", "k_core", "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "sssp",
+    "topological_order", "triangles",
 ]  # fmt: skip

@@ -140,6 +140,11 @@ def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     return Floor(total, cause)
 
 
+def core_number(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, from the end that goes first, and the degree at the other; three numbers a vertex."""
+    return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
+
+
 def topological_order(work: Work, _: list[Reach]) -> Floor:
     """Each edge in one direction is read once, and what its end waits for; a count, a level and a place a vertex."""
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
@@ -174,6 +179,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "aggregate_features": aggregate_features,
     "components": components,
     "triangles": triangles,
+    "core_number": core_number,
     "topological_order": topological_order,
     "longest_path": longest_path,
     "betweenness": betweenness,

@@ -58,6 +58,9 @@ class CuGraph:
     def triangles(self) -> int:
         return int(self.library.triangle_count(self.unweighted)["counts"].sum()) // 3
 
+    def core_number(self) -> Any:
+        return self.library.core_number(self.unweighted), "core_number"
+
     def betweenness(self, sources: list[int]) -> Any:
         table = self.library.betweenness_centrality(self.unweighted, k=sources, normalized=False)
         return table, "betweenness_centrality"

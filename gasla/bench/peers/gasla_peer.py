@@ -67,6 +67,9 @@ class Gasla:
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)
 
+    def core_number(self) -> Any:
+        return gasla.core_number(self.graph)
+
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
 

@@ -64,6 +64,9 @@ class Igraph:
         shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
         return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
 
+    def core_number(self) -> list[int]:
+        return self.native.coreness()
+
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 

@@ -73,5 +73,10 @@ class NetworKit:
         score.run()
         return sum(score.scores()) // 3
 
+    def core_number(self) -> list[float]:
+        peeling = nk.centrality.CoreDecomposition(self.unweighted)
+        peeling.run()
+        return peeling.scores()
+
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)

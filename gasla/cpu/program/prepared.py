@@ -209,8 +209,7 @@ class Prepared(Binding):
                 self._put(name, self._make(name, fields, sides))
             for part, identity in self._parts:
                 part.fill(identity)
-            values = self.parameters()
-            for name, value in values.items():
+            for name, value in (values := self.parameters()).items():
                 self._put(f"self_{name}", value)
             for name in self.plan.carried:
                 self._passed(f"set_{name}")[0] = values.get(name, -1)
