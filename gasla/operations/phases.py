@@ -15,11 +15,11 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.operations.prepare import Options, runs_of
 from gasla.operations.result import Result
-from gasla.program.binding import Binding, Lazy
+from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram, as_program
-from gasla.program.tracing import Record
+from gasla.program.tracing import Lazy, Record
 from semirings.types import computed
 
 __all__ = ["Phase"]
