@@ -122,8 +122,8 @@ def near_by_loops(n: int, edges: list[tuple[int, int]], far: int) -> tuple[np.nd
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("device", DEVICES)
-def test_roots_by_pointer_jumping(device: str, compiled: bool, rng: Any = np.random.default_rng(3)) -> None:
-    n = 500
+def test_roots_by_pointer_jumping(device: str, compiled: bool) -> None:
+    n, rng = 500, np.random.default_rng(3)
     parent = np.array([0, *(rng.integers(0, v) for v in range(1, n))])
     root = parent.copy()
     parent[1::50] = root[1::50] = [
@@ -133,7 +133,7 @@ def test_roots_by_pointer_jumping(device: str, compiled: bool, rng: Any = np.ran
         2**31 - 1,
         n,
         *(-9,) * 5,
-    ]  # whose parent is nobody: they stay so
+    ]  # of nobody
     for _ in range(12):
         root = np.array([root[p] if 0 <= p < n else -7 for p in root])
     graph = graph_of(n, [], device)
@@ -235,10 +235,10 @@ def test_other_refusals() -> None:
     with pytest.raises(TypeError, match="has missing='a'; expected a value of type int64"):
         type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.int64, missing="a")}).traced(np.dtype(np.int32))
     for name in ("bucket", "priority"):
+        looking = type("Levels", (Levels,), {name: lambda self, vertex: self.at(vertex.id + 1).level})
         with pytest.raises(ValueError, match=f"Levels.{name} reads 'level' of another vertex; expected fields"):
-            looking = type("Levels", (Levels,), {name: lambda self, vertex: self.at(vertex.id + 1).level})
             looking.traced(np.dtype(np.int32))
-    with pytest.raises(TypeError, match="Levels reads fields by self.at, .* expected a run"):
+    with pytest.raises(TypeError, match=r"Levels reads fields by self.at, .* expected a run"):
         gasla.stages.start(Levels(), graph_of(2, [(0, 1)], "cpu"))
     with pytest.raises(TypeError, match="is for functions that iterations call"):
         Levels().at(3)

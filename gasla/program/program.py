@@ -87,6 +87,8 @@ class VertexProgram(Declared):
     `{name: value}`, from parameters, aggregates, `self.iteration` and `self.n`; `wake(vertex)` sees them. It may be
     had alone. Those who are woken, like those a run starts with, don't scatter.
 
+    `self.at(index)` is any other vertex, whose fields are as they were before the iteration; see `at`.
+
     Examples
     --------
     >>> import gasla, semirings, numpy as np
