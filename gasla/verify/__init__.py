@@ -30,13 +30,12 @@ from gasla.verify._common import VerificationError
 from gasla.verify.closeness import closeness, harmonic
 from gasla.verify.counts import triangles
 from gasla.verify.labels import components
-from gasla.verify.links import hits, salsa
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
-from gasla.verify.ranks import pagerank
+from gasla.verify.ranks import hits, pagerank, salsa
 from gasla.verify.scores import betweenness
 
 __all__ = [

@@ -54,7 +54,7 @@ class Back(VertexProgram):
     from_authority = vertex(np.float64)
     from_hub = vertex(np.float64)
     inverse_out = vertex(np.float64)
-    tolerance = parameter(np.float64, 1e-8)
+    tolerance = parameter(np.float64, 1e-6)
     everyone = True
     direction = "out"
     reduce = semirings.plus
@@ -104,7 +104,7 @@ class SALSAResult(NamedTuple):
 
 
 def salsa(
-    graph: Any, *, max_iter: int = 100, tol: float = 1e-8, weighted: bool = True, dtype: Any = None
+    graph: Any, *, max_iter: int = 1000, tol: float = 1e-6, weighted: bool = True, dtype: Any = None
 ) -> SALSAResult:
     """Hub and authority scores of every vertex by random walks.
 
