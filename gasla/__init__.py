@@ -21,6 +21,7 @@ _HOMES = {
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
     "pagerank": "algorithms.centrality.pagerank",
     "connected_components": "algorithms.components.connected_components",
+    "strongly_connected_components": "algorithms.components.strongly_connected_components",
     "triangle_count": "algorithms.community.triangle_count",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

@@ -6,7 +6,8 @@ fair answer for is missing.
 
 `bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
-one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
+one), `components()` labels, `strong_components()` those of the
+directed edges of `graph.one_way`, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
 `core_number()` core numbers, `personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()`
 the sums of `graph.features`,
 `topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
