@@ -23,6 +23,7 @@ _HOMES = {
     "hits": "algorithms.centrality.hits",
     "salsa": "algorithms.centrality.salsa",
     "connected_components": "algorithms.components.connected_components",
+    "strongly_connected_components": "algorithms.components.strongly_connected_components",
     "triangle_count": "algorithms.community.triangle_count",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",
