@@ -36,18 +36,27 @@ BLOCK = re.compile(r"^(<!-- benchmarks: (\S+) (.+?) -->\n)(.*?)^(<!-- /benchmark
 NAMES = {"graphblas": "GraphBLAS", "scipy": "SciPy", "networkit": "NetworKit", "cusparse": "cuSPARSE"}
 
 
+def _compared(cell: Cell) -> str:
+    """Milliseconds, and how that compares with the best peer's."""
+    said = cell.wrong or milliseconds(cell.seconds())
+    if cell.best is None:
+        return said
+    note = cell.entries[cell.best].note
+    return f"{said}, **{cell.ratio:.2f}** {NAMES.get(cell.best, cell.best)}{f' ({note})' if note else ''}"
+
+
 def ratios(files: Files) -> str:
     """Milliseconds, and how that compares with the best peer's."""
-
-    def show(cell: Cell) -> str:
-        said = cell.wrong or milliseconds(cell.seconds())
-        if cell.best is None:
-            return said
-        note = cell.entries[cell.best].note
-        return f"{said}, **{cell.ratio:.2f}** {NAMES.get(cell.best, cell.best)}{f' ({note})' if note else ''}"
-
     algorithms = files.present(ALGORITHMS)
-    return markdown(["", *algorithms], files.rows(algorithms, show))
+    return markdown(["", *algorithms], files.rows(algorithms, _compared))
+
+
+def by_algorithm(files: Files) -> str:
+    """The same with a row an algorithm, for many of them."""
+    names = dict.fromkeys(algorithm for _, algorithm in files.cells)
+    cells = [[files.cells.get((graph, name)) for graph in files.graphs] for name in names]
+    rows = [[name, *(_compared(cell) if cell else "" for cell in row)] for name, row in zip(names, cells)]
+    return markdown(["", *files.graphs], rows)
 
 
 def gteps(files: Files) -> str:
@@ -186,6 +195,7 @@ TABLES: dict[str, Callable[[Files], str]] = {
         )
     },
     **{group: partial(gpu_tables.figures, group=group) for group in gpu_tables.GROUPS},
+    "by-algorithm": by_algorithm,
     "gpu-ms": gpu_tables.milliseconds_of,
     "growth-by-vertices": lambda files: growth.growth(files, "n"),
     "growth-by-depth": lambda files: growth.growth(files, "depth"),

@@ -74,6 +74,7 @@ class Running(Protocol):
     iteration: int
     edges: int
     ended: bool
+    stopped: bool  # because the program's `stop()` held
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations up to such a number, or the program's end, or until Python should hear Ctrl-C."""
@@ -95,6 +96,9 @@ class Running(Protocol):
 
     def state(self) -> Mapping[str, Any]:
         """The fields as they are now."""
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that `idle` may change, as they are now."""
 
     def found(self) -> Found:
         """What the run has left by now."""

@@ -350,3 +350,73 @@ class Drawing(gasla.VertexProgram):
         grown = vertex.items * semirings.where(self.doubles & semirings.any(vertex.items > 0), 2, 1)
         news = semirings.vector(gathered, semirings.ctz(vertex.bits), last)
         return {"bits": semirings.hash(vertex.bits, gathered), "items": grown + semirings.cast(news, (np.int32, (3,)))}
+
+
+class Cores(gasla.VertexProgram):
+    """The vertices of the lowest degree go first; a neighbour's degree sinks no further than the open bucket."""
+
+    degree = gasla.vertex(np.int32, init=lambda vertex: vertex.out_degree)
+    reduce = semirings.plus
+    sources = "active"
+
+    def bucket(self, vertex):
+        return vertex.degree
+
+    def mask(self, vertex):
+        return vertex.degree > self.bucket
+
+    def gather(self, src, dst, edge):
+        return semirings.cast(1, np.int32)
+
+    def apply(self, vertex, gathered):
+        return {"degree": semirings.maximum(vertex.degree - gathered, semirings.cast(self.bucket, np.int32))}
+
+
+class Reaches(gasla.VertexProgram):
+    """How many vertices a path leads from to each: one search after another, each when the last has ended."""
+
+    seen = gasla.vertex(gasla.ID, init=-1)
+    count = gasla.vertex(np.int32)
+    turn = gasla.parameter(gasla.ID, -1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.seen < self.turn
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"seen": self.turn, "count": vertex.count + 1}
+
+    def idle(self):
+        return {"turn": self.turn + 1}
+
+    def wake(self, vertex):
+        return vertex.id == self.turn
+
+
+class Thawing(gasla.VertexProgram):
+    """Buckets that sink below the open one, are left, and come again: warmth spreads, and whoever thaws is bucket 0."""
+
+    warmth = gasla.vertex(np.int32, init=lambda vertex: vertex.id % 5)
+    order = gasla.vertex(np.int64, init=-1)
+    turns = gasla.parameter(np.int32, 0)
+    reduce = semirings.plus
+    sources = "active"
+
+    def bucket(self, vertex):
+        return semirings.where(vertex.warmth > 60, -1, 60 // (vertex.warmth + 1))
+
+    def gather(self, src, dst, edge):
+        return src.warmth % 3 + 1
+
+    def apply(self, vertex, gathered):
+        return {"warmth": vertex.warmth + gathered, "order": self.iteration * 100 + self.bucket}
+
+    def idle(self):
+        return {"turns": self.turns + 1}
+
+    def wake(self, vertex):
+        return (vertex.warmth < 30) & (self.turns < 4) & (vertex.id % 4 == self.turns)

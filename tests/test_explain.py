@@ -231,7 +231,7 @@ def test_bad_arguments() -> None:
         gasla.explain(3, GRAPH)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the matrix holds float64, and the program's edge field is int64"):
         gasla.explain(programs.Spread, FLOATS)
-    with pytest.raises(ValueError, match="has no mask and no scatter"):
+    with pytest.raises(ValueError, match="has no mask, scatter"):
         gasla.explain(programs.Flow, GRAPH, scheduled=True)
 
 

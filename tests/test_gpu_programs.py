@@ -35,7 +35,7 @@ PROGRAMS = [
 
 def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     """The ways in which a program may run."""
-    fits_schedule = not hasattr(program, "mask") and not hasattr(program, "scatter")
+    fits_schedule = not any(hasattr(program, name) for name in ("mask", "scatter", "bucket", "wake"))
     return [
         {},
         {"thin": 4, "row_lanes": 8},

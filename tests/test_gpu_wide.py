@@ -49,9 +49,10 @@ GRAPHS = {
 
 
 @pytest.mark.gpu
-@pytest.mark.sanitize
 @pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
-@pytest.mark.parametrize("lanes", [9, 33, 64, 200, pytest.param(1024, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "lanes", [9, pytest.param(33, marks=pytest.mark.sanitize), 64, 200, pytest.param(1024, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_equals_the_independent_engine(name: str, lanes: int, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)

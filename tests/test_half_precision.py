@@ -244,9 +244,8 @@ def test_numbers_are_rounded_once_to_the_nearest(device: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.sanitize
 @pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
-@pytest.mark.parametrize("length", [0, 3, 40])
+@pytest.mark.parametrize("length", [0, pytest.param(3, marks=pytest.mark.sanitize), 40])
 @pytest.mark.parametrize("everyone", [True, False])
 def test_the_gpu_equals_the_independent_engine(
     everyone: bool, length: int, small: int, monkeypatch: pytest.MonkeyPatch

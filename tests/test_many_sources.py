@@ -26,6 +26,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
         patch.setattr(searches, "SHALLOW", 1 << 40 if is_together else -1)
         patch.setattr(searches, "WORTH", 0)
         patch.setattr(searches, "fills", lambda *_: not is_together)
+        patch.setattr(searches, "spares_time", lambda *_: True)
         yield request.param
 
 
@@ -44,6 +45,7 @@ def test_levels(A: csr_array, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "WORTH", data.draw(st.sampled_from([1, 1000])))
         patch.setattr(searches, "fills", lambda *_: True)
+        patch.setattr(searches, "spares_time", lambda *_: True)
         levels = gasla.multi_source_bfs(A, sources)
         limited = gasla.multi_source_bfs(A, sources, depth_limit=depth)
     assert levels.dtype == np.int32
@@ -143,6 +145,7 @@ def test_distances(A: csr_array, data: st.DataObject) -> None:
     is_together = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
+        patch.setattr(searches, "spares_time", lambda *_: True)
         try:
             right = [gasla.sssp(A, source) for source in sources]
         except ValueError:
@@ -197,6 +200,7 @@ def test_closeness(A: csr_array, data: st.DataObject) -> None:
     is_together = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
+        patch.setattr(searches, "spares_time", lambda *_: True)
         scores = gasla.closeness_centrality(A, **options)
     right = by_networkx(A, "closeness_centrality", **options)
     np.testing.assert_allclose(scores, right, rtol=1e-12)
@@ -215,6 +219,7 @@ def test_harmonic(A: csr_array, data: st.DataObject) -> None:
         options["sources"] = data.draw(ids)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
+        patch.setattr(searches, "spares_time", lambda *_: True)
         scores = gasla.harmonic_centrality(A, **options)
     np.testing.assert_allclose(scores, by_networkx(A, "harmonic_centrality", **options), rtol=1e-12)
     nbunch = data.draw(ids)

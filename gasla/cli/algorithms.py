@@ -85,15 +85,22 @@ def is_reached(values: Array) -> Array:
 
 def settled(what: str) -> Callable[[Answered], str]:
     """A heading that says whether these did."""
+    return lambda found: f"{ended(found)}; the highest {what}:"
 
-    def heading(found: Answered) -> str:
-        answer = found.answer
-        state = "converged" if answer["converged"] else "did NOT converge"
-        return (
-            f"{state} after {answer['iterations']} iterations, residual {answer['residual']:.3g}; the highest {what}:"
-        )
 
-    return heading
+def ended(found: Answered) -> str:
+    """Whether an iteration converged, and how far it came."""
+    answer = found.answer
+    state = "converged" if answer["converged"] else "did NOT converge"
+    return f"{state} after {answer['iterations']} iterations, residual {answer['residual']:.3g}"
+
+
+def links(found: Answered) -> Iterator[str]:
+    """The best hubs and the best authorities."""
+    yield f"{ended(found)}; the best hubs:"
+    yield from text.ranking(found.graph, found.answer["hubs"], found.top)
+    yield "the best authorities:"
+    yield from text.ranking(found.graph, found.answer["authorities"], found.top)
 
 
 def components(found: Answered) -> Iterator[str]:
@@ -152,6 +159,22 @@ def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterato
         yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
 
 
+def cores(found: Answered) -> str:
+    """The main core, and what stands below."""
+    numbers = found.answer["numbers"]
+    highest = int(numbers.max(initial=0))
+    return f"the main core is that of {highest:,}, and has {int((numbers == highest).sum()):,} vertices; the innermost:"
+
+
+def members(found: Answered) -> Iterator[str]:
+    """How many vertices are in the core, and which come first."""
+    graph, inside = found.graph, np.flatnonzero(found.answer["members"])
+    k = found.arguments["k"]
+    core = "the main core" if k is None else f"the core of {k:,}"
+    yield f"{len(inside):,} of {graph.graph.n:,} vertices are in {core}{', among them' if len(inside) else ''}"
+    yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
+
+
 def features(found: Answered) -> Iterator[str]:
     """What the numbers are like, feature by feature."""
     numbers = np.atleast_2d(found.answer["aggregated"].T)
@@ -203,6 +226,16 @@ ALGORITHMS: tuple[Verb, ...] = (
         options={"weighted": "--unweighted"},
         iterations=lambda found: int(found.answer["iterations"]),
     ),
+    *(
+        Verb(
+            *(name, function, verifier),
+            answers={"hubs": "hub", "authorities": "authority"},
+            summary=links,
+            options={"weighted": "--unweighted"},
+            iterations=lambda found: int(found.answer["iterations"]),
+        )
+        for name, function, verifier in (("hits", gasla.hits, verify.hits), ("salsa", gasla.salsa, verify.salsa))
+    ),
     Verb(
         *("katz", gasla.katz_centrality, verify.katz),
         answers={"scores": "katz"},
@@ -239,10 +272,26 @@ ALGORITHMS: tuple[Verb, ...] = (
         names_vertices=True,
     ),
     Verb(
+        *("strong-components", gasla.strongly_connected_components, verify.strong_components),
+        answers={"labels": "component"},
+        summary=components,
+    ),
+    Verb(
         *("triangles", gasla.triangle_count, verify.triangles),
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
         fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("core-number", gasla.core_number, verify.core_number),
+        answers={"numbers": "core"},
+        summary=ranking("numbers", cores),
+    ),
+    Verb(
+        *("k-core", gasla.k_core, verify.k_core),
+        answers={"members": "member"},
+        summary=members,
+        fixed={"core_number": None},
     ),
     Verb(
         *("betweenness", gasla.betweenness_centrality, verify.betweenness),

@@ -79,8 +79,9 @@ class Verb:
         elif "features" in self.parameters:
             default = "default: the numbers of its in-edges and out-edges"
             parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
+        others = {"source", "sources", "features"} | ({"k", "seed"} if "sources" in self.parameters else set())
         for name, parameter in self.parameters.items():
-            if name not in ("source", "sources", "k", "seed", "features"):
+            if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
                 _add(parser, name, option, hints.get(name), parameter.default, said.get(name, ""))
 

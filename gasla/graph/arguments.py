@@ -12,14 +12,14 @@ from gasla.graph.graph import Graph
 NO_LIMIT = 2**62  # of iterations
 
 
-def source_vertex(graph: Graph, source: Any) -> int:
-    """`source` as the id of a vertex of `graph`."""
+def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
+    """`source` as the id of a vertex of `graph`; `name` is what an error calls it."""
     try:
         vertex = operator.index(source)
     except TypeError:
-        raise TypeError(f"source is {source!r}; expected the id of a vertex, an integer") from None
+        raise TypeError(f"{name} is {source!r}; expected the id of a vertex, an integer") from None
     if not 0 <= vertex < graph.n:
-        raise ValueError(f"source {vertex} is outside a graph of {graph.n} vertices")
+        raise ValueError(f"{name} {vertex} is outside a graph of {graph.n} vertices")
     return vertex
 
 

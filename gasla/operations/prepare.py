@@ -70,7 +70,7 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     options = way_of(direction), deterministic, scheduled, compile
-    return Prepared(as_program(program), as_graph(graph), options, notice, device and check_device(device))
+    return Prepared(alone(as_program(program)), as_graph(graph), options, notice, device and check_device(device))
 
 
 class Prepared:
@@ -157,13 +157,22 @@ class Prepared:
             self._is_running = False
 
 
+def alone(program: VertexProgram) -> VertexProgram:
+    """The same, if it can be run by itself."""
+    if hasattr(program, "start"):
+        raise ValueError(
+            f"{type(program).__name__} has start, which says where one of several phases begins; give `active` instead"
+        )
+    return program
+
+
 def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     """Those that the graph keeps for a program with such options, or others while these are under way."""
     kind = type(program), *options
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
-        if options[2] and (hasattr(program, "scatter") or hasattr(program, "mask")):
-            raise ValueError("the program of a scheduled run has no mask and no scatter; remove them")
+        if options[2] and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
+            raise ValueError("the program of a scheduled run has no mask, scatter, bucket, idle and wake; remove them")
         made = runs = made_runs(program, graph, options)
         graph.kept(kind, lambda _: made)
     return runs

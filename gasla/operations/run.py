@@ -1,19 +1,22 @@
 """`run`: a vertex program, a graph, and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gasla.arrays import Device
+from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import as_graph
-from gasla.operations.prepare import FLAGS, Direction, check_device, check_flags, run_once, runs_of, way_of
+from gasla.operations.phases import Asked, Phase, as_phases, run_phases
+from gasla.operations.prepare import FLAGS, Direction, alone, check_device, check_flags, run_once, runs_of, way_of
 from gasla.operations.result import Result
+from gasla.program.frontier import as_frontier
 from gasla.program.program import VertexProgram, as_program
 
 __all__ = ["run"]
 
 
 def run(
-    program: VertexProgram | type[VertexProgram],
+    program: VertexProgram | type[VertexProgram] | Sequence[Phase | VertexProgram | type[VertexProgram]],
     graph: Any,
     *,
     active: Any = None,
@@ -36,8 +39,9 @@ def run(
 
     Parameters
     ----------
-    program : VertexProgram
-        An instance (with its parameters), or a class (with their defaults).
+    program : VertexProgram, or a list of programs or Phases
+        An instance (with its parameters), or a class (with their defaults). A list's members take turns: see
+        `gasla.Phase`. Then an iteration is a turn, wherever this page speaks of iterations.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
     active : array of ids, array of bool, or Frontier, optional
@@ -110,14 +114,25 @@ def run(
     >>> result.hops, result.converged
     (array([0, 1, 2, 3], dtype=int32), True)
     """
-    program, graph = as_program(program), as_graph(graph)
+    phases = as_phases(program) if isinstance(program, list | tuple) else None
+    graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
-    if notice and program.edge_fields:
+    single = None if phases else alone(as_program(program))
+    if notice and any(one.edge_fields for one in ([single] if single else [p.program for p in phases or []])):
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
-    runs = runs_of(program, graph, (way_of(direction), deterministic, schedule is not None, compile))
+    options = way_of(direction), deterministic, schedule is not None, compile
+    if phases:
+        if trace or schedule is not None:
+            raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
+        turns = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
+        asked = Asked(as_frontier(graph.n, active), turns, delta, callback, progress, out or {})
+        return run_phases(phases, graph, options, asked, values)
+    assert single is not None
+    program = single
+    runs = runs_of(program, graph, options)
     return run_once(
         runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
     )

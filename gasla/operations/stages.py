@@ -72,8 +72,13 @@ class State:
 
 
 def _refuse_aggregates(traced: Traced) -> None:
-    """Stages have nothing to show to functions that read what an aggregate came to."""
+    """Stages have nothing to show to functions that read what an aggregate came to, or which bucket is open."""
     for name, function in traced.functions.items():
+        if "bucket" in function.reads("self") and name not in {"stop", "idle", "wake"}:
+            raise ValueError(
+                f"{traced.program.__name__}.{name} reads self.bucket, and only gasla.run opens buckets; "
+                "for stages, declare a gasla.parameter, and start anew with each value"
+            )
         read = function.reads("self") & traced.aggregates.keys() if name not in {"stop", *traced.aggregates} else ()
         if read:
             raise ValueError(

@@ -29,6 +29,8 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
     if seen := {*t.aggregates, *(t.functions.keys() & {"post_apply", "scatter"})}:
         return f"{min(seen)} sees what each iteration has applied"
+    if "bucket" in t.functions:
+        return "bucket says who goes on"
     parts = semirings.independent(monoid, t.gathered_type)
     if parts is None:
         return f"{monoid.name} combines a value as a whole, not part by part"
@@ -71,11 +73,14 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
         edge_mask = functions["edge_mask"]
         if read := (edge_mask.reads("src") | edge_mask.reads("dst")) & set(fields):
             return f"edge_mask reads {min(read)}"
+    for name in ("gather", "mask", "edge_mask", "activate"):
+        if name in functions and (read := functions[name].reads("other") & set(fields)):
+            return f"{name} reads {given(min(read))} of another vertex, as it was before the iteration"
     for name in ("gather", "mask", "edge_mask"):
-        if name in functions and "iteration" in functions[name].reads("self"):
-            return f"{name} reads self.iteration"
-    given = scalars(semirings.as_expr(functions["gather"].result))
-    for value, combined, own in zip(given, parts, leaves(t, "src", fields), strict=True):
+        if name in functions and (seen := functions[name].reads("self") & t.changing):
+            return f"{name} reads self.{given(min(seen))}"
+    values = scalars(semirings.as_expr(functions["gather"].result))
+    for value, combined, own in zip(values, parts, leaves(t, "src", fields), strict=True):
         if not semirings.grows_with(value, [own], order_in(combined)):
             return f"what gather returns does not grow with {str(own).replace('_', '.', 1)}"
         others = rebuilt(value, lambda e, _, own=own: Symbol("own", own.type) if e is own else None)  # type: ignore[misc]

@@ -90,6 +90,12 @@ def _order(plan: Plan) -> list[str]:
     if plan.prioritised:
         width = "from the mean of the edge values and from degrees" if plan.adds_up else "as a part of what waits"
         found.append(f"Vertices are taken in buckets, near ones first; a bucket's width is delta=, or found {width}.")
+    if "bucket" in functions:
+        found.append("Vertices wait in buckets: when nothing is active, the lowest opens that is not empty.")
+    if "wake" in functions:
+        changed = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
+        first = f"idle sets {changed}, and " if changed else ""
+        found.append(f"When nothing is active, {first}wake is asked of every vertex.")
     if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
         found.append(
             f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
@@ -109,9 +115,14 @@ def _order(plan: Plan) -> list[str]:
 def _copies(plan: Plan) -> list[str]:
     """What has to be kept apart."""
     found = []
+    near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
+        who = " and ".join(["neighbours"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
+        found.append(f"{given(name)} has two copies, read and written in turn: {who} read it while apply writes it.")
+    for name in sorted(plan.behind):
         found.append(
-            f"{given(name)} has two copies, read and written in turn: neighbours read it while apply writes it."
+            f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "
+            "once all is done."
         )
     if plan.two_phases:
         fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))

@@ -50,7 +50,7 @@ class Run(Binding):
     """One run. Where the graph is on the GPU, it works on copies, and what it leaves are arrays there."""
 
     log_rows = 1024
-    iteration, edges, ended = 0, 0, False
+    iteration, edges, ended, stopped = 0, 0, False, False
     _device: Device
 
     def __init__(
@@ -119,7 +119,8 @@ class Run(Binding):
             active, edges = steps.step()
             self._log.append((active, edges, PULL))
             self.iteration, self.edges = steps.iteration, self.edges + edges
-            self.ended = steps.stopped or self._is_over()
+            self.stopped = steps.stopped
+            self.ended = self.stopped or self._is_over()
             if progress is not None and time.perf_counter() - told > 0.1:
                 told = time.perf_counter()
                 progress(self.iteration)
@@ -157,6 +158,11 @@ class Run(Binding):
         return self.by_given_name(
             {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
         )
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that idle may change, as they are now."""
+        given = self.by_given_name(dict.fromkeys(self.plan.changes))
+        return {name: self._steps.parameters[name] for name in given}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
         """A field's array where the graph is: that which it is to be left in, if one was given."""

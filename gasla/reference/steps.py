@@ -12,10 +12,9 @@ from gasla.arrays import as_values
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
-from gasla.program.binding import Lazy
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Record
+from gasla.program.tracing import Lazy, Record
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
@@ -41,11 +40,17 @@ class Steps:
         levels: np.ndarray | None,
     ) -> None:
         self.program, self.plan, self.graph, self.edges = program, plan, graph, edges
-        self.parameters, self.vertex, self.edge = parameters, vertex, edge
+        self.parameters, self.vertex, self.edge = dict(parameters), vertex, edge
+        self.seen_by_others = vertex  # what self.at reads: in an iteration as fields were before it
         self.active, self.levels, self.iteration, self.stopped = active, levels, 0, False
+        self.bucket, self.waiting = -1, np.zeros(graph.n, bool)
         self.aggregates: dict[str, Any] = {}
         everyone = self.vertices(np.arange(graph.n))
         self.aggregates = self.reduce_aggregates(everyone, everyone, graph.n)
+        if self.has("bucket"):
+            self.waiting[self.active] = True
+            self.active = active[:0]
+        self.resume()
 
     # --- the program's functions on arrays ---------------------------------------------------------------------------
 
@@ -69,11 +74,37 @@ class Steps:
         link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: as_values(ids)}))
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
+    def other(self, index: Any) -> Record:
+        """The fields of the vertices at some indices, and what stands for those where there is none."""
+        index = np.asarray(index)
+        is_there = (index >= 0) & (index < self.graph.n)
+        ids = np.where(is_there, index, 0).astype(np.int64)
+        declared = self.program.vertex_fields
+
+        def reading(name: str, array: np.ndarray) -> Callable[[], Any]:
+            def read() -> Any:
+                dtype: Any = computed(array.dtype)
+                shape = *index.shape, *array.shape[1:]
+                missing = np.broadcast_to(np.asarray(declared[name].missing, array.dtype), shape)
+                if not len(array):
+                    found = missing
+                else:
+                    found = np.where(is_there.reshape(index.shape + (1,) * (array.ndim - 1)), array[ids], missing)
+                return as_values(found.astype(dtype, copy=False).T)  # which turns round vectors alone
+
+            return read
+
+        makers = {given_name(name): reading(given_name(name), array) for name, array in self.seen_by_others.items()}
+        makers["id"] = lambda: as_values(np.where(is_there, index, -1).astype(self.graph.id_dtype))
+        return Record("vertex", Lazy(makers))
+
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
         """One of the program's functions, with numbers of the types that it was promised as `self` has them."""
         kind = type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(self.parameters, iteration=np.int64(self.iteration), n=np.int64(self.graph.n))
+        stand_in.__dict__["at"] = self.other
+        stand_in.__dict__["bucket"] = np.int64(self.bucket)
         stand_in.__dict__.update({given_name(name): value for name, value in self.aggregates.items()})
         with np.errstate(all="ignore"):
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
@@ -87,17 +118,67 @@ class Steps:
     def has(self, function: str) -> bool:
         return function in self.plan.functions and hasattr(type(self.program), function)
 
+    # --- who goes on -------------------------------------------------------------------------------------------------
+
+    def buckets(self, ids: np.ndarray) -> np.ndarray:
+        """The buckets of some vertices."""
+        return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
+
+    def open(self, ids: np.ndarray) -> np.ndarray:
+        """Those of some vertices that are active now; others wait, unless they have no bucket."""
+        if not self.has("bucket"):
+            return ids
+        buckets = self.buckets(ids)
+        self.waiting[ids] = buckets > self.bucket
+        return ids[(buckets >= 0) & (buckets <= self.bucket)]
+
+    def resume(self) -> None:
+        """Where nothing is active: open the next bucket, or ask who is to wake."""
+        if len(self.active) or not self.plan.resumes or self.levels is not None:
+            return
+        if self.has("bucket") and self.open_next():
+            return
+        if self.has("wake"):
+            if self.has("idle"):
+                types = self.plan.traced.parameter_types
+                changed = {n: _spread(value, types[inner(n)], 1)[0] for n, value in self.call("idle").items()}
+                self.parameters.update(changed)
+            everyone = np.arange(self.graph.n)
+            self.active = everyone[self.admitted("wake", len(everyone), self.vertices(everyone))]
+            if self.has("bucket"):
+                self.waiting[self.active] = True
+                self.active = everyone[:0]
+                self.open_next()
+
+    def open_next(self) -> bool:
+        """Open the lowest bucket that a vertex waits in; whether there is one."""
+        ids = np.flatnonzero(self.waiting)
+        buckets = self.buckets(ids)
+        self.waiting[ids[buckets < 0]] = False
+        ids, buckets = ids[buckets >= 0], buckets[buckets >= 0]
+        if not len(ids):
+            return False
+        self.bucket = int(buckets.min())
+        self.active = ids[buckets == self.bucket]
+        self.waiting[self.active] = False
+        return True
+
     # --- an iteration ------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
         """One iteration; how many were active before it, and how many edges it looked at."""
         active = len(self.active)
+        copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up}
+        self.seen_by_others = {**self.vertex, **copies}
         receivers, places = self.receivers()
         if self.levels is not None:
             active = len(receivers)
         self.apply(receivers, self.gather(receivers, places))
+        self.seen_by_others = self.vertex
         self.stopped = self.has("stop") and bool(self.call("stop"))
         self.iteration += 1
+        if not self.stopped:
+            self.resume()
         return active, len(places) if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +228,7 @@ class Steps:
         after = self.vertices(receivers)
         fresh = self.reduce_aggregates(before, after, len(receivers))
         if self.levels is None:
-            self.active = receivers[self.activated(before, after, changes, len(receivers))]
+            self.active = self.open(receivers[self.activated(before, after, changes, len(receivers))])
         if self.has("scatter"):
             self.scatter()
         if self.has("post_apply"):

@@ -40,6 +40,16 @@ class Edges(NamedTuple):
         indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
+    def simple(self) -> "csr_array":
+        """The pattern of the undirected graph without self loops and repeated edges, in ones."""
+        from scipy.sparse import csr_array
+
+        pattern = self.matrix(np.ones(self.dst.size, np.int64), self.src != self.dst)
+        both = csr_array(pattern + pattern.T)
+        both.sum_duplicates()
+        both.data[:] = 1
+        return both
+
 
 def edges_of(graph: Any) -> Edges:
     graph = as_graph(graph)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+from gasla.verify._common import Array, VerificationError, answer, edges_of, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,7 +51,7 @@ def triangles(
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 1 is in 1 triangles, not 2
     """
-    simple = _simple(edges_of(graph))
+    simple = edges_of(graph).simple()
     n = simple.shape[0]
     count = None if per_vertex is None else answer("per_vertex", per_vertex, n, "iu").astype(np.int64)
     if count is not None and int(count.sum()) != 3 * total:
@@ -80,18 +80,6 @@ def triangles(
         around = simple[neighbours][:, neighbours].nnz // 2
         if count[v] != around:
             raise VerificationError(f"vertex {v} is in {around} triangles, not {count[v]}")
-
-
-def _simple(edges: Edges) -> "csr_array":
-    """The pattern of the undirected graph without self loops and repeated edges."""
-    from scipy.sparse import csr_array
-
-    away = edges.src != edges.dst
-    pattern = edges.matrix(np.ones(edges.dst.size, np.int64), away)
-    both = csr_array(pattern + pattern.T)
-    both.sum_duplicates()
-    both.data[:] = 1
-    return both
 
 
 def _oriented(simple: "csr_array", degree: Array) -> "csr_array":

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.ranking import usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights, score_type, vertex_numbers, whole_number
+from gasla.graph.arguments import score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
@@ -184,11 +185,8 @@ def katz_centrality(
         if not 0 <= given < inf:
             raise ValueError(f"{name} is {given}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
-    weights = graph.values.dtype if weighted and graph.values is not None else None
+    weights = usable_weights(graph, weighted)
     kind = score_type(weights, dtype)
-    if weights is not None:
-        graph.notice_values()
-        check_weights(graph, shares=True)
     worth = _worth(graph, beta)
     if graph.n == 0:
         return KatzResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)

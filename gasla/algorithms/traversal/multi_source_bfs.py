@@ -18,7 +18,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.traversal.bfs import bfs
-from gasla.arrays import array_module, fills, module_of
+from gasla.arrays import Device, array_module, fills, module_of
 from gasla.graph.arguments import most_iterations, source_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.prepare import prepare
@@ -32,6 +32,22 @@ WORD = 64  # sources at once
 ROWS, DIGITS = 8, 4  # of levels that are written at once
 SHALLOW = 32  # of so few levels, many a vertex is reached from several sources in the same one
 WORTH = 16  # so many single searches take as long as 64 at once, or longer
+
+
+class Limits(NamedTuple):
+    """Where searches are better made together: from so many sources on, up to so many vertices where they wait.
+
+    And where they don't, if no vertex has so many times the mean degree.
+    """
+
+    sources: int
+    vertices: float
+    hub: float
+
+
+# Single searches are better on a GPU where the digits of all vertices are far more than its cache holds, iteration for
+# iteration, and where hubs let each pull early; measured on an H100.
+LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(32, 1 << 21, 64)}
 
 
 class Arrivals(VertexProgram):
@@ -175,7 +191,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     if not chosen:
         return levels
     seen = look(graph, chosen, limit)
-    if seen.is_shared:
+    if seen.is_shared and spares_time(graph, chosen, seen):
         digits = next((k for k in PROGRAMS if 2 * seen.depth < 1 << k), max(PROGRAMS))
         for first in track(range(0, len(chosen), WORD), "batches of sources"):
             _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
@@ -202,6 +218,13 @@ def look(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Se
     depth, reached = int(level.max()), int((level >= 0).sum())
     waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
     return Seen(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
+
+
+def spares_time(graph: Graph, sources: list[int], seen: Seen) -> bool:
+    """Whether levels of searches made together are there sooner than by one search after another."""
+    limits = LIMITS[graph.device]
+    is_skewed = graph.max_out_degree > limits.hub * (graph.m // graph.n + 1)
+    return len(sources) >= limits.sources and (graph.n <= limits.vertices if seen.waits else not is_skewed)
 
 
 def beginning(graph: Graph, sources: list[int]) -> dict[str, Any]:

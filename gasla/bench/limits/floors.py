@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
@@ -105,6 +105,12 @@ def pagerank(work: Work, _: list[Reach]) -> Floor:
     return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
 
 
+def hits(work: Work, _: list[Reach]) -> Floor:
+    """The same twice in each of them, along both directions."""
+    one = iteration(work)
+    return Floor(2 * PAGERANK_ITERATIONS * one.seconds, one.cause)
+
+
 def personal_pageranks(work: Work, _: list[Reach]) -> Floor:
     """The same with eight numbers at the end of an edge, and as many a vertex read and written."""
     one = work.floor(4 * work.m + 4 * 8 * 4 * work.n, work.m, 1, vector=32 * work.n)
@@ -125,6 +131,11 @@ def components(work: Work, _: list[Reach]) -> Floor:
     return work.floor(16 * work.n, work.n, 1)
 
 
+def strong_components(work: Work, _: list[Reach]) -> Floor:
+    """Every edge that is kept is read once, and what is known of its end, forward and backward; a label a vertex."""
+    return work.floor(KEPT * 2 * 4 * work.m + 12 * work.n, KEPT * 2 * work.m, 2)
+
+
 def triangles(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, in one of its directions. How often lists must be read again depends on the graph."""
     return work.floor(2 * work.m + 4 * work.n, 0, 1)
@@ -138,6 +149,11 @@ def betweenness(work: Work, reaches: list[Reach]) -> Floor:
         sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
         total, cause = total + search.seconds + sums.seconds, sums.cause
     return Floor(total, cause)
+
+
+def core_number(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, from the end that goes first, and the degree at the other; three numbers a vertex."""
+    return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
 
 
 def topological_order(work: Work, _: list[Reach]) -> Floor:
@@ -170,10 +186,13 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
+    "hits": hits,
     "personal_pageranks": personal_pageranks,
     "aggregate_features": aggregate_features,
     "components": components,
+    "strong_components": strong_components,
     "triangles": triangles,
+    "core_number": core_number,
     "topological_order": topological_order,
     "longest_path": longest_path,
     "betweenness": betweenness,

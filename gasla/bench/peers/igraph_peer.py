@@ -18,7 +18,7 @@ class Igraph:
     name = "igraph"
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     @cached_property
     def upper(self) -> Any:
@@ -35,6 +35,11 @@ class Igraph:
     @cached_property
     def acyclic(self) -> igraph.Graph:
         return igraph.Graph(n=self.matrix.shape[0], edges=self.ends, directed=True)
+
+    @cached_property
+    def directed(self) -> igraph.Graph:
+        ends = self.graph.one_way.tocoo().coords
+        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(ends), directed=True)
 
     @cached_property
     def from_anywhere(self) -> igraph.Graph:
@@ -75,11 +80,17 @@ class Igraph:
     def articulation_points(self) -> list[int]:
         return self.native.articulation_points()
 
+    def strong_components(self) -> list[int]:
+        return self.directed.connected_components(mode="strong").membership
+
     def triangles(self) -> int:
         """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""
         degrees = np.array(self.native.degree(), dtype=np.float64)
         shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
         return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
+
+    def core_number(self) -> list[int]:
+        return self.native.coreness()
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)

@@ -44,7 +44,14 @@ class NetworKit:
 
     @cached_property
     def acyclic(self) -> nk.Graph:
-        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in triu(self.matrix, 1).tocoo().coords)
+        return self._directed(triu(self.matrix, 1))
+
+    @cached_property
+    def directed(self) -> nk.Graph:
+        return self._directed(self.graph.one_way)
+
+    def _directed(self, matrix: Any) -> nk.Graph:
+        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in matrix.tocoo().coords)
         return nk.GraphFromCoo((row, column), n=self.matrix.shape[0], directed=True)
 
     @staticmethod
@@ -76,10 +83,20 @@ class NetworKit:
         search.run()
         return search.getPartition().getVector()
 
+    def strong_components(self) -> list[int]:
+        search = nk.components.StronglyConnectedComponents(self.directed)
+        search.run()
+        return search.getPartition().getVector()
+
     def triangles(self) -> int:
         score = nk.sparsification.TriangleEdgeScore(self.indexed)
         score.run()
         return sum(score.scores()) // 3
+
+    def core_number(self) -> list[float]:
+        peeling = nk.centrality.CoreDecomposition(self.unweighted)
+        peeling.run()
+        return peeling.scores()
 
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)

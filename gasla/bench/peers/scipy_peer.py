@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import levels_of, personal_iteration, power_iteration, searches
+from gasla.bench.peers import hub_iteration, levels_of, personal_iteration, power_iteration, searches
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 
@@ -80,8 +80,22 @@ class SciPy:
         """ARPACK, which goes on to the limit; others stop where the scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
+    def hits(self) -> np.ndarray:
+        """Hubs and authorities with float32 products, along the matrix's own rows: it is its own transpose."""
+        hubs: np.ndarray = hub_iteration(self.pattern)
+        return hubs
+
     def components(self) -> np.ndarray:
         return connected_components(self.weights, directed=False)[1]
+
+    @cached_property
+    def directed(self) -> Any:
+        """As csgraph wants it."""
+        return self.graph.one_way.astype(np.float64)
+
+    def strong_components(self) -> np.ndarray:
+        """By Tarjan's algorithm, in Pearce's form."""
+        return connected_components(self.directed, connection="strong")[1]
 
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import semirings
-from gasla.cpu.program import loop
+from gasla.cpu.program.loop import loop
 from gasla.cpu.program.pieces import FEW
 from gasla.cpu.program.push.atomics import atomics, combination
 from gasla.cpu.program.stage_functions import Stages

@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
-from gasla.cpu.program.starts import NOTHING, Levels, Start, kind_of_levels, unsorted
+from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
@@ -31,6 +31,7 @@ FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where ther
 ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
+    "self_bucket": -1,
     "log": np.zeros((0, 3), np.int64),
 }
 
@@ -89,14 +90,15 @@ class Prepared(Binding):
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
         counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
-        common = self._scalars() | lists | parts | {"counts": counts}
+        kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
+        common = self._scalars() | lists | parts | kept | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
         self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
         self._starts = self._find_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
-        self._has_more = bool(self._others or self._parts or self.traced.parameter_types)
+        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.carried)
 
     def _control(self) -> np.ndarray:
         """The words that threads share, as a run starts."""
@@ -131,7 +133,7 @@ class Prepared(Binding):
             if self._taken is not self._workspace:
                 self._use(self._taken)
             self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
-            self.iteration, self.edges, self.ended = 0, 0, False
+            self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
             self._words[:] = self._first
             self._start(fields, out)
             self._schedule = schedule
@@ -207,8 +209,10 @@ class Prepared(Binding):
                 self._put(name, self._make(name, fields, sides))
             for part, identity in self._parts:
                 part.fill(identity)
-            for name, value in self.parameters().items():
+            for name, value in (values := self.parameters()).items():
                 self._put(f"self_{name}", value)
+            for name in self.plan.carried:
+                self._passed(f"set_{name}")[0] = values.get(name, -1)
         if self.plan.has_halves:
             self._arguments = [_words(array) for array in self._arguments]
 
@@ -264,7 +268,7 @@ class Prepared(Binding):
         """Numbers among the arguments, as a run starts with them."""
         found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-        return found | {"delta": self._default_delta()}
+        return found | {"delta": default_delta(self.plan, self.graph)}
 
     def _find_starts(self) -> list[Start]:
         """How each vertex field starts by the program's word."""
@@ -365,22 +369,6 @@ class Prepared(Binding):
         packed = np.packbits(frontier.mask, bitorder="little")
         self._passed("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
-    def _default_delta(self) -> float:
-        """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
-
-        There iterations are thin, and fewer of them are worth some edges looked at twice. Many parts go on together the
-        more the wider it is. Where priorities are no sums of edge values, it is 0: a part of the range that waits.
-        """
-        if not self.plan.prioritised:
-            return 1.0
-        if not self.plan.adds_up:
-            return 0.0
-        values, m = self.graph.values, self.graph.m
-        mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
-        degree = max(m, 1) / max(self.graph.n, 1)
-        delta = max(1.0, 24.0 / degree) * max(1.0, len(self.plan.parts) / 4) * mean / degree
-        return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
-
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
         self._put("self_iteration", -1)
@@ -404,7 +392,8 @@ class Prepared(Binding):
         if self._schedule is not None:
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]
-        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or words[DONE] != 0
+        self.stopped = words[DONE] != 0
+        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or self.stopped
 
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._passed("log")[:rows].copy()
@@ -428,6 +417,10 @@ class Prepared(Binding):
         for name in self.plan.edge_states:
             now[name] = self._passed(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
         return self.by_given_name(now)
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that idle may change, as they are now."""
+        return self.by_given_name({name: self._passed(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""

@@ -58,10 +58,10 @@ __all__ = [
     "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond", "block",
     "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap", "count_trailing_zeros",
     "crew_for", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or", "fill_field",
-    "fill_vectors", "float_of", "has", "higher", "jit", "launched", "leave_off", "load", "load_unordered",
+    "fill_vectors", "float_of", "has", "higher", "jit", "launched", "least_of", "leave_off", "load", "load_unordered",
     "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch", "ranked",
     "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
-    "store_unordered", "take", "take_news", "time_apart", "to_bits", "to_half", "to_list", "total",
+    "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half", "to_list", "total",
     "widened_half",
 ]  # fmt: skip
 
@@ -101,6 +101,29 @@ def claim(bits, vertex, shared):
         return fetch_or(bits, word, bit) & bit == np.uint64(0)
     bits[word] |= bit
     return True
+
+
+@jit
+def takes_turn(waiting, vertex, bucket, opened, shared):
+    """Whether a vertex of this bucket is active now; else it waits, if it has a bucket."""
+    word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
+    waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
+    if waits and not waited:
+        claim(waiting, vertex, shared)
+    elif waited and not waits:
+        fetch_and(waiting, word, ~bit)
+    return 0 <= bucket <= opened
+
+
+@jit
+def least_of(lowest, threads):
+    """The least of the buckets that threads have found, where -1 stands for none."""
+    least = np.int64(-1)
+    for thread in range(threads):
+        low = lowest[8 * thread]
+        if low >= 0 and (low < least or least < 0):
+            least = low
+    return least
 
 
 @jit

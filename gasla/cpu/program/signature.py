@@ -41,7 +41,10 @@ class Arguments(Plan):
         names += list(self.wide_rooms)
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += ["news"] if self.sends_news else []
+        names += ["waiting", "lowest"] if self.has_buckets else []
+        names += [f"set_{name}" for name in self.carried]
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
+        names += [f"was_{name}" for name in sorted(self.behind)]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
         if self.sends:
@@ -59,6 +62,11 @@ class Arguments(Plan):
         """Whether a field is of float16."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         return any(getattr(kind, "scalar", kind) == HALF for kind in kinds)
+
+    @property
+    def carried(self) -> list[str]:
+        """What the loop sets of what `self` shows, beside aggregates: the bucket that is open, and parameters."""
+        return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
     @functools.cached_property
     def is_wide(self) -> bool:
@@ -80,6 +88,12 @@ class Arguments(Plan):
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
         found = {f"room_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
         return {name: kind for name, kind in found.items() if has_wide(kind)}
+
+    def copy_of(self, function: str, field: str) -> str:
+        """The array in which a function finds a field of any vertex."""
+        rows = {"old": f"old_{field}", "left": f"v_{field}[1 - (self_iteration & 1)]"}
+        rows |= {"only": f"v_{field}", "behind": f"was_{field}", "next": f"v_{field}[self_iteration & 1]"}
+        return rows[self.where_found(function, field)]
 
     def rooms_of(self, function: str) -> list[str]:
         """The texts of where the wide vectors go that a function returns, in order."""
@@ -128,6 +142,7 @@ class Arguments(Plan):
             "receiver_count",
             "self_n",
             "self_iteration",
+            *(["self_bucket"] if self.has_buckets else []),
             *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates)),
         ]
 

@@ -2,6 +2,7 @@
 
 import functools
 
+from gasla.cpu.program.loop.resume import Resumes
 from gasla.cpu.program.pieces import (
     FEW,
     FURTHER,
@@ -9,9 +10,9 @@ from gasla.cpu.program.pieces import (
     Stage,
     combined,
     load_text,
+    store_text,
     within,
 )
-from gasla.cpu.program.push.pushes import Pushes
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
     Load,
@@ -27,7 +28,7 @@ from semirings import VectorType
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
 
-class Stages(Pushes):
+class Stages(Resumes):
     """The source of every stage; `run_loop` strings them together."""
 
     @functools.cached_property
@@ -49,10 +50,12 @@ class Stages(Pushes):
             found.append(self.scatter())
         if "post_apply" in self.functions:
             found.append(self.post_apply())
+        if self.behind:
+            found.append(self.catch_up())
         if self.traced.aggregates:
             found += [self.aggregate(), *([self.sum_up()] if self.sums_in_order else [])]
         if not self.staged:
-            found.append(self.fill())
+            found += [*self.resuming, self.fill()]
         return {stage.name: stage for stage in found}
 
     def fill(self) -> Stage:
@@ -61,6 +64,7 @@ class Stages(Pushes):
         By all threads: to get fresh pages from the system takes longer than anything else before a run.
         """
         clears = {"bits": "clear_both", "claimed": "clear_both", "far_bits": "clear", "summed": "clear"}
+        clears["waiting"] = "clear"
         given = {"bits"} if self.starts_active else set()
         body = [f"{clears[n]}(thread, threads, {n})" for n in clears if n in self.arrays and n not in given]
         body += ["if thread == 0:", "    begin(control, counts)"]
@@ -74,6 +78,8 @@ class Stages(Pushes):
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
+        for name in sorted(self.behind):
+            body += ["for v in range(low, high):", *(INDENT + x for x in self._brought_up(name))]
         if self.accumulates:
             body += ["for v in range(low, high):", *(INDENT + x for x in self._forget("v"))]
         if self.sends_news:  # at first all that a vertex holds is new
@@ -87,6 +93,11 @@ class Stages(Pushes):
         copies = [f"{array}[0]", f"{array}[1]"] if name in self.doubled else [array]
         fill = "fill_vectors" if isinstance(self.traced.vertex_types[name], VectorType) else "fill_field"
         return [f"{fill}(low, high, {copy}, {values}, {places})" for copy in copies]
+
+    def _brought_up(self, name: str) -> list[str]:
+        """What others see of a field of `v` becomes what it is now."""
+        kind = self.traced.vertex_types[name]
+        return store_text(f"was_{name}", kind, "v", load_text(f"v_{name}", kind, "v"))
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
@@ -188,16 +199,15 @@ class Stages(Pushes):
             done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
             body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
-        then = [*self.finish("v"), f"if {self.is_active()}:"]
-        word, after = [], []
+        word, after, listed = [], [], ["held += one"]
         if self.keeps_active:
             word, after = ["word = zero"], ["next_active[base >> np.uint64(6)] = word"]
-            then.append("    word |= one << (v & np.uint64(63))")
-        then.append("    held += one")
+            listed.insert(0, "word |= one << (v & np.uint64(63))")
         if self.sends_news:
-            then.append(f"    news[v] = {self.all_news}")
+            listed.append(f"news[v] = {self.all_news}")
         if self.sends:
-            then += ["    if skewed:", "        edges += np.int64(sp[v + one] - sp[v])"]
+            listed += ["if skewed:", "    edges += np.int64(sp[v + one] - sp[v])"]
+        then = [*self.finish("v"), *self.if_active("v", listed)]
         if not self.everyone:
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
@@ -255,6 +265,21 @@ class Stages(Pushes):
     def post_apply(self) -> Stage:
         loop = self.over_receivers(4, self.rendered(applied_once_more(self)))
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
+
+    def catch_up(self) -> Stage:
+        """Each thread takes those that it listed: there is little to do for any."""
+        then = [line for name in sorted(self.behind) for line in self._brought_up(name)]
+        if self.scheduled:
+            loop = [
+                "size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)",
+                "for position in range(size * part // parts, size * (part + one) // parts):",
+                "    v = np.uint64(receivers[position])",
+            ]
+        else:
+            listed = "np.uint64(counters[block(thread) + RECEIVED])"
+            loop = [f"for position in range(zero, {listed}):", "    v = np.uint64(my_receivers[position])"]
+        doc = "What others see of the receivers becomes what they are now."
+        return self.stage("catch_up", doc, [*loop, *(INDENT + line for line in then)])
 
     def aggregate(self) -> Stage:
         names = list(self.traced.aggregates)

@@ -1,4 +1,4 @@
-"""What a run starts with: what its fields are filled with, and the arrays of a schedule."""
+"""What a run starts with: what its fields are filled with, the arrays of a schedule, how wide buckets are."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program.signature import Field
+from gasla.graph.graph import Graph
 from gasla.program.binding import Room, layout
 from gasla.program.fields import bounds_of
 from gasla.program.schedule import Schedule, in_32_bits
@@ -61,3 +62,20 @@ def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)
     starts[0, 0] = first
     return np.empty(len(levels), ids), starts, levels
+
+
+def default_delta(plan: Any, graph: Graph) -> float:
+    """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
+
+    There iterations are thin, and fewer of them are worth some edges looked at twice. Many parts go on together the
+    more the wider it is. Where priorities are no sums of edge values, it is 0: a part of the range that waits.
+    """
+    if not plan.prioritised:
+        return 1.0
+    if not plan.adds_up:
+        return 0.0
+    values, m = graph.values, graph.m
+    mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
+    degree = max(m, 1) / max(graph.n, 1)
+    delta = max(1.0, 24.0 / degree) * max(1.0, len(plan.parts) / 4) * mean / degree
+    return float(delta) if np.isfinite(delta) and delta > 0 else 1.0

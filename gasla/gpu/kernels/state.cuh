@@ -4,7 +4,7 @@
 
 namespace gasla {
 
-enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, COUNTED, COUNTERS = 8 };
+enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
 enum Read { FAR = 4, LOW, HIGH, READS };  // what a block reads after a barrier, beside the first four counters
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };
@@ -13,6 +13,7 @@ enum Form { LIST, BITS, SEGMENTS };
 struct Control {
     long long iteration, total;
     u64 size, edges, remaining, far;
+    long long bucket;
     double threshold, last_threshold;
     u32 form, done, splits, slot, stamp;
 };

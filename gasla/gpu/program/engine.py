@@ -64,7 +64,7 @@ class Run(Binding):
     """One run, and its arrays."""
 
     log_rows = 1024
-    iteration, edges, ended = 0, 0, False
+    iteration, edges, ended, stopped = 0, 0, False, False
     _shown: Mapping[str, Any] | None = None  # aggregates of a run that is left to itself
 
     def __init__(
@@ -307,7 +307,8 @@ class Run(Binding):
             self._stop()
             raise
         self._fresh, now = False, self._space.control
-        self.iteration, self.edges, self.ended = now.iteration, now.total, bool(now.done or now.size + now.far == 0)
+        self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
+        self.ended = self.stopped or now.size + now.far == 0
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Until the kernel has ended, which it says sooner than CUDA does."""
@@ -357,6 +358,13 @@ class Run(Binding):
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
         return self.by_given_name({name: shown[()] for name, shown in (self._shown or self._space.shown).items()})
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that idle may change, as they are now."""
+        if not self.plan.changes:
+            return {}
+        kept = self._space.arrays["changed"].get().view(self.plan.changed)[0]
+        return self.by_given_name({name: kept[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""

@@ -30,7 +30,7 @@ class Control(ctypes.Structure):
     """Where a run stands between launches: `gasla::Control`."""
 
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far")),
+        *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far", "bucket")),
         *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
         *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot", "stamp")),
     ]
@@ -277,18 +277,20 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * words}
     if plan.claims:
         sizes["claimed"] = (2 if by_turns else 1) * words
-    if plan.closes:
-        sizes["closed"] = words
-    if plan.has_heads:
-        sizes["heads"] = n * ids
     if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
         sizes["aside"] = n * ids
     if plan.prioritised:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
-    if plan.waits:
-        sizes["waits"] = 8 * n
-    if plan.timed:
-        sizes["bits"] = words
+    for is_wanted, name, size in [
+        (plan.closes, "closed", words),
+        (plan.has_heads, "heads", n * ids),
+        (plan.waits, "waits", 8 * n),
+        (plan.has_buckets, "waiting", words),
+        (plan.changes, "changed", plan.changed.itemsize),
+        (plan.timed, "bits", words),
+    ]:
+        if is_wanted:
+            sizes[name] = size
     if plan.cuts_rows:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
@@ -297,6 +299,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["received"] = words
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
+    sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)
         sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)

@@ -32,6 +32,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iter
     }
     if constexpr (P::CLAIMS) c.u.claimed_at = (CLAIMS_BY_TURNS ? side : 0) * c.a.words;
     c.u.threshold = now.threshold;
+    if constexpr (P::BUCKETS) c.u.self_bucket = now.bucket;
 }
 
 // In which way it is done.

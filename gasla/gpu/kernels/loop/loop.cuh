@@ -57,7 +57,7 @@ template <class P> struct Loop {
 
     // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
     // with its first pass.
-    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY;
+    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
     __device__ Loop(const typename P::Arguments& a, Shared& s)
@@ -73,6 +73,7 @@ template <class P> struct Loop {
             s.ended = false;
             s.way = SPARSE;
             s.easy_pulls = 0;
+            if constexpr (P::WAKES) P::take_changed(c);
         }
         __syncthreads();
     }
@@ -101,6 +102,9 @@ template <class P> struct Loop {
 
     __device__ __forceinline__ u64* counters() const { return P::SMALL ? s.counters : c.a.counters; }
     __device__ __forceinline__ u64* counter(u32 which) const { return counters() + (now.slot + which); }
+    __device__ __forceinline__ u64 count_now(u32 which) const {
+        return P::SMALL ? *counter(which) : fresh(counter(which));
+    }
     __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
     __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
     __device__ __forceinline__ u64 count_of(u64 packed) const { return packed & (((u64)1 << c.a.shift) - 1); }
@@ -172,6 +176,14 @@ template <class P> struct Loop {
     __device__ bool pull_follows(u64 pushed) const;
     __device__ u64 most_thin(u32 form, u64 pushed) const;
 
+    // Where nothing is active (resume.cuh).
+    __device__ void resume();
+    __device__ void wait_all();
+    template <class Visit> __device__ void over_waiting(Visit visit);
+    __device__ bool open_bucket();
+    __device__ void wake();
+    __device__ void take_listed();
+
     // The active set (active.cuh).
     __device__ void change_form();
     __device__ void to_bits();
@@ -227,6 +239,7 @@ template <class P> struct Loop {
     __device__ void release();
     __device__ void scatter();
     __device__ void post_apply(const vertex_t* list);
+    __device__ void catch_up(const vertex_t* list);
 
     // Accounts (account.cuh).
     __device__ void account();
@@ -246,7 +259,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
     apart<&Loop::begin>();
     if constexpr (P::LISTS_ROWS)
         run_schedule();
-    else
+    else if constexpr (P::RESUMES) {
+        if (c.a.fresh) wait_all();
+        for (resume(); goes_on(); resume()) iterate();
+    } else
         while (goes_on()) iterate();
     if constexpr (P::THIN)
         if (now.form == SEGMENTS && now.size > 0) {
@@ -258,6 +274,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
         *c.a.control = now;
         c.a.page->control = now;
         if constexpr (P::AGGREGATES) *(Sums*)c.a.shown = s.sums[0];
+        if constexpr (P::WAKES) P::leave_changed(c);
         __threadfence_system();
     }
     if (barrier.leave()) tell_end(c.a);
@@ -288,8 +305,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
         if constexpr (P::TWO_PHASES) apply_to(c.a.aside);
     }
     if constexpr (P::HAS_SCATTER) scatter();
-    if constexpr (P::HAS_POST_APPLY)
-        post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
+    if constexpr (P::HAS_POST_APPLY || P::FALLS_BEHIND) {
+        const vertex_t* list = c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0);
+        post_apply(list);
+        catch_up(list);
+    }
     if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
     if (ENDS_AT_ONCE && (P::SHUTS || P::PRIORITISED)) return;
     take_sums(parity());
@@ -313,6 +333,7 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "loop_wide.cuh"
 #include "pull.cuh"
 #include "push.cuh"
+#include "resume.cuh"
 #include "scheduled.cuh"
 #include "start.cuh"
 #include "waiting.cuh"

@@ -35,7 +35,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         if (stamp >> 31) stamp = Thin<Loop>::renew((Slot*)c.a.segments, stamp);
     alone([&] {
         const u32 slot = now.slot;
-        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
+        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
         enter(0);
     });
     const u64 n = c.a.self_n;
@@ -45,7 +45,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         bool closed = true;
         if (v < n) {
             P::fill(c, (vertex_t)v);
-            P::aggregate_start(c, (vertex_t)v);
+            if constexpr (!P::SUMS_LOOK_UP) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::CLOSES) closed = !P::admits_at_start(c, (vertex_t)v);
         }
         if constexpr (P::CLOSES) {
@@ -53,8 +53,18 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
             if (lane() == 0) c.a.closed[base / WARP] = word;
         }
     }
+    if constexpr (P::SUMS_LOOK_UP) {
+        barrier.wait();
+        if constexpr (P::WIDE)
+            by_warps(n, [&](u64 v) { P::aggregate_start(c, (vertex_t)v); });
+        else
+            for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid())
+                if (base + lane() < n) P::aggregate_start(c, (vertex_t)(base + lane()));
+    }
     clear_claims();
     if constexpr (P::PRIORITISED) far().clear();
+    if constexpr (P::BUCKETS)
+        for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
     if constexpr (P::ACCUMULATES)
         for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) P::keep(c, (vertex_t)v, P::identity());
     publish_sums(1);

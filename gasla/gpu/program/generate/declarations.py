@@ -86,6 +86,12 @@ def flags(plan: GpuPlan) -> str:
         "HAS_SCATTER": has("scatter"),
         "HAS_POST_APPLY": has("post_apply"),
         "HAS_STOP": has("stop"),
+        "STOP_SEES_FIELDS": plan.stop_sees_fields,
+        "SUMS_LOOK_UP": plan.sums_look_up,
+        "FALLS_BEHIND": bool(plan.behind),
+        "RESUMES": plan.resumes,
+        "BUCKETS": plan.has_buckets,
+        "WAKES": plan.resumes and has("wake"),
         "THIN": plan.thin,
         "SMALL": plan.shape.small,
         "ONLY_PULLS": plan.only_pulls,
@@ -122,9 +128,15 @@ def types(plan: GpuPlan) -> str:
     uniform += [("gasla::u32", "near_at")] if plan.near_fields else []
     uniform += [("gasla::u32", f"{side}_near_{n}") for n in plan.near_fields for side in ("old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
+    uniform += [("long long", "self_bucket")] if plan.has_buckets else []
+    changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]
+    uniform += changed
     context = "\n".join([struct("Uniform", uniform), CONTEXT])
     held, whole = (f.ctype(t.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
-    return "\n".join([arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"])
+    kept = [struct("Changed", changed)] if changed else []
+    return "\n".join(
+        [*kept, arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"]
+    )
 
 
 def _no_sums(plan: GpuPlan) -> str:

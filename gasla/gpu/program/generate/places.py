@@ -71,6 +71,8 @@ def call(plan: GpuPlan, name: str) -> str:
         role, field = plan.functions[name].sources[s.name]
         if role == "self":
             arguments.append(of_run(plan, field))
+        elif role == "other":
+            arguments.append(copy_of(plan, name, field))
         elif role == "":
             arguments.append("gathered")
         elif role in LOCAL:
@@ -80,9 +82,18 @@ def call(plan: GpuPlan, name: str) -> str:
     return f"{plan.functions[name].printed}({', '.join(arguments)})"
 
 
+def copy_of(plan: GpuPlan, function: str, field: str) -> str:
+    """Where the array begins in which a function finds a field of any vertex."""
+    rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
+    rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
+    found = plan.where_found(function, field)
+    return f"c.a.{'was' if found == 'behind' else 'v'}_{field}{rows[found]}"
+
+
 def of_run(plan: GpuPlan, name: str) -> str:
     """A parameter, an aggregate, or what is known of the run."""
-    return f"c.a.self_{name}" if name in plan.traced.parameter_types or name == "n" else f"c.u.self_{name}"
+    is_given = name in plan.traced.parameter_types and name not in plan.changes
+    return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:

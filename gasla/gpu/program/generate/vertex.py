@@ -22,9 +22,10 @@ def vertex(plan: GpuPlan) -> list[str]:
     parts.append(function(f"void carry_over{AT_VERTEX}", copies))
     if "post_apply" in plan.functions:
         parts.append(function(f"void post_apply{AT_VERTEX}", rendered(plan, applied_once_more(plan))))
+    parts += [function(f"void catch_up{AT_VERTEX}", _caught_up(plan))] if plan.behind else []
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
-    return [*parts, *(_priority(plan) if plan.prioritised else [])]
+    return [*parts, *(_priority(plan) if plan.prioritised else []), *(_going_on(plan) if plan.resumes else [])]
 
 
 def _finish(plan: GpuPlan) -> list[str]:
@@ -32,6 +33,7 @@ def _finish(plan: GpuPlan) -> list[str]:
     had = _had(plan)
     asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
+    active = f"{active} && {_turn(plan)}" if plan.has_buckets else active
     outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
     result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
@@ -43,6 +45,11 @@ def _finish(plan: GpuPlan) -> list[str]:
         function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), result]),
         function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
     ]
+
+
+def _caught_up(plan: GpuPlan) -> list[str]:
+    """What others see of a vertex becomes what it is now."""
+    return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
 def _had(plan: GpuPlan) -> list[str]:
@@ -78,6 +85,42 @@ def _still_open(plan: GpuPlan) -> str:
     return f"{mask.printed}({', '.join(arguments)})"
 
 
+def _turn(plan: GpuPlan) -> str:
+    """Whether a vertex to which has just been applied is in the bucket that is open; else it waits."""
+    written = written_by(plan, "apply")
+    known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
+    return f"takes_turn({', '.join(['c', 'v', *known])})"
+
+
+def _going_on(plan: GpuPlan) -> list[str]:
+    """Who goes on where nothing is active: buckets, parameters that change, who wakes."""
+    parts = []
+    if plan.has_buckets:
+        asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
+        parts.append(function(f"long long bucket{AT_VERTEX}", asked))
+        fields = read(plan, "vertex", ["bucket"])
+        own = "".join(f", const {warp.ctype(kind_of(plan, f))}& own_{f}" for f in fields)
+        lines = [
+            f"const long long bucket = (long long){call(plan, 'bucket')};",
+            "const bool waits = bucket > c.u.self_bucket;",
+            "gasla::u32* word = c.a.waiting + v / gasla::WARP;",
+            "if (waits) atomicOr(word, gasla::bit_of(v));",
+            "else if (*word & gasla::bit_of(v)) atomicAnd(word, ~gasla::bit_of(v));",
+            "return bucket >= 0 && !waits;",
+        ]
+        parts.append(function(f"bool takes_turn(const Context& c, vertex_t v{own})", lines))
+    if "wake" in plan.functions:
+        asked = [*rendered(plan, loads(plan, "vertex", "wake")), f"return {call(plan, 'wake')};"]
+        parts.append(function(f"bool wake{AT_VERTEX}", asked))
+        new = rendered(plan, [Call("idle", "new")]) if plan.changes else []
+        parts.append(function("void idle(Context& c)", [*new, *(f"c.u.self_{n} = new_{n};" for n in plan.changes)]))
+        taken = [f"c.u.self_{n} = c.a.fresh ? c.a.self_{n} : c.a.changed->self_{n};" for n in plan.changes]
+        parts.append(function("void take_changed(const Context& c)", taken))
+        left = [f"c.a.changed->self_{n} = c.u.self_{n};" for n in plan.changes]
+        parts.append(function("void leave_changed(const Context& c)", left))
+    return parts
+
+
 def _priority(plan: GpuPlan) -> list[str]:
     """A vertex's priority with the value that its field has come to, and with the field as it is."""
     is_float = plan.functions["priority"].result.type.kind == "f"
@@ -106,7 +149,8 @@ def starts(plan: GpuPlan) -> list[str]:
         parts.append(function(f"{warp.ctype(kind)} initial_{n}{AT_VERTEX}", [first]))
         filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
         lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
-    parts.append(function(f"void fill{AT_VERTEX}", lines))
+    lines += ["__syncwarp();"] if plan.wide and plan.behind else []
+    parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
     return [*parts, *(_near(plan) if plan.near_fields else [])]

@@ -1,0 +1,73 @@
+"""k-cores: the largest part of a graph in which every vertex has at least k neighbours.
+
+Returned is which vertices are in it. It may be in several pieces, and empty. The core of k is inside that of k - 1, so
+that core numbers tell of all of them: in the k-core are the vertices whose core number is k or more.
+
+S. B. Seidman: Network structure and minimum degree. Social Networks 5 (1983).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.community.core_number import core_number as find_core_number
+from gasla.arrays import array_module
+from gasla.graph.arguments import whole_number
+from gasla.graph.graph import as_graph
+
+
+def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
+    """Find the vertices of the k-core: the largest part in which every vertex has at least k neighbours.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected, as by `core_number`.
+    k : int, optional
+        By default the largest for which there is one: the main core.
+    core_number : (n,) array of integers, optional
+        What `gasla.core_number` returned for this graph. With it, the cores of other k cost no further search.
+
+    Returns
+    -------
+    (n,) array of bool
+        Whether each vertex is in the core; on the device of the graph. There is one right answer.
+
+    Raises
+    ------
+    TypeError
+        If `k` is not a whole number, or `core_number` doesn't hold such.
+    ValueError
+        If `k` is negative, or `core_number` is not one number a vertex.
+
+    See Also
+    --------
+    gasla.core_number : for each vertex the largest k whose core it is in.
+
+    References
+    ----------
+    S. B. Seidman: Network structure and minimum degree. Social Networks 5 (1983).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> gasla.k_core(graph, 2)
+    array([ True,  True,  True, False])
+    """
+    graph = as_graph(graph)
+    least = None if k is None else whole_number("k", k)
+    cores = find_core_number(graph) if core_number is None else _checked(core_number, graph.n)
+    if least is None:
+        least = cores.max(initial=0)
+    found: np.ndarray = cores >= least
+    return found
+
+
+def _checked(core_number: Any, n: int) -> Any:
+    cores = array_module(core_number).asarray(core_number)
+    if cores.shape != (n,):
+        raise ValueError(f"core_number has the shape {cores.shape}; expected ({n},), as gasla.core_number returns it")
+    if cores.dtype.kind not in "iu":
+        raise TypeError(f"core_number holds {cores.dtype}; expected integers, as gasla.core_number returns them")
+    return cores

@@ -1,0 +1,267 @@
+"""Phases: several vertex programs by turns over the same fields, as one run."""
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gasla.arrays import as_values
+from gasla.engines import Running
+from gasla.graph.arguments import NO_LIMIT
+from gasla.graph.graph import Graph
+from gasla.operations.prepare import Options, runs_of
+from gasla.operations.result import Result
+from gasla.program.binding import Binding
+from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram, as_program
+from gasla.program.tracing import Lazy, Record
+from semirings.types import computed
+
+__all__ = ["Phase"]
+
+Until = Literal["once", "still"]
+TURN = "turn"  # a parameter of this name is given the number of turns that are over
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """A vertex program as one of several that take turns: `gasla.run([Phase(A, until="still"), B], graph)`.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        An instance, or a class.
+    until : "once" or "still"
+        How long it goes on when it is its turn: for one iteration, or until nothing is active. In both cases it ends
+        sooner where its `stop()` holds, and with it the run.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no program, or another word.
+
+    Notes
+    -----
+    Fields are shared by name: where several phases declare one, its type has to be the same, and the first one's
+    `init` holds. So are parameters; one that has the name of another phase's aggregate takes what that came to when
+    the phase last had its turn, and one called `turn` the number of turns that are over. Aggregates belong to their
+    phase. A phase starts with what the one before left active; with everyone, if its program says `everyone`; or, if
+    it has a method `start(self, vertex)`, with those of which that is true then. `self.iteration` counts from 0 in each
+    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active.
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> class Down(gasla.VertexProgram):
+    ...     x = gasla.vertex(np.int32, init=lambda vertex: abs(vertex.id - 2))
+    ...     reduce = semirings.min
+    ...     def start(self, vertex): return True
+    ...     def gather(self, src, dst, edge): return src.x
+    ...     def apply(self, vertex, gathered): return {"x": semirings.minimum(vertex.x, gathered)}
+    >>> class Up(Down):
+    ...     direction = "out"
+    >>> path = csr_array(np.eye(5, k=1))
+    >>> gasla.run([gasla.Phase(Down, until="still"), Up], path, max_iterations=1).x
+    array([1, 0, 0, 0, 0], dtype=int32)
+    """
+
+    program: VertexProgram
+    until: Until = "once"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "program", as_program(self.program))
+        if self.until not in get_args(Until):
+            raise ValueError(f"until is {self.until!r}; expected 'once' or 'still'")
+
+
+class Asked(NamedTuple):
+    """What whoever calls for a run of phases may ask of it."""
+
+    active: Frontier
+    turns: int  # at most
+    delta: float | None
+    callback: Callable[[Result], Any] | None
+    progress: Callable[[int], Any] | None
+    out: Mapping[str, Any]
+
+
+def as_phases(given: Sequence[Any]) -> list[Phase]:
+    """Phases, or programs that have one iteration in each turn."""
+    phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
+    if not phases:
+        raise ValueError("there are no phases; expected a program, or a list of some")
+    for a, b in itertools.pairwise(phases):
+        if type(a.program) is type(b.program) and a.until == b.until == "still":
+            raise ValueError(
+                f"two phases of {type(a.program).__name__} follow each other, until 'still'; leave one out"
+            )
+    return phases
+
+
+def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked, values: dict[str, Any]) -> Result:
+    """Run them by turns; the programs keep their fields in place from stay to stay."""
+    stays = [_Stay(phase, graph, options) for phase in phases]
+    shared = _Shared(stays, graph, values, asked.out)
+    active, turns, edges, is_over, told = asked.active, 0, 0, False, time.perf_counter()
+    while not is_over and turns < asked.turns:
+        left = 0
+        for stay in stays:
+            active, looked, is_over = shared.go_on(stay, active, turns, asked.delta)
+            edges, left = edges + looked, left + len(active)
+            if is_over:
+                break
+        turns, is_over = turns + 1, is_over or not left
+        if asked.callback and asked.callback(shared.result(turns, is_over, edges, active)):
+            break
+        if asked.progress and time.perf_counter() - told > 0.1:
+            told = time.perf_counter()
+            asked.progress(turns)
+    return shared.result(turns, is_over, edges, active)
+
+
+class _Stay(Binding):
+    """A phase on a graph."""
+
+    def __init__(self, phase: Phase, graph: Graph, options: Options) -> None:
+        kind: Any = type(phase.program)
+        self.plan = Plan(kind.traced(graph.id_dtype), options[1])
+        super().__init__(phase.program, graph)
+        self.limit = 1 if phase.until == "once" else NO_LIMIT
+        self.runs = runs_of(phase.program, graph, options)
+        self.starts = getattr(kind, "start", None)
+
+    @functools.cached_property
+    def types(self) -> Mapping[str, tuple[str, Any]]:
+        """What it declares, by the names that a person gave: what that is, and its type."""
+        t = self.traced
+        kinds = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
+        return {name: (what, kind) for what, types in kinds for name, kind in self.by_given_name(types).items()}
+
+    def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        """The arrays of its fields, but for those that are known, as the run starts."""
+        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
+        self.check(own)
+        for name in self.by_given_name(self.traced.vertex_types).keys() - set(known):
+            inner = next(iter(self.by_inner_name({name: None})))
+            yield name, self._start_array(inner, own.get(inner))
+        for inner in self.plan.edge_states:
+            (name,) = self.by_given_name({inner: None})
+            if name not in known:
+                yield name, self._edge_array(inner, own)
+
+    def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
+        """Those who are active when it starts, by its own word."""
+        graph, xp, kind = self.graph, self.xp, type(self.program)
+        stand_in = object.__new__(kind)
+        stand_in.__dict__.update({n: self.program.values[n] for n in kind.parameters} | dict(parameters), n=graph.n)
+        makers: dict[str, Callable[[], Any]] = {
+            name: functools.partial(_read, state[name]) for name in self.by_given_name(self.traced.vertex_types)
+        }
+        makers |= {
+            "id": lambda: as_values(xp.arange(graph.n, dtype=self.ids)),
+            "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)),
+            "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)),
+        }
+        assert self.starts is not None
+        with np.errstate(all="ignore"):
+            said = xp.asarray(self.starts(stand_in, Record("vertex", Lazy(makers))))
+        if said.dtype != bool or said.shape not in ((), (graph.n,)):
+            raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one truth value a vertex")
+        return Frontier(graph.n, mask=xp.broadcast_to(said, (graph.n,)).copy())
+
+
+def _read(array: Any) -> Any:
+    return as_values(array.astype(computed(array.dtype), copy=False).T)
+
+
+class _Shared:
+    """What all phases of a run share: fields, parameters, what aggregates came to."""
+
+    def __init__(self, stays: list[_Stay], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]) -> None:
+        _agree(stays)
+        self.graph, self.out = graph, out
+        known = {name for stay in stays for name in stay.types}
+        if unknown := sorted(values.keys() - known):
+            raise TypeError(f"no phase has {unknown[0]!r}; expected some of: {', '.join(sorted(known)) or 'none'}")
+        self.parameters: dict[str, Any] = {}
+        for stay in stays:
+            for name, value in stay.program.values.items():
+                first = self.parameters.setdefault(name, values.get(name, value))
+                is_given = name in values or name == TURN or any(name in other.program.aggregates for other in stays)
+                if not is_given and not np.array_equal(first, value):
+                    raise ValueError(
+                        f"phases have {name} = {first!r} and {value!r}; expected one value, as by run(..., {name}=...)"
+                    )
+        self.state: dict[str, Any] = {}
+        for stay in stays:
+            lent = {name: array for name, array in out.items() if name in stay.types and name not in self.state}
+            stay.check_out({n: a for n, a in lent.items() if _inner(stay, n) not in stay.plan.doubled}, {})
+            self.state |= dict(stay.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
+        for name, array in out.items():
+            if name not in self.state:
+                raise TypeError(f"no phase has a vertex field {name!r} to leave in `out`")
+            array[...] = self.state[name]
+            self.state[name] = array
+        self.aggregates: dict[str, Any] = {}
+
+    def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool]:
+        """A stay of a phase: who is active then, how many edges it looked at, whether the run is over."""
+        with stay.runs.turn:
+            running = self._begin(stay, active, turns, delta)
+            try:
+                running.advance(stay.limit)
+                while not running.ended and running.iteration < stay.limit:
+                    running.advance(stay.limit)
+                fields, _, _, edges, active, aggregates = running.found()
+                self.state.update(fields)
+                self.aggregates.update(aggregates)
+                self.parameters.update(running.changed())
+                return active, edges, running.stopped
+            finally:
+                running.close()
+
+    def _begin(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> Running:
+        """A phase at the beginning of its stay."""
+        own = {TURN: turns} | self.aggregates
+        values = {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
+        program = type(stay.program)(**values)
+        if stay.starts is not None:
+            active = stay.first(self.state, values)
+        elif program.everyone:
+            active = Frontier.all(self.graph.n, self.graph.device)
+        names = stay.by_given_name(stay.traced.vertex_types)
+        out = {n: self.state[n] for n in names if _inner(stay, n) not in stay.plan.doubled}
+        fields = {n: self.state[n] for n in stay.types if n in self.state and n not in out}
+        return stay.runs.begin(program, self.graph, fields, active, None, delta, out)
+
+    def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
+        """What the run has left by now."""
+        for name, array in self.out.items():
+            if self.state[name] is not array:
+                array[...] = self.state[name]
+                self.state[name] = array
+        return Result(dict(self.state), turns, is_over, edges, active, dict(self.aggregates))
+
+
+def _inner(stay: _Stay, name: str) -> str:
+    return next(iter(stay.by_inner_name({name: None})))
+
+
+def _agree(stays: list[_Stay]) -> None:
+    """Refuse names that stand for different things."""
+    seen: dict[str, tuple[str, Any, str]] = {}
+    for stay in stays:
+        where = type(stay.program).__name__
+        for name, (what, kind) in stay.types.items():
+            first = seen.setdefault(name, (what, kind, where))
+            if first[:2] != (what, kind):
+                raise TypeError(
+                    f"{first[2]}.{name} is a {first[0]} of type {first[1]}, and {where}.{name} a {what} of type "
+                    f"{kind}; phases share what has the same name: expected the same type, or another name"
+                )

@@ -1,0 +1,35 @@
+"""Buckets and waking as the GPU's loop has them, on an emulated grid of blocks, against the CPU's answers."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulated_loop import EmulatedRun
+from programs import Cores, Reaches, Thawing
+from test_buckets import GRAPHS, graph_of
+
+import gasla
+from gasla.gpu.program.plan import Shape
+from gasla.graph.graph import Graph
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+
+@pytest.mark.parametrize(
+    "mode", [{}, {"small": True}, {"deterministic": True}], ids=["blocks", "small", "deterministic"]
+)
+@pytest.mark.parametrize("program", [Cores, Thawing, Reaches])
+def test_equals_the_cpu(program: type[gasla.VertexProgram], mode: dict[str, bool], tmp_path: Path) -> None:
+    for name in ("karate", "star", "apart", "random"):
+        graph = Graph(graph_of(GRAPHS[name]))
+        if program is Reaches and graph.n > 50:
+            continue
+        blocks = 1 if mode.get("small") else 3
+        emulated = EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **mode), blocks, {}, tmp_path / name)
+        for active, way, at_once in ((None, 0, 1000), (None, 1, 2), ([0, 2], 2, 1), ([], 0, 3)):
+            expected = gasla.run(program, graph, active=active, compile=False)
+            fields = emulated.run(active, way=way, at_once=at_once)
+            for field, values in fields.items():
+                np.testing.assert_array_equal(values, getattr(expected, field), err_msg=f"{name} {active} {way}")
+            assert emulated.page.control.iteration == expected.iterations

@@ -1,0 +1,168 @@
+"""Core numbers and k-cores: beside NetworkX and igraph, on hard shapes, and what is said of what can't be."""
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+import gasla
+from gasla import datasets, verify
+from gasla.cli.compute import on_host
+from gasla.verify import VerificationError
+
+DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+Edges = list[tuple[int, int]]
+
+
+def stored(n: int, src: Any, dst: Any) -> coo_array:
+    src, dst = np.asarray(src, np.int32), np.asarray(dst, np.int32)
+    return coo_array((np.ones(len(src), np.float32), (src, dst)), shape=(n, n))
+
+
+def messy(n: int, m: int, seed: int) -> coo_array:
+    """Edges in one direction or both, with loops and parallel ones, unsorted."""
+    return stored(n, *np.random.default_rng(seed).integers(0, n, (2, m)))
+
+
+def cliques() -> csr_array:
+    """Complete graphs of 1 to 12 vertices, each joined to the next by an edge: a bucket each."""
+    made = nx.disjoint_union_all([nx.complete_graph(k) for k in range(1, 13)])
+    first = np.cumsum([0, *range(1, 12)])
+    made.add_edges_from(zip(first[:-1].tolist(), first[1:].tolist()))
+    return csr_array(nx.to_scipy_sparse_array(made, dtype=np.float32))
+
+
+SHAPES: dict[str, Callable[[], Any]] = {
+    "random": lambda: messy(80, 300, 1),
+    "dense": lambda: messy(30, 600, 2),
+    "sparse": lambda: messy(100, 60, 3),
+    "path": lambda: stored(300, np.arange(299), np.arange(1, 300)),
+    "ring": lambda: stored(50, np.arange(50), np.roll(np.arange(50), 1)),
+    "star": lambda: stored(201, np.zeros(200), np.arange(1, 201)),
+    "complete": lambda: csr_array(np.ones((12, 12), np.float32)),
+    "cliques": cliques,
+    "loops alone": lambda: stored(4, [0, 1, 1], [0, 1, 1]),
+    "no edges": lambda: csr_array((5, 5), dtype=np.float32),
+    "one vertex": lambda: csr_array((1, 1), dtype=np.float32),
+    "nothing": lambda: csr_array((0, 0), dtype=np.float32),
+    "stored zeros": lambda: csr_array((np.zeros(4, np.float32), [1, 2, 0, 1], [0, 2, 3, 4]), shape=(3, 3)),
+    "rmat": lambda: datasets.rmat(9),
+    "grid": lambda: datasets.grid(10),
+    "airports": lambda: datasets.openflights().matrix,
+}
+
+
+def as_networkx(matrix: Any) -> nx.Graph:
+    """Simple and undirected."""
+    made = nx.Graph()
+    made.add_nodes_from(range(matrix.shape[0]))
+    ends = np.stack(coo_array(matrix).coords).T
+    made.add_edges_from(ends[ends[:, 0] != ends[:, 1]].tolist())
+    return made
+
+
+def by_vertex(numbers: dict[int, int]) -> np.ndarray:
+    return np.array([number for _, number in sorted(numbers.items())], int)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_core_numbers(shape: str, device: Any) -> None:
+    matrix = SHAPES[shape]()
+    graph = gasla.Graph(matrix).to(device)
+    numbers = on_host(gasla.core_number(graph))
+    verify.core_number(matrix, numbers)
+    assert numbers.dtype == np.int32
+    np.testing.assert_array_equal(numbers, by_vertex(nx.core_number(as_networkx(matrix))))
+    np.testing.assert_array_equal(on_host(gasla.core_number(graph)), numbers)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("nothing", "airports")])
+@pytest.mark.parametrize("k", [None, 0, 2, 5])
+def test_cores(shape: str, k: int | None, device: Any) -> None:
+    matrix = SHAPES[shape]()
+    graph = gasla.Graph(matrix).to(device)
+    members = gasla.k_core(graph, k)
+    verify.k_core(matrix, on_host(members), k)
+    assert np.flatnonzero(on_host(members)).tolist() == sorted(nx.k_core(as_networkx(matrix), k))
+    known = gasla.k_core(graph, k, gasla.core_number(graph))
+    np.testing.assert_array_equal(on_host(known), on_host(members))
+
+
+def test_without_vertices_no_core_has_any() -> None:
+    assert gasla.k_core(SHAPES["nothing"]()).shape == gasla.k_core(SHAPES["nothing"](), 3).shape == (0,)
+
+
+@given(st.integers(0, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60))
+def test_any_small_graph(n: int, edges: Edges) -> None:
+    src, dst = np.array([e for e in edges if max(e) < n] or np.empty((0, 2)), int).reshape(-1, 2).T
+    graph = gasla.Graph.from_edges(src, dst, n=n)
+    numbers = gasla.core_number(graph)
+    verify.core_number(graph, numbers)
+    np.testing.assert_array_equal(numbers, by_vertex(nx.core_number(as_networkx(stored(n, src, dst)))))
+    for k in range(int(numbers.max(initial=0)) + 2):
+        verify.k_core(graph, gasla.k_core(graph, k, numbers), k)
+    np.testing.assert_array_equal(gasla.core_number(gasla.Graph.from_edges(dst, src, n=n)), numbers)
+
+
+@pytest.mark.parametrize("name", ["rmat", "airports", "roads"])
+def test_beside_igraph(name: str) -> None:
+    igraph = pytest.importorskip("igraph")
+    matrix = coo_array(datasets.ny_roads() if name == "roads" else SHAPES[name]())
+    ends = np.unique(np.sort(np.stack(matrix.coords).T, axis=1), axis=0)
+    theirs = igraph.Graph(n=matrix.shape[0], edges=ends[ends[:, 0] < ends[:, 1]])
+    np.testing.assert_array_equal(gasla.core_number(matrix), theirs.coreness())
+
+
+@pytest.mark.parametrize("kind", ["offsets", pytest.param("offsets and ids", marks=pytest.mark.slow)])
+def test_int64(kind: str) -> None:
+    indptr = np.array([0, 2, 4, 6, 7, 7], np.int64)
+    indices = np.array([2, 1, 0, 2, 1, 0, 0], np.int32 if kind == "offsets" else np.int64)
+    np.testing.assert_array_equal(gasla.core_number(gasla.Graph.from_csr(indptr, indices)), [2, 2, 2, 1, 0])
+
+
+def test_input_is_left_alone() -> None:
+    matrix = csr_array(SHAPES["random"]())
+    before = matrix.copy()
+    gasla.core_number(matrix)
+    np.testing.assert_array_equal(matrix.toarray(), before.toarray())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"k": 1.5}, TypeError, "k is 1.5; expected a whole number"),
+        ({"k": -1}, ValueError, "k is -1; expected 0 or more"),
+        ({"core_number": [1, 2]}, ValueError, r"the shape \(2,\); expected \(12,\)"),
+        ({"core_number": np.ones(12)}, TypeError, "holds float64; expected integers"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        gasla.k_core(SHAPES["complete"](), **options)
+
+
+def test_wrong_answers_are_seen() -> None:
+    matrix = SHAPES["cliques"]()
+    numbers = gasla.core_number(matrix)
+    for v in (0, 5, len(numbers) - 1):
+        for wrong in (numbers[v] - 1, numbers[v] + 1):
+            changed = numbers.copy()
+            changed[v] = wrong
+            with pytest.raises(VerificationError):
+                verify.core_number(matrix, changed)
+    lowered = np.minimum(numbers, numbers.max() - 1)
+    with pytest.raises(VerificationError, match="is in a core of 11 or more"):
+        verify.core_number(matrix, lowered)
+    with pytest.raises(VerificationError, match="integers were expected"):
+        verify.core_number(matrix, numbers.astype(float))
+    members = gasla.k_core(matrix, 5)
+    for k, wrong in [(4, members), (6, members), (None, members), (5, ~members), (None, members & False)]:
+        with pytest.raises(VerificationError):
+            verify.k_core(matrix, wrong, k)
