@@ -116,6 +116,16 @@ def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
     return labels(edges_of(graph), source, graph.reach(source).vertices, label)
 
 
+def strong_pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with the labels of strong components, by searches from the smallest vertex of the largest."""
+    xp = array_module(label)
+    inside = label == xp.bincount(label).argmax()
+    seed = int(inside.argmax())
+    back = gasla.Graph.from_edges(graph.directed.out.indices, graph.directed.out.owners(), n=graph.graph.n)
+    cycle = (gasla.bfs(graph.directed, seed) >= 0) & (gasla.bfs(back, seed) >= 0)
+    return "the largest component isn't who reaches a vertex and is reached" if bool((cycle != inside).any()) else ""
+
+
 def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
     """What is wrong with core numbers, as far as too high ones go."""
     src, dst = edges_of(graph)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.arrays import array_module, device_of, moved
 from gasla.bench import answers, properties
-from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.graphs import KEPT, BenchmarkGraph
 
 SOME = 4  # sources of a call that takes several, where the table doesn't say how many
 
@@ -39,6 +39,7 @@ TASKS: dict[str, Task] = {
     "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
     "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
+    "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=KEPT),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),

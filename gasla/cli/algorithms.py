@@ -218,6 +218,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         summary=components,
     ),
     Verb(
+        *("strong-components", gasla.strongly_connected_components, verify.strong_components),
+        answers={"labels": "component"},
+        summary=components,
+    ),
+    Verb(
         *("triangles", gasla.triangle_count, verify.triangles),
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),

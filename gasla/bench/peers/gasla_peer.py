@@ -68,6 +68,9 @@ class Gasla:
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
 
+    def strong_components(self) -> Any:
+        return gasla.strongly_connected_components(self.made.directed).labels
+
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)
 

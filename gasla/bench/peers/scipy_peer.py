@@ -83,6 +83,15 @@ class SciPy:
     def components(self) -> np.ndarray:
         return connected_components(self.weights, directed=False)[1]
 
+    @cached_property
+    def directed(self) -> Any:
+        """As csgraph wants it."""
+        return self.graph.one_way.astype(np.float64)
+
+    def strong_components(self) -> np.ndarray:
+        """By Tarjan's algorithm, in Pearce's form."""
+        return connected_components(self.directed, connection="strong")[1]
+
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")
         return int((lower @ lower).multiply(lower).sum())
