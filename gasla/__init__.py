@@ -20,6 +20,8 @@ _HOMES = {
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
     "pagerank": "algorithms.centrality.pagerank",
+    "hits": "algorithms.centrality.hits",
+    "salsa": "algorithms.centrality.salsa",
     "connected_components": "algorithms.components.connected_components",
     "strongly_connected_components": "algorithms.components.strongly_connected_components",
     "triangle_count": "algorithms.community.triangle_count",

@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import personal_iteration, power_iteration
+from gasla.bench.peers import hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -101,6 +101,13 @@ def sums(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
     right = graph.matrix.astype(np.float64) @ graph.features[:, [0, -1]].astype(np.float64)
     wrong = abs(answer[:, [0, -1]] - right) > 1e-4 * abs(right)
     return "a sum is another than in float64" if bool(wrong.any()) else ""
+
+
+def mutual(graph: BenchmarkGraph, hub: Any, _: list[int]) -> str:
+    """What is wrong with hub scores after some iterations."""
+    right = hub_iteration(graph.pattern.astype(np.float64))
+    moved = float(abs(hub / hub.sum() - right / right.sum()).sum())
+    return "" if moved < 1e-3 else f"hub scores differ from float64's by {moved:.2g}"
 
 
 def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:

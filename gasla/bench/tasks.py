@@ -37,6 +37,7 @@ TASKS: dict[str, Task] = {
     "sssp": Task("source", properties.shortest_paths, answers.distances),
     "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
     "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
+    "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
     "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=KEPT),
     "triangles": Task(

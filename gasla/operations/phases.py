@@ -145,7 +145,9 @@ class _Stay(Binding):
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """The arrays of its fields, but for those that are known, as the run starts."""
-        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
+        own = self.by_inner_name(
+            {n: x for n, x in given.items() if n in self.types and n not in self.program.parameters}
+        )
         self.check(own)
         for name in self.by_given_name(self.traced.vertex_types).keys() - set(known):
             inner = next(iter(self.by_inner_name({name: None})))

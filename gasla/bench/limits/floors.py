@@ -105,6 +105,12 @@ def pagerank(work: Work, _: list[Reach]) -> Floor:
     return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
 
 
+def hits(work: Work, _: list[Reach]) -> Floor:
+    """The same twice in each of them, along both directions."""
+    one = iteration(work)
+    return Floor(2 * PAGERANK_ITERATIONS * one.seconds, one.cause)
+
+
 def personal_pageranks(work: Work, _: list[Reach]) -> Floor:
     """The same with eight numbers at the end of an edge, and as many a vertex read and written."""
     one = work.floor(4 * work.m + 4 * 8 * 4 * work.n, work.m, 1, vector=32 * work.n)
@@ -180,6 +186,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
+    "hits": hits,
     "personal_pageranks": personal_pageranks,
     "aggregate_features": aggregate_features,
     "components": components,
