@@ -22,6 +22,7 @@ TRIED = (
     "0 [0 0] -> [1 2] carry [inf inf]",
     "An iteration pushes where few edges are active, and pulls where many are.",
     "1 2 push few edges are active",
+    "roots [0]",
 )
 
 

@@ -40,7 +40,23 @@ from gasla.verify.ranks import hits, pagerank, salsa
 from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "core_number",
-    "harmonic", "hits", "k_core", "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank",
-    "salsa", "sssp", "strong_components", "topological_order", "triangles",
-]  # fmt: skip
+    "VerificationError",
+    "aggregate_features",
+    "betweenness",
+    "bfs",
+    "closeness",
+    "components",
+    "core_number",
+    "harmonic",
+    "hits",
+    "k_core",
+    "longest_path",
+    "multi_source_bfs",
+    "multi_source_shortest_paths",
+    "pagerank",
+    "salsa",
+    "sssp",
+    "strong_components",
+    "topological_order",
+    "triangles",
+]
