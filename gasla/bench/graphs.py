@@ -92,6 +92,11 @@ class BenchmarkGraph:
         return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
 
     @cached_property
+    def attenuation(self) -> float:
+        """What an edge leaves of a Katz score: little enough for scores to settle."""
+        return 1 / (1 + int(self.graph.in_degrees.max()))
+
+    @cached_property
     def one_way(self) -> Any:
         """The matrix of edges that are each there or not, by lot, whether or not there is the one that leads back."""
         kept = np.random.default_rng(ONE_WAY).random(self.graph.m) < KEPT

@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import hub_iteration, personal_iteration, power_iteration
+from gasla.bench.peers import TOLERANCE, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -87,6 +87,19 @@ def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
     right = ranks(power_iteration(graph.pattern.astype(np.float64)), sources)
     moved = float(abs(ranks(answer, sources) - right).sum())
     return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
+
+
+def katz(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with Katz scores."""
+    rest = answer - graph.attenuation * (graph.pattern.astype(np.float64) @ answer)  # what each has by itself
+    return "" if float(abs(rest / rest.mean() - 1).mean()) < TOLERANCE else "a step moves Katz scores"
+
+
+def eigenvector(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with scores that a step should leave where they are."""
+    further = graph.pattern.astype(np.float64) @ answer + answer
+    off = further / float((further * further).sum()) ** 0.5 - answer
+    return "" if float(abs(off).mean()) < TOLERANCE else "a step moves the scores"
 
 
 def personal(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.ranking import usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights, score_type, vertex_numbers, whole_number
+from gasla.graph.arguments import score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
@@ -151,11 +152,8 @@ def eigenvector_centrality(
     if not 0 <= tol < inf:
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
-    weights = graph.values.dtype if weighted and graph.values is not None else None
+    weights = usable_weights(graph, weighted)
     kind = score_type(weights, dtype)
-    if weights is not None:
-        graph.notice_values()
-        check_weights(graph, shares=True)
     start = _start(graph, nstart)
     if graph.n == 0:
         return EigenvectorResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
@@ -196,7 +194,5 @@ def _start(graph: Graph, nstart: Any) -> Any:
 
 def _unit(graph: Graph, kind: np.dtype) -> float:
     """What the weights are multiplied by, so that the largest is 1 or more."""
-    values: Any = graph.values
-    known = graph.value_range if graph.device == "cpu" else None
-    largest = float(known[1] if known else values.max()) if graph.m else 0.0
+    largest = float(graph.value_range[1]) if graph.value_range else 0.0
     return min(1 / largest, float(np.finfo(kind).max)) if 0 < largest < 1 else 1.0

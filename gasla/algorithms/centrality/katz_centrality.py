@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.ranking import usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights, score_type, vertex_numbers, whole_number
-from gasla.graph.graph import as_graph
+from gasla.graph.arguments import score_type, vertex_numbers, whole_number
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, edge, parameter, vertex
@@ -184,29 +185,17 @@ def katz_centrality(
         if not 0 <= given < inf:
             raise ValueError(f"{name} is {given}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
-    weights = graph.values.dtype if weighted and graph.values is not None else None
+    weights = usable_weights(graph, weighted)
     kind = score_type(weights, dtype)
-    if weights is not None:
-        graph.notice_values()
-        check_weights(graph, shares=True)
-    worth: Any = float(beta) if np.ndim(beta) == 0 and not isinstance(beta, dict) else None
-    own = None if worth is not None else vertex_numbers(graph, "beta", beta)
-    if worth is not None and not isfinite(worth):
-        raise ValueError(f"beta is {worth}; expected a finite number")
+    worth = _worth(graph, beta)
     if graph.n == 0:
         return KatzResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    if not (worth if own is None else bool((own != 0).any())):
-        raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
-    start: Any = (worth if own is None else own) if nstart is None else vertex_numbers(graph, "nstart", nstart)
-    types: dict[str, Any] = dict.fromkeys(
-        ("score", "alpha", "beta") if own is None else ("score", "alpha", "own"), kind
-    )
-    if weights is not None:
-        types["weight"] = weights
-    fields = {"score": start} | ({} if own is None else {"own": own})
-    numbers = {"alpha": float(alpha), "tolerance": float(tol) * graph.n} | ({} if own is not None else {"beta": worth})
-    program = PROGRAMS[weights is not None, own is not None].typed(**types)(**numbers)
-    found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
+    own = {"beta": worth} if isinstance(worth, float) else {"own": worth}
+    types = dict.fromkeys(("score", "alpha", *own), kind) | ({} if weights is None else {"weight": weights})
+    program = PROGRAMS[weights is not None, "own" in own].typed(**types)
+    start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
+    numbers = {"alpha": float(alpha), "tolerance": float(tol) * graph.n, **own}
+    found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
     residual = float(found.change) / graph.n if found.iterations else inf
     converged = residual < tol
     if not (converged or (tol == 0 and residual < inf)):
@@ -218,12 +207,21 @@ def katz_centrality(
     return KatzResult(scores, found.iterations, residual, converged)
 
 
+def _worth(graph: Graph, beta: Any) -> Any:
+    """What vertices are worth by themselves: a number, or an array of one each."""
+    worth: Any = vertex_numbers(graph, "beta", beta) if isinstance(beta, dict) or np.ndim(beta) else float(beta)
+    if isinstance(worth, float) and not isfinite(worth):
+        raise ValueError(f"beta is {worth}; expected a finite number")
+    if graph.n and not (worth if isinstance(worth, float) else bool((worth != 0).any())):
+        raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
+    return worth
+
+
 def _warn(residual: float, iterations: int, alpha: float) -> None:
     """Say to whoever called `katz_centrality` that the tolerance was not met."""
     if iterations and not residual < inf:
-        words = (
-            f"the scores grow without end: alpha is {alpha:g}, and has to be less than one over the largest eigenvalue"
-        )
+        words = f"the scores grow without end; alpha is {alpha:g}, expected less than one over the largest eigenvalue"
     else:
-        words = f"the scores still changed by {residual:.3g} in the mean after {iterations} iterations"
-    warnings.warn(f"{words}; raise max_iter or tol, or lower alpha", ConvergenceWarning, stacklevel=3)
+        words = f"the scores still changed by {residual:.3g} in the mean after {iterations} iterations; "
+        words += "raise max_iter, or tol"
+    warnings.warn(words, ConvergenceWarning, stacklevel=3)

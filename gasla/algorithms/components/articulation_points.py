@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import Forest, spanning_forest
+from gasla.algorithms.components.spanning_forest import Forest, listed, spanning_forest
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import compress, link, simplify
@@ -71,7 +71,7 @@ def _biconnected(graph: Graph, forest: Forest) -> Any:
     below = v[forest.levels[v] > 1]
     joined = below[forest.is_left_from(below, parents[below])]
     label = xp.arange(graph.n, dtype=graph.id_dtype)
-    link(Graph.from_edges(joined, parents[joined], n=graph.n), label)
+    link(listed(joined, parents[joined], graph.n), label)
     link(_other_edges(graph, parents), label)
     compress(label)
     return label
@@ -84,4 +84,4 @@ def _other_edges(graph: Graph, parents: Any) -> Graph:
     once = xp.flatnonzero(src < dst)
     src, dst = src[once], dst[once]
     others = xp.flatnonzero((parents[src] != dst) & (parents[dst] != src))
-    return Graph.from_edges(src[others], dst[others], n=graph.n)
+    return listed(src[others], dst[others], graph.n)

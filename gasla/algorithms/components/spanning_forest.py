@@ -16,7 +16,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.traversal.bfs import PARENTS
-from gasla.arrays import module_of
+from gasla.arrays import array_module, module_of
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, likely_largest, link
 from gasla.operations.run import run
@@ -31,7 +31,6 @@ class Sizes(VertexProgram):
     """size(v) = 1 + sum over children of size(c), from the leaves up."""
 
     size = vertex(ID, init=1)
-    direction = "out"
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
@@ -46,6 +45,7 @@ class Numbers(VertexProgram):
 
     number = vertex(ID)
     between = vertex(ID)
+    direction = "out"
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
@@ -79,7 +79,6 @@ class Subtrees(VertexProgram):
 
     low = vertex(ID)
     high = vertex(ID)
-    direction = "out"
     reduce = semirings.product(semirings.min, semirings.max)
 
     def gather(self, src, dst, edge):
@@ -150,7 +149,7 @@ def spanning_forest(graph: Graph) -> Forest:
     found = run(PARENTS, graph, active=is_root, level=level, parent=xp.where(is_root, ids, none))
     levels, parents = found.level, found.parent
     children = xp.flatnonzero(~is_root)
-    tree = Graph.from_edges(parents[children], children, n=graph.n)
+    tree = listed(children, parents[children], graph.n)
     order = Schedule(levels)
     sizes = run(Sizes, tree, schedule=order.reversed()).size
     between = _between(tree, sizes, is_root)
@@ -164,14 +163,22 @@ def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
     """How far behind its parent's number each vertex's own is: behind the siblings before it; a root's own number."""
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
-    indptr, child = tree.out.indptr, tree.out.indices
+    indptr, child = tree.in_.indptr, tree.in_.indices
     ends = xp.cumsum(sizes[child])
     starts = xp.zeros(len(child) + 1, ends.dtype)
     starts[1:] = ends
-    between[child] = 1 + starts[:-1] - starts[indptr[tree.out.owners()]]
+    between[child] = 1 + starts[:-1] - starts[indptr[tree.in_.owners()]]
     roots = xp.flatnonzero(is_root)
     between[roots] = xp.cumsum(sizes[roots]) - sizes[roots]
     return between
+
+
+def listed(src: Array, dst: Array, n: int) -> Graph:
+    """The graph of edges whose sources ascend."""
+    xp: Any = array_module(src)
+    indptr = xp.zeros(n + 1, np.int64)
+    xp.cumsum(xp.bincount(src, minlength=n), out=indptr[1:])
+    return Graph.from_csr(indptr.astype(dst.dtype), dst)
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:

@@ -239,7 +239,7 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
 
 
 def _two_sides(graph: Graph) -> Any:
-    """Of every vertex whether it is an odd number of edges away from its root; -1 where its component has odd cycles."""
+    """Of every vertex whether it is an odd number of edges away from its root; -1 where there are odd cycles."""
     xp: Any = module_of(graph.device)
     root = xp.arange(graph.n, dtype=graph.id_dtype)
     link(graph, root)

@@ -10,7 +10,9 @@ one), `hits()` hub scores after as many, `components()` labels, `strong_componen
 `graph.one_way`, `triangles()` their number, `core_number()` core numbers, `betweenness(sources)` scores up to a common
 factor, `personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()` the sums of
 `graph.features`, `topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to
-them, each edge leading from the smaller vertex to the larger.
+them, each edge leading from the smaller vertex to the larger, `katz()` scores by `graph.attenuation` and
+`eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of weight one), `bipartite()`
+whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -29,6 +31,7 @@ from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
 PAGERANK_ITERATIONS = 20
+TOLERANCE = 1e-6  # of scores that a product leaves where they are, in the mean
 DAMPING = 0.85
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import triu
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, threads
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, threads
 
 
 class NetworKit:
@@ -56,6 +56,8 @@ class NetworKit:
 
     @staticmethod
     def dense(result: Any) -> Any:
+        if isinstance(result, tuple):
+            return _with_worth(np.array(result[0]), result[1])
         return np.array(result) if isinstance(result, list) else result
 
     def sssp(self, source: int) -> list[float]:
@@ -69,6 +71,12 @@ class NetworKit:
         ranking.maxIterations = PAGERANK_ITERATIONS
         ranking.run()
         return ranking.scores()
+
+    def katz(self) -> Any:
+        """Scores of another form, which `dense` brings into the common one."""
+        ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
+        ranking.run()
+        return ranking.scores(), self.graph
 
     def components(self) -> list[int]:
         search = nk.components.ParallelConnectedComponents(self.unweighted)
@@ -92,3 +100,9 @@ class NetworKit:
 
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)
+
+
+def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
+    """Katz scores: NetworKit's are alpha A (scores + 1) + beta, divided by a norm that their sum tells."""
+    attenuated = graph.attenuation * graph.pattern.astype(np.float64)
+    return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

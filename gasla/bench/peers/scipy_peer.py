@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
+from scipy.sparse.linalg import eigsh
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
@@ -74,6 +75,10 @@ class SciPy:
         """Power iteration with float32 products."""
         ranks: np.ndarray = power_iteration(self.pattern)
         return ranks
+
+    def eigenvector(self) -> Any:
+        """ARPACK, which goes on to the limit; others stop where the scores change little."""
+        return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
         """Hubs and authorities with float32 products, along the matrix's own rows: it is its own transpose."""
