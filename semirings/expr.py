@@ -84,8 +84,8 @@ class Expr:
     Attributes
     ----------
     op : str
-        ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, the name of a
-        NumPy ufunc, or one of those of wide vectors, above.
+        ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, ``"load"``,
+        the name of a NumPy ufunc, or one of those of wide vectors, above.
     type : numpy.dtype, VectorType or TupleType
     args : tuple of Expr
     payload : object
@@ -423,6 +423,11 @@ def _at(body: Expr, lane: int) -> Expr:
             whole = e.op in LOOPS or not e.args
             done[e] = e if whole else node(e.op, e.type, *(done[arg] for arg in e.args), payload=e.payload)
     return done[body]
+
+
+def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
+    """An item of an array, for which a symbol of the item's type stands, below a count; `outside` at other indices."""
+    return node("load", array.type, array, index, count, outside)
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:

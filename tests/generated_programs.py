@@ -230,11 +230,20 @@ AGGREGATES = {
     "half": ("semirings.plus, np.float64", "after.y * 0.5"),
     "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
 }
-STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most")
+STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most", "self.at(self.p).y > 5")
 BUCKETS = (None, None, None, "vertex.y", "({small}) % 7 - 1", "vertex.id % 3 + self.p")
 WAKES = (None, None, None, "vertex.id % 4 == self.p % 4", "vertex.y == self.iteration % 3", "({small}) % 3 == self.p")
 IDLES = (None, {"p": "self.p + 1"}, {"p": "self.p * 2 % 11 + self.iteration % 2"})
 WAKE_OF_FEW, IDLE_OF_FEW = "(vertex.id % 4 == self.p % 4) & (self.p < 9)", {"p": "self.p + 1"}  # come to an end
+OTHERS = {  # what stands for fields of a record: those of a vertex that a whole number of it names, if there is one
+    "src.y": "self.at(src.y * 3 - 1).y",
+    "dst.y": "self.at(dst.id + 1).y",
+    "vertex.y": "self.at(vertex.y * 2 - 1).y",
+    "after.y": "self.at(after.y * 3 - before.y).y",
+    "src.x": "self.at(src.id - 1).x",
+    "vertex.x": "self.at(vertex.id * 2 - 3).x",
+    "vertex.id": "self.at(self.n - vertex.id).id",
+}
 RECORDS = {
     **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
     **dict.fromkeys(("mask", "post_apply", "priority", "bucket", "wake"), ", vertex"),
@@ -323,17 +332,33 @@ def going_on(one: Callable[[Any], Any], settles: bool) -> dict[str, Any]:
     return found
 
 
+def of_others(draw: st.DrawFn, bodies: dict[str, Any], is_wide: bool) -> dict[str, Any]:
+    """The same functions, of which some read other vertices; nothing of them where values are wide."""
+
+    def changed(body: Any) -> Any:
+        if isinstance(body, dict):
+            return {name: changed(value) for name, value in body.items()}
+        for own, other in OTHERS.items():
+            if not (is_wide and own.endswith("x")) and draw(st.booleans()):
+                body = body.replace(own, other)
+        return body
+
+    return {name: body if name in ("bucket", "priority") else changed(body) for name, body in bodies.items()}
+
+
 def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
     """A program's source, and whether it comes to an end by itself however its values travel."""
     parts = KINDS[kind]
     monoid = draw(st.sampled_from(parts.monoids)) if parts.monoids else None
     settles = monoid in parts.settles and draw(st.integers(0, 2)) == 0
     bodies = functions(draw, parts, monoid, mode, settles)
+    if not settles and mode != "staged" and draw(st.integers(0, 2)) == 0:
+        bodies = of_others(draw, bodies, kind.startswith("wide"))
     used = repr(bodies)
     some = {n for n in AGGREGATES if f"self.{n}" in used or (mode != "staged" and draw(st.integers(0, 3)) == 0)}
     lines = [
-        f"x = {parts.declared}",
-        "y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4)",
+        f"x = {parts.declared[:-1]}, missing=1)",
+        "y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4, missing=3)",
         "p = gasla.parameter(np.int64, 2)",
         *(["w = gasla.edge(np.int64)"] if "edge.w" in used else []),
         *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),

@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import personal_iteration, power_iteration
+from gasla.bench.peers import hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -103,10 +103,27 @@ def sums(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
     return "a sum is another than in float64" if bool(wrong.any()) else ""
 
 
+def mutual(graph: BenchmarkGraph, hub: Any, _: list[int]) -> str:
+    """What is wrong with hub scores after some iterations."""
+    right = hub_iteration(graph.pattern.astype(np.float64))
+    moved = float(abs(hub / hub.sum() - right / right.sum()).sum())
+    return "" if moved < 1e-3 else f"hub scores differ from float64's by {moved:.2g}"
+
+
 def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
     """What is wrong with the labels of components."""
     source = graph.sources[0]
     return labels(edges_of(graph), source, graph.reach(source).vertices, label)
+
+
+def strong_pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with the labels of strong components, by searches from the smallest vertex of the largest."""
+    xp = array_module(label)
+    inside = label == xp.bincount(label).argmax()
+    seed = int(inside.argmax())
+    back = gasla.Graph.from_edges(graph.directed.out.indices, graph.directed.out.owners(), n=graph.graph.n)
+    cycle = (gasla.bfs(graph.directed, seed) >= 0) & (gasla.bfs(back, seed) >= 0)
+    return "the largest component isn't who reaches a vertex and is reached" if bool((cycle != inside).any()) else ""
 
 
 def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:

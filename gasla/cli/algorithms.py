@@ -85,9 +85,22 @@ def is_reached(values: Array) -> Array:
 
 def settled(found: Answered) -> str:
     """Whether PageRank's ranks did."""
+    return f"{ended(found)}; the highest ranks:"
+
+
+def ended(found: Answered) -> str:
+    """Whether an iteration converged, and how far it came."""
     answer = found.answer
     state = "converged" if answer["converged"] else "did NOT converge"
-    return f"{state} after {answer['iterations']} iterations, residual {answer['residual']:.3g}; the highest ranks:"
+    return f"{state} after {answer['iterations']} iterations, residual {answer['residual']:.3g}"
+
+
+def links(found: Answered) -> Iterator[str]:
+    """The best hubs and the best authorities."""
+    yield f"{ended(found)}; the best hubs:"
+    yield from text.ranking(found.graph, found.answer["hubs"], found.top)
+    yield "the best authorities:"
+    yield from text.ranking(found.graph, found.answer["authorities"], found.top)
 
 
 def components(found: Answered) -> Iterator[str]:
@@ -189,8 +202,23 @@ ALGORITHMS: tuple[Verb, ...] = (
         options={"weighted": "--unweighted"},
         iterations=lambda found: int(found.answer["iterations"]),
     ),
+    *(
+        Verb(
+            *(name, function, verifier),
+            answers={"hubs": "hub", "authorities": "authority"},
+            summary=links,
+            options={"weighted": "--unweighted"},
+            iterations=lambda found: int(found.answer["iterations"]),
+        )
+        for name, function, verifier in (("hits", gasla.hits, verify.hits), ("salsa", gasla.salsa, verify.salsa))
+    ),
     Verb(
         *("components", gasla.connected_components, verify.components),
+        answers={"labels": "component"},
+        summary=components,
+    ),
+    Verb(
+        *("strong-components", gasla.strongly_connected_components, verify.strong_components),
         answers={"labels": "component"},
         summary=components,
     ),

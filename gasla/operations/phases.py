@@ -15,11 +15,11 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.operations.prepare import Options, runs_of
 from gasla.operations.result import Result
-from gasla.program.binding import Binding, Lazy
+from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram, as_program
-from gasla.program.tracing import Record
+from gasla.program.tracing import Lazy, Record
 from semirings.types import computed
 
 __all__ = ["Phase"]
@@ -145,7 +145,7 @@ class _Stay(Binding):
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """The arrays of its fields, but for those that are known, as the run starts."""
-        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types})
+        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
         for name in self.by_given_name(self.traced.vertex_types).keys() - set(known):
             inner = next(iter(self.by_inner_name({name: None})))

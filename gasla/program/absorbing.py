@@ -73,6 +73,9 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
         edge_mask = functions["edge_mask"]
         if read := (edge_mask.reads("src") | edge_mask.reads("dst")) & set(fields):
             return f"edge_mask reads {min(read)}"
+    for name in ("gather", "mask", "edge_mask", "activate"):
+        if name in functions and (read := functions[name].reads("other") & set(fields)):
+            return f"{name} reads {given(min(read))} of another vertex, as it was before the iteration"
     for name in ("gather", "mask", "edge_mask"):
         if name in functions and (seen := functions[name].reads("self") & t.changing):
             return f"{name} reads self.{given(min(seen))}"

@@ -2,7 +2,7 @@
 
 import itertools
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from gasla.names import inner
 from gasla.program.fields import bounds_of, check_start
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Record
+from gasla.program.tracing import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
 
@@ -313,19 +313,6 @@ def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
                 f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
                 f"convert the matrix, or give the field the type {graph.values.dtype}"
             )
-
-
-class Lazy(dict[str, Any]):
-    """Fields that are made when first read."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        super().__init__(makers)
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = super().__getitem__(name)()
-        return self._made[name]
 
 
 def rooms(plan: Any, n: int) -> dict[str, Room]:

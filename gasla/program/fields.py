@@ -28,10 +28,11 @@ ID = _Id()
 
 @dataclass(frozen=True)
 class VertexField:
-    """A value that every vertex holds: its type, and how it starts."""
+    """A value that every vertex holds: its type, how it starts, and what stands for that of a vertex there isn't."""
 
     type: Any
     init: Any
+    missing: Any = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Declared:
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
 
 
-def vertex(dtype: Any, init: Any = 0) -> Any:
+def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:
     """Declare a field of the vertices.
 
     Parameters
@@ -97,6 +98,8 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
         store numbers in: functions see float32.
     init : number, or function of a vertex
         What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
+    missing : number, optional
+        What `self.at(index)` gives of it where there is no such vertex; a field that is read so must have it.
 
     Examples
     --------
@@ -104,7 +107,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
     >>> class Reach(gasla.VertexProgram):
     ...     level = gasla.vertex(np.int32, init=-1)
     """
-    return VertexField(dtype, init)
+    return VertexField(dtype, init, missing)
 
 
 def edge(dtype: Any, init: Any = None) -> Any:

@@ -4,7 +4,7 @@ import functools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,15 @@ import semirings
 from gasla.names import inner
 from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
-from gasla.program.tracing import Function, Traced
+from gasla.program.tracing import AFTERWARDS, Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.expr import cast_expr, fold, rebuilt
 from semirings.operators import scalars
 from semirings.types import computed, has_wide, parts_of
 
+# One of the copies of a field: the only one, or the one that is brought up to date later; of two by turns, that from
+# before the iteration, that which it has left, or, once its number is the next one's, which that begins with.
+Found = Literal["only", "behind", "old", "left", "next"]
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
 
 
@@ -61,13 +64,20 @@ class Plan:
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
         conflict = set() if self.absorbs else t.gathers_what_apply_writes
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
-        self.doubled = conflict if self.everyone else set()
+        self.doubled = conflict | t.looked_up if self.everyone else set()
+        # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
+        self.behind = t.looked_up - self.doubled
+        if self.staged and t.looks_up:
+            raise TypeError(
+                f"{cls.__name__} reads fields by self.at, which are as they were before an iteration; stages don't say "
+                "where one begins: expected a run"
+            )
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
         self.keeps_active = self.active_only or bool(
             not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.functions.keys())
         )
-        self.keeps_receivers = self.two_phases or "post_apply" in t.functions
+        self.keeps_receivers = self.two_phases or "post_apply" in t.functions or bool(self.behind)
         self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
             self.pushes
@@ -102,6 +112,20 @@ class Plan:
     def resumes(self) -> bool:
         """Whether something is asked when nothing is active: the next bucket, or who is to wake."""
         return self.has_buckets or ("wake" in self.functions and not self.staged)
+
+    @functools.cached_property
+    def stop_sees_fields(self) -> bool:
+        """Whether `stop` reads a field that the next iteration writes in place: all must have asked before that."""
+        read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
+        return bool(read & self.traced.writes("apply", "post_apply") - self.doubled - self.behind)
+
+    def where_found(self, function: str, field: str) -> Found:
+        """The copy of a field in which a function finds what `self.at` reads."""
+        if field in self.behind:
+            return "behind"
+        if field not in self.doubled:
+            return "only"
+        return "old" if function not in AFTERWARDS else "left" if function == "stop" else "next"
 
     @functools.cached_property
     def changes(self) -> list[str]:

@@ -5,6 +5,7 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import numpy as np
 from gasla.graph.graph import as_graph
 from gasla.names import LONGEST, inner
 from gasla.program.fields import Aggregate, Declared, EdgeField, Parameter, VertexField
-from gasla.program.tracing import Traced, Tracer
+from gasla.program.tracing import Record, Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
 
@@ -86,6 +87,8 @@ class VertexProgram(Declared):
     `{name: value}`, from parameters, aggregates, `self.iteration` and `self.n`; `wake(vertex)` sees them. It may be
     had alone. Those who are woken, like those a run starts with, don't scatter.
 
+    `self.at(index)` is any other vertex, whose fields are as they were before the iteration; see `at`.
+
     Examples
     --------
     >>> import gasla, semirings, numpy as np
@@ -126,6 +129,37 @@ class VertexProgram(Declared):
             unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
             raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
 
+    def at(self, index: Any) -> Record:
+        """Another vertex's fields, within the program's functions: `self.at(vertex.parent).parent`.
+
+        They are as they were when the iteration began; in `stop`, `idle` and `wake`, which come after an iteration, as
+        they are now. An index outside 0 … n-1 gives each field's `missing`, and -1 for `id`. It wakes nobody.
+
+        Parameters
+        ----------
+        index : a whole number
+            Any expression of a record's fields and of parameters; not in `bucket` and `priority`.
+
+        Raises
+        ------
+        TypeError
+            If the index is no whole number; if a field is read that has no `missing`, or a vector of more than 8 items.
+
+        Examples
+        --------
+        >>> import gasla, semirings, numpy as np
+        >>> class Roots(gasla.VertexProgram):  # of trees, by pointer jumping: each step doubles how far one sees
+        ...     everyone = True
+        ...     parent = gasla.vertex(np.int64, missing=-1)
+        ...     def apply(self, vertex, _): return {"parent": self.at(vertex.parent).parent}
+        >>> chain = np.array([0, 0, 1, 2, 3])
+        >>> gasla.run(Roots(), gasla.Graph.from_edges([], [], n=5), max_iterations=3, parent=chain).parent
+        array([0, 0, 0, 0, 0])
+        """
+        raise TypeError(
+            "self.at(index) is for functions that iterations call, from mask to wake; of a result read its fields"
+        )
+
     @classmethod
     @functools.cache
     def typed(cls, /, **types: Any) -> "type[VertexProgram]":
@@ -142,12 +176,8 @@ class VertexProgram(Declared):
         body: dict[str, Any] = {}
         for name, kind in types.items():
             declared = getattr(cls, name, None)
-            if isinstance(declared, VertexField | EdgeField):
-                body[name] = type(declared)(kind, declared.init)
-            elif isinstance(declared, Parameter):
-                body[name] = Parameter(kind, declared.default)
-            elif isinstance(declared, Aggregate):
-                body[name] = Aggregate(declared.monoid, kind, declared.function)
+            if isinstance(declared, VertexField | EdgeField | Parameter | Aggregate):
+                body[name] = replace(declared, type=kind)
             else:
                 raise TypeError(f"{cls.__name__} has no field {name!r} to give the type {kind}")
         return type(cls.__name__, (cls,), body)

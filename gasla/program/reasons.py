@@ -115,9 +115,14 @@ def _order(plan: Plan) -> list[str]:
 def _copies(plan: Plan) -> list[str]:
     """What has to be kept apart."""
     found = []
+    near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
+        who = " and ".join(["neighbours"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
+        found.append(f"{given(name)} has two copies, read and written in turn: {who} read it while apply writes it.")
+    for name in sorted(plan.behind):
         found.append(
-            f"{given(name)} has two copies, read and written in turn: neighbours read it while apply writes it."
+            f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "
+            "once all is done."
         )
     if plan.two_phases:
         fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))

@@ -17,11 +17,12 @@ import semirings
 from gasla.names import given, inner
 from gasla.program.fields import ID, Aggregate, Declared, check_start
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
-from semirings.expr import cast_expr, in_order
+from semirings.expr import cast_expr, in_order, load
 from semirings.types import SHORT, computed, has_wide, parts_of
 
 MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
 MOST_LANES = 1024  # of a vector
+AFTERWARDS = ("stop", "idle", "wake")  # come after an iteration, and see its end
 
 
 class Record:
@@ -42,6 +43,19 @@ class Record:
         raise AttributeError(
             f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from apply, post_apply or scatter"
         )
+
+
+class Lazy(dict[str, Any]):
+    """Fields that are made when first read."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        super().__init__(makers)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = super().__getitem__(name)()
+        return self._made[name]
 
 
 @dataclass(frozen=True)
@@ -113,6 +127,17 @@ class Traced:
         return read & self.writes("apply")
 
     @functools.cached_property
+    def looked_up(self) -> set[str]:
+        """The fields of other vertices that functions read while an iteration changes them: as they were before it."""
+        during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
+        return {field for f in during for field in f.reads("other")} & self.writes("apply", "post_apply")
+
+    @functools.cached_property
+    def looks_up(self) -> bool:
+        """Whether any function reads fields of other vertices."""
+        return any(function.reads("other") for function in self.functions.values())
+
+    @functools.cached_property
     def changing(self) -> set[str]:
         """What `self` shows that may differ from iteration to iteration."""
         return {"iteration", "bucket", *self.aggregates, *self.writes("idle")}
@@ -152,6 +177,9 @@ class Tracer:
         ]:
             if not callable(declared):
                 check_start(program, name, declared, kind)
+        for name, vertex in program.vertex_fields.items():
+            if vertex.missing is not None:
+                _check_missing(program, name, vertex.missing, self.vertex_types[inner(name)])
         for name, parameter in program.parameters.items():
             check_start(program, name, parameter.default, self.parameter_types[inner(name)], "is")
         for name, aggregate in program.aggregates.items():
@@ -242,13 +270,42 @@ class Tracer:
             _check_lanes(self.program, kind)
         return (self._symbol("", "gathered", kind),)
 
-    def _self(self) -> Declared:
+    def _other(self, where: str, given_index: Any) -> Record:
+        """The vertex at an index, if there is one."""
+        index = _as_index(where, given_index)
+        n = self._symbol("self", "n", np.dtype(np.int64))
+        makers = {given(name): functools.partial(self._of_other, where, name, index, n) for name in self.vertex_types}
+        is_there = (index >= 0) & (index < n)
+        return Record("vertex", Lazy(makers | {
+            "id": lambda: semirings.where(is_there, cast_expr(index, self.id_type), -1),
+            **{name: functools.partial(_refuse_degree, where, name) for name in ("in_degree", "out_degree")},
+        }))  # fmt: skip
+
+    def _of_other(self, where: str, name: str, index: Expr, n: Expr) -> Expr:
+        kind, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
+        if has_wide(kind):
+            raise TypeError(
+                f"{where} reads {given(name)!r} of another vertex, a vector of {kind.length} items; expected at most "
+                f"{SHORT}: read the rest from another field"
+            )
+        if missing is None:
+            raise TypeError(
+                f"{where} reads {given(name)!r} of another vertex, and nothing says what it is where there is no such "
+                "vertex; declare it: gasla.vertex(dtype, missing=…)"
+            )
+        array = Symbol(f"other_{name}", kind)
+        self.sources[array.name] = ("other", name)
+        outside = cast_expr(semirings.as_expr(np.asarray(missing)), kind)
+        return cast_expr(load(array, index, n, outside), computed(kind))
+
+    def _self(self, where: str) -> Declared:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
         for name in ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ())):
             stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
+        stand_in.__dict__["at"] = functools.partial(self._other, where)
         return stand_in
 
     def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
@@ -256,7 +313,7 @@ class Tracer:
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
-        result = semirings.trace(functools.partial(function, self._self()), *records)
+        result = semirings.trace(functools.partial(function, self._self(where)), *records)
         if isinstance(expected, dict):
             result = self._fields(where, result, expected)
         elif isinstance(result, dict) or (expected is not None and isinstance(result, tuple)):
@@ -286,6 +343,7 @@ class Tracer:
             return
         if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
             raise TypeError(f"{where} returned {found.result!r}; expected one number")
+        _refuse_others(where, found)
         if "iteration" in found.reads("self"):
             raise ValueError(
                 f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
@@ -298,6 +356,7 @@ class Tracer:
             return
         if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
             raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
+        _refuse_others(where, found)
         if seen := found.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
@@ -318,6 +377,39 @@ class Tracer:
                     f"{self.program.__name__}.scatter writes {given(name)!r}, which is the matrix's own values; "
                     f"declare it with a start value: gasla.edge(dtype, init=0)"
                 )
+
+
+def _as_index(where: str, index: Any) -> Expr:
+    """The index of a vertex, as int64."""
+    found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
+    if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
+        what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
+        raise TypeError(f"{where} asks for self.at({what}); expected a whole number, the id of a vertex")
+    return cast_expr(found, np.dtype(np.int64))
+
+
+def _check_missing(program: type[Declared], name: str, missing: Any, kind: Any) -> None:
+    """Refuse what is no value of the field."""
+    shape = (kind.length,) if isinstance(kind, VectorType) else ()
+    if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
+        raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
+    check_start(program, name, missing, kind, "is, where missing,")
+
+
+def _refuse_degree(where: str, name: str) -> Any:
+    raise TypeError(
+        f"{where} reads {name} of another vertex; hold it in a field, and read that: "
+        f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
+    )
+
+
+def _refuse_others(where: str, found: Function) -> None:
+    """Refuse what may change while a vertex waits for its turn, without being its own."""
+    if read := found.reads("other"):
+        raise ValueError(
+            f"{where} reads {given(min(read))!r} of another vertex; expected fields of the vertex, parameters and "
+            "self.n alone"
+        )
 
 
 def _type(result: Expr | tuple[Expr, ...]) -> Any:

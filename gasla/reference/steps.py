@@ -12,10 +12,9 @@ from gasla.arrays import as_values
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
-from gasla.program.binding import Lazy
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Record
+from gasla.program.tracing import Lazy, Record
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
@@ -42,6 +41,7 @@ class Steps:
     ) -> None:
         self.program, self.plan, self.graph, self.edges = program, plan, graph, edges
         self.parameters, self.vertex, self.edge = dict(parameters), vertex, edge
+        self.seen_by_others = vertex  # what self.at reads: in an iteration as fields were before it
         self.active, self.levels, self.iteration, self.stopped = active, levels, 0, False
         self.bucket, self.waiting = -1, np.zeros(graph.n, bool)
         self.aggregates: dict[str, Any] = {}
@@ -74,11 +74,36 @@ class Steps:
         link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: as_values(ids)}))
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
+    def other(self, index: Any) -> Record:
+        """The fields of the vertices at some indices, and what stands for those where there is none."""
+        index = np.asarray(index)
+        is_there = (index >= 0) & (index < self.graph.n)
+        ids = np.where(is_there, index, 0).astype(np.int64)
+        declared = self.program.vertex_fields
+
+        def reading(name: str, array: np.ndarray) -> Callable[[], Any]:
+            def read() -> Any:
+                dtype: Any = computed(array.dtype)
+                shape = *index.shape, *array.shape[1:]
+                missing = np.broadcast_to(np.asarray(declared[name].missing, array.dtype), shape)
+                if not len(array):
+                    found = missing
+                else:
+                    found = np.where(is_there.reshape(index.shape + (1,) * (array.ndim - 1)), array[ids], missing)
+                return as_values(found.astype(dtype, copy=False).T)  # which turns round vectors alone
+
+            return read
+
+        makers = {given_name(name): reading(given_name(name), array) for name, array in self.seen_by_others.items()}
+        makers["id"] = lambda: as_values(np.where(is_there, index, -1).astype(self.graph.id_dtype))
+        return Record("vertex", Lazy(makers))
+
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
         """One of the program's functions, with numbers of the types that it was promised as `self` has them."""
         kind = type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(self.parameters, iteration=np.int64(self.iteration), n=np.int64(self.graph.n))
+        stand_in.__dict__["at"] = self.other
         stand_in.__dict__["bucket"] = np.int64(self.bucket)
         stand_in.__dict__.update({given_name(name): value for name, value in self.aggregates.items()})
         with np.errstate(all="ignore"):
@@ -143,10 +168,13 @@ class Steps:
     def step(self) -> tuple[int, int]:
         """One iteration; how many were active before it, and how many edges it looked at."""
         active = len(self.active)
+        copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up}
+        self.seen_by_others = {**self.vertex, **copies}
         receivers, places = self.receivers()
         if self.levels is not None:
             active = len(receivers)
         self.apply(receivers, self.gather(receivers, places))
+        self.seen_by_others = self.vertex
         self.stopped = self.has("stop") and bool(self.call("stop"))
         self.iteration += 1
         if not self.stopped:

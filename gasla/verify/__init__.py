@@ -9,7 +9,9 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | bfs         | only the source is at level 0; no edge skips a level; whoever is reached has a neighbour one level up  |
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
+| hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | components  | no edge leaves its component; every component is connected                                             |
+| strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
@@ -28,17 +30,33 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 from gasla.verify._common import VerificationError
 from gasla.verify.closeness import closeness, harmonic
 from gasla.verify.counts import triangles
-from gasla.verify.labels import components
+from gasla.verify.labels import components, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
-from gasla.verify.ranks import pagerank
+from gasla.verify.ranks import hits, pagerank, salsa
 from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "core_number",
-    "harmonic", "k_core", "longest_path", "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "sssp",
-    "topological_order", "triangles",
-]  # fmt: skip
+    "VerificationError",
+    "aggregate_features",
+    "betweenness",
+    "bfs",
+    "closeness",
+    "components",
+    "core_number",
+    "harmonic",
+    "hits",
+    "k_core",
+    "longest_path",
+    "multi_source_bfs",
+    "multi_source_shortest_paths",
+    "pagerank",
+    "salsa",
+    "sssp",
+    "strong_components",
+    "topological_order",
+    "triangles",
+]

@@ -1,4 +1,4 @@
-"""Verify PageRank: one step of the power iteration, done by SciPy, must leave the ranks where they are."""
+"""Verify PageRank, hubs and authorities: one more step, done by SciPy, must leave the scores where they are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+
+STEPS = 4  # a step may move scores by more than the last one did, while smaller parts of them still grow
 
 
 def pagerank(
@@ -93,3 +95,97 @@ def _distribution(given: Any, n: int, default: Array) -> Array:
     else:
         weights = np.asarray(given, np.float64)
     return weights / weights.sum()
+
+
+def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-8) -> None:
+    """Verify hub and authority scores by mutual reinforcement, whatever they sum to.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    hubs, authorities : array of float
+        The answer.
+    weighted, tol
+        What `gasla.hits` was given.
+
+    Raises
+    ------
+    VerificationError
+        If a score is negative or no number, or if one more step moves the scores too far.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> fork = csr_array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    >>> hits(fork, [1.0, 0, 0], [0, 0.5, 0.5])
+    >>> hits(fork, [1.0, 0, 0], [0, 0.6, 0.4])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the authorities by 0.2, over the tolerance ...
+    """
+    edges = edges_of(graph)
+    matrix = edges.matrix(edges.weight if weighted else None)
+    hub, authority = (_scores(edges, name, x) for name, x in (("hubs", hubs), ("authorities", authorities)))
+    slack = STEPS * tol + 64 * max(np.finfo(np.asarray(x).dtype).eps for x in (hubs, authorities))
+    _compare("authorities", _to_sum(matrix.T @ hub), _to_sum(authority), slack)
+    _compare("hubs", _to_sum(matrix @ authority), _to_sum(hub), slack)
+
+
+def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-6) -> None:
+    """Verify hub and authority scores by random walks.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    hubs, authorities : array of float
+        The answer.
+    weighted, tol
+        What `gasla.salsa` was given.
+
+    Raises
+    ------
+    VerificationError
+        If a score is negative or no number, if scores don't sum to 1, or if one more step moves them too far.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> fork = csr_array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    >>> salsa(fork, [1.0, 0, 0], [0, 0.5, 0.5])
+    """
+    edges = edges_of(graph)
+    matrix = edges.matrix(edges.weight if weighted else None)
+    hub, authority = (_scores(edges, name, x) for name, x in (("hubs", hubs), ("authorities", authorities)))
+    leaves, enters = np.asarray(matrix.sum(axis=1)).ravel(), np.asarray(matrix.sum(axis=0)).ravel()
+    slack = STEPS * tol + 64 * max(np.finfo(np.asarray(x).dtype).eps for x in (hubs, authorities))
+    for name, score in (("hubs", hub), ("authorities", authority)):
+        if (leaves > 0).any() and abs(score.sum() - 1) > 1e3 * slack:
+            raise VerificationError(f"the {name} sum to {score.sum():.9g}, not to 1")
+    share_out, share_in = (
+        np.divide(s, x, out=np.zeros(edges.n), where=x > 0) for s, x in ((hub, leaves), (authority, enters))
+    )
+    _compare("authorities", matrix.T @ share_out, authority, slack)
+    _compare("hubs", matrix @ share_in, hub, slack)
+
+
+def _scores(edges: Edges, name: str, values: ArrayLike) -> Array:
+    given = answer(name, values, edges.n, "f")
+    require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]} among the {name}")
+    require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]} among the {name}")
+    return given.astype(np.float64)
+
+
+def _to_sum(score: Array) -> Array:
+    total = score.sum()
+    return score / total if total > 0 else score
+
+
+def _compare(name: str, again: Array, score: Array, slack: float) -> None:
+    moved = np.abs(again - score)
+    if moved.sum() > slack:
+        worst = int(np.argmax(moved))
+        raise VerificationError(
+            f"one more step moves the {name} by {moved.sum():.3g}, over the tolerance {slack:.3g}; "
+            f"vertex {worst} moves most, from {score[worst]:.6g} to {again[worst]:.6g}"
+        )

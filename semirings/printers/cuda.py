@@ -7,7 +7,7 @@ vector is one of the thread's own. Numbers of type float16 are their bits, which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from semirings.printers.layout import (
     Fold,
     Line,
     Statement,
+    arrays_in,
     check_parameters,
     identifiers,
     statements,
@@ -63,6 +64,11 @@ template <class T> __device__ __forceinline__ T remainder(T a, T b) {
     if (b == T(0) || (b == T(-1) && T(-1) < T(0))) return T(0);
     T rest = T(a % b);
     return rest != T(0) && (rest < T(0)) != (b < T(0)) ? T(rest + b) : rest;
+}
+
+// An item of an array; what is given instead where there is no such index.
+template <class T, class U> __device__ __forceinline__ T item_at(const T* array, word index, word count, U outside) {
+    return index < count ? array[index] : T(outside);
 }
 
 // A shift by the width or more, or by a negative count, shifts every bit out.
@@ -238,12 +244,24 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     found, values = statements(results, known, expression, targets)
     kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
-    arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
+    arguments = parameter_list(parameters, names, results, ctype)
     body = [f"const {ctype(e.type)} {table} = {literal(table_values(e), e.type)};" for e, table in constants.items()]
     body += [f"{ctype(loop.type)} {target};" for loop, target in targets.items()]
     body += [line for statement in found for line in _lines(statement)]
     head = f"__device__ __forceinline__ {kind} {name}({arguments}) {{"
     return "\n".join([head, *(f"    {line}" for line in [*body, f"return {value};"]), "}", ""])
+
+
+def parameter_list(
+    parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
+) -> str:
+    """The parameters of a function as C++: values, and where arrays begin."""
+    arrays = arrays_in(results)
+    found = (
+        f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
+        for p, name in zip(parameters, names, strict=True)
+    )
+    return ", ".join(found)
 
 
 def _lines(statement: Statement) -> list[str]:
@@ -274,6 +292,8 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{args[0]}.item[lane]"
     if expr.op == "lane_number":
         return "(long long)lane"
+    if expr.op == "load":
+        return f"semirings::item_at({', '.join(args)})"
     if expr.op == "where":
         return f"{args[0]} ? {args[1]} : {args[2]}"
     assert isinstance(expr.type, np.dtype)

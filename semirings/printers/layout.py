@@ -46,6 +46,11 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
         raise ValueError(f"{name} reads {', '.join(missing)}, not among its parameters {[str(p) for p in parameters]}")
 
 
+def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
+    """The symbols that stand for arrays in these expressions."""
+    return {e.args[0] for e in in_order(exprs) if e.op == "load"}
+
+
 class Line(NamedTuple):
     """A temporary, and the text of what it is."""
 

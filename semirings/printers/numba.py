@@ -105,6 +105,18 @@ def right_shift_unsigned(a, b, bits):
 
 
 @helper
+def item_at(array, index, count, outside):
+    """An item of an array; what is given instead where there is no such index."""
+    return array[np.uint64(index)] if np.uint64(index) < np.uint64(count) else outside
+
+
+@helper
+def lane_at(array, index, count, lane, outside):
+    """The same of an array of vectors, for one lane."""
+    return array[np.uint64(index), lane] if np.uint64(index) < np.uint64(count) else outside
+
+
+@helper
 def popcount(a):
     """How many bits of a uint64 are set, in the lines that LLVM knows as one instruction."""
     a = a - ((a >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -293,6 +305,8 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{args[0]}[lane]"
     if expr.op == "lane_number":
         return "np.int64(lane)"
+    if expr.op == "load":
+        return _load(expr.type, *args)
     if expr.op == "where":
         return f"{args[1]} if {args[0]} else {args[2]}"
     assert isinstance(expr.type, np.dtype)
@@ -309,6 +323,14 @@ def expression(expr: Expr, args: list[str]) -> str:
     if expr.op in _NUMPY:
         return f"np.{expr.op}({', '.join(args)})"
     return _narrow(_integer_operation(expr, args), expr.type)
+
+
+def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
+    """An item of an array, or what stands for one outside."""
+    if not isinstance(kind, VectorType):
+        return f"item_at({array}, {index}, {count}, {outside})"
+    lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
+    return _tuple(lanes)
 
 
 def _integer_operation(expr: Expr, args: list[str]) -> str:

@@ -159,7 +159,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     found, values = _Body(known, _expression, targets).written(results)
     kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
-    arguments = ", ".join(f"{ctype(p.type)} {text}" for p, text in zip(parameters, names, strict=True))
+    arguments = cuda.parameter_list(parameters, names, results, ctype)
     body = [
         f"const {cuda.ctype(e.type)} {text} = {cuda.literal(table_values(e), e.type)};" for e, text in constants.items()
     ]

@@ -11,19 +11,18 @@ For many personalisations at once see surfers.py.
 The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
 """
 
-import warnings
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.ranking import distribution, warn_of
 from gasla.algorithms.centrality.surfers import Rows, settle
-from gasla.arrays import array_module, module_of, moved
-from gasla.graph.arguments import check_weights, whole_number
+from gasla.arrays import array_module, module_of
+from gasla.graph.arguments import check_weights, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
-from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
@@ -254,7 +253,7 @@ def pagerank(
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
     weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
-    kind = _rank_type(weights, dtype)
+    kind = score_type(weights, dtype)
     if weights is not None:
         graph.notice_values()
     if graph.n == 0:
@@ -267,17 +266,17 @@ def pagerank(
         rows = _several(graph, chosen, normalized)
         many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, float(alpha), float(tol), max_iter))
         if not (many.converged or tol == 0):
-            _warn(many.residual, max_iter)
+            warn_of("ranks", many.residual, max_iter)
         return many
     if not (normalized and personalization is nstart is dangling is None):
-        shares = {name: _distribution(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
+        shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
         if not normalized:
             shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol))
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
     if not (result.converged or (normalized and tol == 0)):
-        _warn(float(result.residual), max_iter)
+        warn_of("ranks", float(result.residual), max_iter)
     residual = _number(result.aggregates["residual"])
     return PageRankResult(result.state["rank"], result.iterations, residual, result.converged)
 
@@ -290,27 +289,9 @@ def _of_nothing(graph: Graph, kind: np.dtype, personalization: Any) -> PageRankR
     return PageRankResult(xp.zeros(0, kind), 0, 0.0, True)
 
 
-def _warn(residual: float, max_iter: int) -> None:
-    """Say to whoever called `pagerank` that the tolerance was not met."""
-    warnings.warn(
-        f"the ranks still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
-
-
 def _number(value: Any) -> Any:
     """A number of Python's, but for an array that a GPU may still be making."""
     return float(value) if array_module(value) is np else value
-
-
-def _rank_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
-    if dtype is None:
-        return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype is {kind}; expected float32 or float64")
-    return kind
 
 
 @lru_cache
@@ -395,32 +376,17 @@ def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
         if given is None:
             return None
         if not _is_several(given):
-            return [_distribution(graph, given, name, normalized)] * count
+            return [_shares(graph, given, name, normalized)] * count
         if len(given) != count:
             raise ValueError(f"{name} has {len(given)} distributions; expected one, or {count} as personalization has")
-        return [_distribution(graph, each, name, normalized) for each in given]
+        return [_shares(graph, each, name, normalized) for each in given]
 
     even = [xp.broadcast_to(xp.asarray(1 / graph.n), (graph.n,))] * count
     return Rows(rows("personalization"), rows("dangling"), rows("nstart") or even)
 
 
-def _distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
-    """An array or a dict of numbers, scaled to sum to 1."""
+def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
+    """A distribution, of which the form that isn't normalised has none."""
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which has none; leave one of them out")
-    if isinstance(given, dict):
-        array = np.zeros(graph.n)
-        for v, x in given.items():
-            if not 0 <= v < graph.n:
-                raise ValueError(f"{name} names vertex {v}, outside a graph of {graph.n} vertices")
-            array[v] = x
-    else:
-        array = given if array_module(given) is not np else np.asarray(given)
-    array = moved(array, graph.device).astype(np.float64, copy=False)
-    if array.shape != (graph.n,):
-        expected = f"({graph.n},), one number a vertex"
-        raise ValueError(f"{name} has shape {array.shape}; expected {expected}, or several such personalizations")
-    total = array.sum()
-    if not (np.isfinite(total) and total > 0 and array.min() >= 0):
-        raise ValueError(f"{name} has negative or no finite numbers, or only zeros; expected some positive numbers")
-    return array / total
+    return distribution(graph, given, name)

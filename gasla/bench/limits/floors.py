@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
@@ -105,6 +105,12 @@ def pagerank(work: Work, _: list[Reach]) -> Floor:
     return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
 
 
+def hits(work: Work, _: list[Reach]) -> Floor:
+    """The same twice in each of them, along both directions."""
+    one = iteration(work)
+    return Floor(2 * PAGERANK_ITERATIONS * one.seconds, one.cause)
+
+
 def personal_pageranks(work: Work, _: list[Reach]) -> Floor:
     """The same with eight numbers at the end of an edge, and as many a vertex read and written."""
     one = work.floor(4 * work.m + 4 * 8 * 4 * work.n, work.m, 1, vector=32 * work.n)
@@ -123,6 +129,11 @@ def aggregate_features(work: Work, _: list[Reach]) -> Floor:
 def components(work: Work, _: list[Reach]) -> Floor:
     """Every vertex looks at one neighbour's label, and gets its own; most edges need not be read."""
     return work.floor(16 * work.n, work.n, 1)
+
+
+def strong_components(work: Work, _: list[Reach]) -> Floor:
+    """Every edge that is kept is read once, and what is known of its end, forward and backward; a label a vertex."""
+    return work.floor(KEPT * 2 * 4 * work.m + 12 * work.n, KEPT * 2 * work.m, 2)
 
 
 def triangles(work: Work, _: list[Reach]) -> Floor:
@@ -175,9 +186,11 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "harmonic": distance_sums,
     "sssp": sssp,
     "pagerank": pagerank,
+    "hits": hits,
     "personal_pageranks": personal_pageranks,
     "aggregate_features": aggregate_features,
     "components": components,
+    "strong_components": strong_components,
     "triangles": triangles,
     "core_number": core_number,
     "topological_order": topological_order,

@@ -6,11 +6,11 @@ fair answer for is missing.
 
 `bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
-one), `components()` labels, `triangles()` their number, `betweenness(sources)` scores up to a common factor,
-`core_number()` core numbers, `personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()`
-the sums of `graph.features`,
-`topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
-leading from the smaller vertex to the larger.
+one), `hits()` hub scores after as many, `components()` labels, `strong_components()` those of the directed edges of
+`graph.one_way`, `triangles()` their number, `core_number()` core numbers, `betweenness(sources)` scores up to a common
+factor, `personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()` the sums of
+`graph.features`, `topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to
+them, each edge leading from the smaller vertex to the larger.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -104,6 +104,17 @@ def power_iteration(pattern: Any) -> Any:
         teleport = (1 - DAMPING + DAMPING * ranks[sinks].sum()) / n
         ranks = pattern @ (ranks * factor) + teleport.astype(kind)
     return ranks
+
+
+def hub_iteration(pattern: Any) -> Any:
+    """Return hub scores after `PAGERANK_ITERATIONS` of HITS, of a graph that is its own transpose."""
+    xp, kind, n = array_module(pattern), pattern.dtype.type, pattern.shape[0]
+    hubs = xp.full(n, 1 / n, kind)
+    for _ in range(PAGERANK_ITERATIONS):
+        authorities = pattern @ hubs
+        hubs = pattern @ (authorities / authorities.sum())
+        hubs /= hubs.sum()
+    return hubs
 
 
 def personal_iteration(pattern: Any, homes: Any) -> Any:

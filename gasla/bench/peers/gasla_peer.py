@@ -51,6 +51,10 @@ class Gasla:
             self.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32
         ).ranks
 
+    def hits(self) -> Any:
+        """As many iterations as the peers'."""
+        return gasla.hits(self.graph, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32).hubs
+
     def personal_pageranks(self) -> Any:
         """The same from each of the sources, at once."""
         return gasla.pagerank(
@@ -63,6 +67,9 @@ class Gasla:
 
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
+
+    def strong_components(self) -> Any:
+        return gasla.strongly_connected_components(self.made.directed).labels
 
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)

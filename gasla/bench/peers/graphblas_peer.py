@@ -128,6 +128,16 @@ class GraphBLAS:
             ranks(binary.plus[FP32]) << PLUS_SECOND(A @ shares)
         return ranks
 
+    def hits(self) -> Vector:
+        """Hubs and authorities: plus_second over the scores at the other ends."""
+        A, hubs = self.pattern, Vector.from_dense(np.full(self.n, 1 / self.n, np.float32))
+        for _ in range(PAGERANK_ITERATIONS):
+            authorities = PLUS_SECOND(A @ hubs).new()
+            authorities << authorities.apply(binary.truediv[FP32], right=_fp32(authorities.reduce().get(0)))
+            hubs << PLUS_SECOND(A @ authorities)
+            hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
+        return hubs
+
     def components(self) -> np.ndarray:
         """LG_CC_FastSV6: hook and shortcut over a few edges a vertex, then over those outside the largest tree."""
         indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices

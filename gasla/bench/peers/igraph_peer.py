@@ -18,7 +18,7 @@ class Igraph:
     name = "igraph"
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     @cached_property
     def upper(self) -> Any:
@@ -31,6 +31,11 @@ class Igraph:
     @cached_property
     def acyclic(self) -> igraph.Graph:
         return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords), directed=True)
+
+    @cached_property
+    def directed(self) -> igraph.Graph:
+        ends = self.graph.one_way.tocoo().coords
+        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(ends), directed=True)
 
     @cached_property
     def from_anywhere(self) -> igraph.Graph:
@@ -57,6 +62,9 @@ class Igraph:
 
     def components(self) -> list[int]:
         return self.native.connected_components().membership
+
+    def strong_components(self) -> list[int]:
+        return self.directed.connected_components(mode="strong").membership
 
     def triangles(self) -> int:
         """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""

@@ -20,7 +20,7 @@ class NetworKit:
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         nk.setNumberOfThreads(threads())
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     def _graph(self, weighted: bool) -> nk.Graph:
         upper = triu(self.matrix, 1).tocoo()
@@ -44,7 +44,14 @@ class NetworKit:
 
     @cached_property
     def acyclic(self) -> nk.Graph:
-        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in triu(self.matrix, 1).tocoo().coords)
+        return self._directed(triu(self.matrix, 1))
+
+    @cached_property
+    def directed(self) -> nk.Graph:
+        return self._directed(self.graph.one_way)
+
+    def _directed(self, matrix: Any) -> nk.Graph:
+        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in matrix.tocoo().coords)
         return nk.GraphFromCoo((row, column), n=self.matrix.shape[0], directed=True)
 
     @staticmethod
@@ -65,6 +72,11 @@ class NetworKit:
 
     def components(self) -> list[int]:
         search = nk.components.ParallelConnectedComponents(self.unweighted)
+        search.run()
+        return search.getPartition().getVector()
+
+    def strong_components(self) -> list[int]:
+        search = nk.components.StronglyConnectedComponents(self.directed)
         search.run()
         return search.getPartition().getVector()
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dijk
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import levels_of, personal_iteration, power_iteration, searches
+from gasla.bench.peers import hub_iteration, levels_of, personal_iteration, power_iteration, searches
 
 LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
 
@@ -75,8 +75,22 @@ class SciPy:
         ranks: np.ndarray = power_iteration(self.pattern)
         return ranks
 
+    def hits(self) -> np.ndarray:
+        """Hubs and authorities with float32 products, along the matrix's own rows: it is its own transpose."""
+        hubs: np.ndarray = hub_iteration(self.pattern)
+        return hubs
+
     def components(self) -> np.ndarray:
         return connected_components(self.weights, directed=False)[1]
+
+    @cached_property
+    def directed(self) -> Any:
+        """As csgraph wants it."""
+        return self.graph.one_way.astype(np.float64)
+
+    def strong_components(self) -> np.ndarray:
+        """By Tarjan's algorithm, in Pearce's form."""
+        return connected_components(self.directed, connection="strong")[1]
 
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")

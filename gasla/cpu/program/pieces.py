@@ -23,6 +23,7 @@ from gasla.program.statements import (
     loads,
     watched,
 )
+from gasla.program.tracing import AFTERWARDS
 from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 from semirings.types import has_wide
@@ -127,7 +128,9 @@ class Pieces(Arguments):
 
     def call(self, name: str) -> str:
         f = self.functions[name]
-        return f"{f.printed}({', '.join([*(s.name for s in f.symbols), *self.rooms_of(name)])})"
+        of = {s.name: f.sources[s.name] for s in f.symbols} if name in AFTERWARDS else {}
+        found = {symbol: self.copy_of(name, field) for symbol, (role, field) in of.items() if role == "other"}
+        return f"{f.printed}({', '.join([*(found.get(s.name, s.name) for s in f.symbols), *self.rooms_of(name)])})"
 
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
@@ -204,6 +207,7 @@ class Pieces(Arguments):
             "claims, last_claims = claimed[parity], claimed[1 - parity]",
         ]
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
+        lines += [f"other_{n} = {self.copy_of('gather', n)}" for n in self.traced.vertex_types]
         lines += [f"sum_{n} = part_{n}[parity, thread * 8]" for n in self.traced.aggregates]
         return lines + [f"{name} = {start}" for name, (start, _) in COUNTED.items()]
 

@@ -44,6 +44,7 @@ class Arguments(Plan):
         names += ["waiting", "lowest"] if self.has_buckets else []
         names += [f"set_{name}" for name in self.carried]
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
+        names += [f"was_{name}" for name in sorted(self.behind)]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
         if self.sends:
@@ -87,6 +88,12 @@ class Arguments(Plan):
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
         found = {f"room_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
         return {name: kind for name, kind in found.items() if has_wide(kind)}
+
+    def copy_of(self, function: str, field: str) -> str:
+        """The array in which a function finds a field of any vertex."""
+        rows = {"old": f"old_{field}", "left": f"v_{field}[1 - (self_iteration & 1)]"}
+        rows |= {"only": f"v_{field}", "behind": f"was_{field}", "next": f"v_{field}[self_iteration & 1]"}
+        return rows[self.where_found(function, field)]
 
     def rooms_of(self, function: str) -> list[str]:
         """The texts of where the wide vectors go that a function returns, in order."""

@@ -10,6 +10,7 @@ from gasla.cpu.program.pieces import (
     Stage,
     combined,
     load_text,
+    store_text,
     within,
 )
 from gasla.cpu.program.signature import Field
@@ -49,6 +50,8 @@ class Stages(Resumes):
             found.append(self.scatter())
         if "post_apply" in self.functions:
             found.append(self.post_apply())
+        if self.behind:
+            found.append(self.catch_up())
         if self.traced.aggregates:
             found += [self.aggregate(), *([self.sum_up()] if self.sums_in_order else [])]
         if not self.staged:
@@ -75,6 +78,8 @@ class Stages(Resumes):
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
+        for name in sorted(self.behind):
+            body += ["for v in range(low, high):", *(INDENT + x for x in self._brought_up(name))]
         if self.accumulates:
             body += ["for v in range(low, high):", *(INDENT + x for x in self._forget("v"))]
         if self.sends_news:  # at first all that a vertex holds is new
@@ -88,6 +93,11 @@ class Stages(Resumes):
         copies = [f"{array}[0]", f"{array}[1]"] if name in self.doubled else [array]
         fill = "fill_vectors" if isinstance(self.traced.vertex_types[name], VectorType) else "fill_field"
         return [f"{fill}(low, high, {copy}, {values}, {places})" for copy in copies]
+
+    def _brought_up(self, name: str) -> list[str]:
+        """What others see of a field of `v` becomes what it is now."""
+        kind = self.traced.vertex_types[name]
+        return store_text(f"was_{name}", kind, "v", load_text(f"v_{name}", kind, "v"))
 
     def pull_edges(self, woken: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
@@ -255,6 +265,21 @@ class Stages(Resumes):
     def post_apply(self) -> Stage:
         loop = self.over_receivers(4, self.rendered(applied_once_more(self)))
         return self.stage("post_apply", "Receivers change once more, now that all have applied.", loop)
+
+    def catch_up(self) -> Stage:
+        """Each thread takes those that it listed: there is little to do for any."""
+        then = [line for name in sorted(self.behind) for line in self._brought_up(name)]
+        if self.scheduled:
+            loop = [
+                "size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)",
+                "for position in range(size * part // parts, size * (part + one) // parts):",
+                "    v = np.uint64(receivers[position])",
+            ]
+        else:
+            listed = "np.uint64(counters[block(thread) + RECEIVED])"
+            loop = [f"for position in range(zero, {listed}):", "    v = np.uint64(my_receivers[position])"]
+        doc = "What others see of the receivers becomes what they are now."
+        return self.stage("catch_up", doc, [*loop, *(INDENT + line for line in then)])
 
     def aggregate(self) -> Stage:
         names = list(self.traced.aggregates)

@@ -98,9 +98,9 @@ class GpuPlan(Plan):
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.timed:
-            self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions
+            self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions or bool(self.behind)
         self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
-        goes_on = not self.resumes and "scatter" not in self.functions
+        goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
         self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and goes_on)
 
     @functools.cached_property
@@ -156,7 +156,7 @@ class GpuPlan(Plan):
     @property
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
-        plain = not self.scheduled and not self.two_phases and not self.wide
+        plain = not (self.scheduled or self.two_phases or self.wide or self.behind)
         return self.shape.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
 
     @functools.cached_property
@@ -169,7 +169,7 @@ class GpuPlan(Plan):
         if not (self.alone and self.shape.near):
             return []
         kinds = self.traced.vertex_types
-        fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype))
+        fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype) and ("other", f) not in self.used)
         ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
         return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
 
@@ -199,7 +199,7 @@ class GpuPlan(Plan):
     @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
-        return self.shape.relabelled and self.rows
+        return self.shape.relabelled and self.rows and not self.traced.looks_up
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
@@ -254,6 +254,11 @@ class GpuPlan(Plan):
         plain = self.closes and "edge_mask" not in self.functions
         return plain and not self.shape.small and not self.shape.local
 
+    @functools.cached_property
+    def sums_look_up(self) -> bool:
+        """Whether aggregates see fields of any vertex, so that all are filled before they see the start."""
+        return any(self.functions[name].reads("other") for name in self.traced.aggregates)
+
     @property
     def has_heads(self) -> bool:
         """Whether it looks at the neighbour first that has most neighbours itself: where degrees differ much.
@@ -289,6 +294,7 @@ class GpuPlan(Plan):
         pointers = list(_STAGES if self.staged else _LOOP)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
         pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
+        pointers += [(f"was_{n}", ctype(t.vertex_types[n])) for n in sorted(self.behind)]
         for side in "gs":
             pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
             pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]

@@ -299,6 +299,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["received"] = words
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
+    sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)
         sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)

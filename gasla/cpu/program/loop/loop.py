@@ -122,6 +122,8 @@ def _iteration(m: "Stages") -> list[str]:
         lines += [*_list_next(m), m.stages["scatter"].call(), "barrier(control, threads)"]
     if "post_apply" in m.functions:
         lines += [m.stages["post_apply"].call(), "barrier(control, threads)"]
+    if m.behind:
+        lines += [m.stages["catch_up"].call(), "barrier(control, threads)"]
     lines += [
         *_sum_up(m),
         f"touched, held, reached, {'left' if m.prioritised else '_'} = results_of(counters, threads)",
@@ -135,9 +137,14 @@ def _iteration(m: "Stages") -> list[str]:
     ]
     if "mask" in m.functions and not m.everyone:
         lines.append("remaining = max(remaining - edges, 0)")
-    if "stop" in m.functions:
-        lines.append(f"done = {m.call('stop')}")
+    lines += _stop(m)
     return [*lines, "stopped = counters[STOPPED] != 0", "self_iteration += 1", *m.resume()]
+
+
+def _stop(m: "Stages") -> list[str]:
+    """Ask the program whether to stop; nobody writes what it sees before all have asked."""
+    asked = [f"done = {m.call('stop')}"] if "stop" in m.functions else []
+    return [*asked, "barrier(control, threads)"] if m.stop_sees_fields else asked
 
 
 def _buckets(m: "Stages") -> list[str]:
@@ -218,6 +225,7 @@ def _scheduled(m: "Stages") -> str:
     """The loop of a run whose receivers are known ahead: iteration i takes those between `starts[i]` and the next."""
     names = ["gather_list", *(["apply_list"] if m.two_phases else [])]
     names += ["post_apply"] if "post_apply" in m.functions else []
+    names += ["catch_up"] if m.behind else []
     stages = [m.stages[name].call() for name in names]
     ahead = [
         "goes_on = self_iteration < limit and not (done or stopped)",
@@ -238,7 +246,7 @@ def _scheduled(m: "Stages") -> str:
         "    note(log, self_iteration - began, receiver_count, touched, DENSE)",
         "traversed += touched",
         *_take_sums(m, "parity"),
-        *([f"done = {m.call('stop')}"] if "stop" in m.functions else []),
+        *_stop(m),
         "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
         *ahead,

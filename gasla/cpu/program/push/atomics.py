@@ -22,14 +22,15 @@ def improve{of}(field, v, value, shared):
 
 @jit
 def accumulate{of}(field, v, value, shared):
-    """field[v] = combine{of}(field[v], value)."""
+    """field[v] = combine{of}(field[v], value); what it was before."""
     if not shared:
-        field[v] = combine{of}(field[v], value)
-        return
+        old = field[v]
+        field[v] = combine{of}(old, value)
+        return old
     while True:
         old = load_unordered(field, v)
         if {settled}compare_and_swap(field, v, old, combine{of}(old, value)):
-            return
+            return old
 '''
 
 

@@ -213,7 +213,9 @@ class Pushes(Pieces):
         if self.takes_first:
             return [claimed, *(INDENT + x for x in self._keep_gathered()), *listed]
         if self.is_single:
-            return [f"accumulate(acc, v, {self.call('gather')}, threads > 1)", claimed, *listed]
+            # Whoever comes later finds more than the identity, and need not look at claims, which others write to.
+            claimed = f"if (old == {self.identity} or old != old) and claim(claims, v, threads > 1):"
+            return [f"old = accumulate(acc, v, {self.call('gather')}, threads > 1)", claimed, *listed]
         lines = [f"gathered = {self.call('gather')}"]
         for part in self.parts:
             place, value = place_text(self.components[part.item or 0][0], part, "v"), part_text("gathered", part)

@@ -14,6 +14,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::account() {
     if constexpr (P::PRIORITISED) now.far = read[FAR];
     lower_remaining();
     if constexpr (P::HAS_STOP) now.done = P::stop(c);
+    if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();  // before any block writes them again
     turn();
     begin_iteration(c.u.self_iteration + 1);
     s.ended = true;

@@ -57,7 +57,7 @@ template <class P> struct Loop {
 
     // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
     // with its first pass.
-    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY;
+    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
     __device__ Loop(const typename P::Arguments& a, Shared& s)
@@ -239,6 +239,7 @@ template <class P> struct Loop {
     __device__ void release();
     __device__ void scatter();
     __device__ void post_apply(const vertex_t* list);
+    __device__ void catch_up(const vertex_t* list);
 
     // Accounts (account.cuh).
     __device__ void account();
@@ -304,8 +305,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
         if constexpr (P::TWO_PHASES) apply_to(c.a.aside);
     }
     if constexpr (P::HAS_SCATTER) scatter();
-    if constexpr (P::HAS_POST_APPLY)
-        post_apply(c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0));
+    if constexpr (P::HAS_POST_APPLY || P::FALLS_BEHIND) {
+        const vertex_t* list = c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0);
+        post_apply(list);
+        catch_up(list);
+    }
     if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
     if (ENDS_AT_ONCE && (P::SHUTS || P::PRIORITISED)) return;
     take_sums(parity());

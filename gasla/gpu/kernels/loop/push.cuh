@@ -117,4 +117,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const ver
     }
 }
 
+// What others see of the receivers becomes what they are now.
+template <class P> __device__ __forceinline__ void Loop<P>::catch_up(const vertex_t* list) {
+    if constexpr (P::FALLS_BEHIND) {
+        for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
+            if (!P::WIDE || list[i] != NOBODY) P::catch_up(c, list[i]);
+        barrier.wait();
+    }
+}
+
 }  // namespace gasla

@@ -45,13 +45,21 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         bool closed = true;
         if (v < n) {
             P::fill(c, (vertex_t)v);
-            P::aggregate_start(c, (vertex_t)v);
+            if constexpr (!P::SUMS_LOOK_UP) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::CLOSES) closed = !P::admits_at_start(c, (vertex_t)v);
         }
         if constexpr (P::CLOSES) {
             const u32 word = __ballot_sync(ALL, closed);
             if (lane() == 0) c.a.closed[base / WARP] = word;
         }
+    }
+    if constexpr (P::SUMS_LOOK_UP) {
+        barrier.wait();
+        if constexpr (P::WIDE)
+            by_warps(n, [&](u64 v) { P::aggregate_start(c, (vertex_t)v); });
+        else
+            for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid())
+                if (base + lane() < n) P::aggregate_start(c, (vertex_t)(base + lane()));
     }
     clear_claims();
     if constexpr (P::PRIORITISED) far().clear();

@@ -8,14 +8,14 @@ namespace gasla {
 template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     if constexpr (P::LISTS_ROWS) {
         // Then most iterations have no accounts: only their number is kept.
-        constexpr bool ends = !P::AGGREGATES && !P::HAS_POST_APPLY && !P::HAS_STOP;
+        constexpr bool ends = ENDS && !P::AGGREGATES && !P::HAS_STOP;
         Schedule<P> schedule;
         Receiver<P> receiver(c);
         schedule.begin(c, c.u.self_iteration);
         while (goes_on()) {
             const u64 count = schedule.receivers().count;
             const vertex_t* list = c.a.aside + schedule.receivers().first;
-            if constexpr (P::HAS_POST_APPLY) alone([&] { s.receivers = count; });
+            if constexpr (!ENDS) alone([&] { s.receivers = count; });
             receiver.ask_turns(schedule.coming);
             if (schedule.is_light(c)) {
                 do {
@@ -60,7 +60,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                 if (ends && due) account();
             });
             if constexpr (!ends) {
-                if constexpr (P::HAS_POST_APPLY) post_apply(list);
+                if constexpr (!ENDS) {
+                    post_apply(list);
+                    catch_up(list);
+                }
                 take_sums(parity());
                 alone([&] { account(); });
             }

@@ -109,7 +109,9 @@ template <class P> struct Alone {
             __syncthreads();
             P::take_sums(c, s.total);
         }
-        return (size != 0) & !stopped & !is_done() & (iteration < a.limit);  // no branch: it would take as long as all of them
+        const bool done = is_done();
+        if constexpr (P::STOP_SEES_FIELDS) __syncthreads();  // before anybody writes them again
+        return (size != 0) & !stopped & !done & (iteration < a.limit);  // no branch: it would take as long as all of them
     }
 
     // Whether the program stops after the iteration that has ended, whose number it sees.
@@ -156,11 +158,14 @@ template <class P> struct Alone {
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
             if (a.fresh) P::fill(c, (vertex_t)v);
             if constexpr (P::HAS_NEAR) P::bring_near(c, (vertex_t)v);
-            if (a.fresh) P::aggregate_start(c, (vertex_t)v);
+            if (!P::SUMS_LOOK_UP && a.fresh) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
         }
         __syncthreads();
+        if (P::SUMS_LOOK_UP && a.fresh)
+#pragma unroll 1
+            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::aggregate_start(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (a.fresh && a.active_ids) {
                 for (u32 i = threadIdx.x; i < a.active_count; i += blockDim.x) s.active[0][a.active_ids[i]] = true;

@@ -14,7 +14,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     by_warps(c.a.self_n, [&](u64 v) {
         P::fill(c, (vertex_t)v);
         __syncwarp();
-        P::aggregate_start(c, (vertex_t)v);
+        if constexpr (!P::SUMS_LOOK_UP) P::aggregate_start(c, (vertex_t)v);
     });
 }
 

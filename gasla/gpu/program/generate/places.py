@@ -71,6 +71,8 @@ def call(plan: GpuPlan, name: str) -> str:
         role, field = plan.functions[name].sources[s.name]
         if role == "self":
             arguments.append(of_run(plan, field))
+        elif role == "other":
+            arguments.append(copy_of(plan, name, field))
         elif role == "":
             arguments.append("gathered")
         elif role in LOCAL:
@@ -78,6 +80,14 @@ def call(plan: GpuPlan, name: str) -> str:
         else:
             arguments.append(f"{role}.f_{field}")
     return f"{plan.functions[name].printed}({', '.join(arguments)})"
+
+
+def copy_of(plan: GpuPlan, function: str, field: str) -> str:
+    """Where the array begins in which a function finds a field of any vertex."""
+    rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
+    rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
+    found = plan.where_found(function, field)
+    return f"c.a.{'was' if found == 'behind' else 'v'}_{field}{rows[found]}"
 
 
 def of_run(plan: GpuPlan, name: str) -> str:

@@ -22,6 +22,7 @@ def vertex(plan: GpuPlan) -> list[str]:
     parts.append(function(f"void carry_over{AT_VERTEX}", copies))
     if "post_apply" in plan.functions:
         parts.append(function(f"void post_apply{AT_VERTEX}", rendered(plan, applied_once_more(plan))))
+    parts += [function(f"void catch_up{AT_VERTEX}", _caught_up(plan))] if plan.behind else []
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
     return [*parts, *(_priority(plan) if plan.prioritised else []), *(_going_on(plan) if plan.resumes else [])]
@@ -44,6 +45,11 @@ def _finish(plan: GpuPlan) -> list[str]:
         function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), result]),
         function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
     ]
+
+
+def _caught_up(plan: GpuPlan) -> list[str]:
+    """What others see of a vertex becomes what it is now."""
+    return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
 def _had(plan: GpuPlan) -> list[str]:
@@ -143,7 +149,8 @@ def starts(plan: GpuPlan) -> list[str]:
         parts.append(function(f"{warp.ctype(kind)} initial_{n}{AT_VERTEX}", [first]))
         filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
         lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
-    parts.append(function(f"void fill{AT_VERTEX}", lines))
+    lines += ["__syncwarp();"] if plan.wide and plan.behind else []
+    parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
     return [*parts, *(_near(plan) if plan.near_fields else [])]

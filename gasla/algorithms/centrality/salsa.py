@@ -1,0 +1,196 @@
+"""SALSA: where two random walks end up that follow an edge one way and another the other way, in turns.
+
+Returned are two scores of every vertex, each set summing to 1, and how the iteration ended: how often the walk from
+authority to authority is at a vertex, back along an edge and forward along another, and how often that from hub to hub.
+
+It is to HITS what PageRank is to a count of links: a vertex deals its score out among its edges, so that parts of a
+graph keep the share that they begin with, and a tight community doesn't draw all scores to itself. Two programs take
+turns over the same fields.
+
+R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis. ACM Transactions on Information Systems
+19 (2001).
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.centrality.ranking import usable_weights, warn_of
+from gasla.arrays import module_of
+from gasla.graph.arguments import score_type, whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.multiply import mxv, vxm
+from gasla.operations.run import run
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.program import VertexProgram
+
+
+class Forward(VertexProgram):
+    """authority(v) = the sum over the edges u -> v of what hub u deals out to each."""
+
+    authority = vertex(np.float64)
+    from_authority = vertex(np.float64)  # what it deals out to each of its in-edges
+    from_hub = vertex(np.float64)
+    inverse_in = vertex(np.float64)
+    everyone = True
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.from_hub
+
+    def apply(self, vertex, gathered):
+        return {"authority": gathered, "from_authority": gathered * vertex.inverse_in}
+
+    def activate(self, before, after):
+        return True
+
+
+class Back(VertexProgram):
+    """hub(u) = the sum over the edges u -> v of what authority v deals out to each."""
+
+    hub = vertex(np.float64)
+    from_authority = vertex(np.float64)
+    from_hub = vertex(np.float64)
+    inverse_out = vertex(np.float64)
+    tolerance = parameter(np.float64, 1e-6)
+    everyone = True
+    direction = "out"
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.from_authority
+
+    def apply(self, vertex, gathered):
+        return {"hub": gathered, "from_hub": gathered * vertex.inverse_out}
+
+    def activate(self, before, after):
+        return True
+
+    @aggregate(semirings.plus)
+    def change(self, before, after):
+        return abs(after.hub - before.hub)
+
+    def stop(self):
+        return self.change <= self.tolerance
+
+
+class _Weighted:
+    """Edges are followed in proportion to their weights."""
+
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):
+        return super().gather(src, dst, edge) * edge.weight
+
+
+class WeightedForward(_Weighted, Forward):
+    """Forward, by weight."""
+
+
+class WeightedBack(_Weighted, Back):
+    """Back, by weight."""
+
+
+class SALSAResult(NamedTuple):
+    """Both scores, how many iterations they took, by how much the last changed hubs, and whether that was enough."""
+
+    hubs: np.ndarray
+    authorities: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+
+
+def salsa(
+    graph: Any, *, max_iter: int = 1000, tol: float = 1e-6, weighted: bool = True, dtype: Any = None
+) -> SALSAResult:
+    """Hub and authority scores of every vertex by random walks.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        `A[i, j]` is the edge i -> j.
+    max_iter : int
+        The run ends at the latest after this many iterations, with a warning.
+    tol : float
+        The run ends when hub scores change by no more than this in all (L1). With 0 it takes just `max_iter`
+        iterations, unless nothing changes any more, and nobody is warned.
+    weighted : bool
+        Whether edges are followed in proportion to the matrix's values, which must be finite and not negative.
+    dtype : float32 or float64, optional
+        Of the scores: by default that of the values if they are used and floating-point, else float64.
+
+    Returns
+    -------
+    SALSAResult(hubs, authorities, iterations, residual, converged)
+        Arrays on the graph's device, 0 where no edge leads out of a vertex, or into it. Without an edge all are 0.
+
+    Raises
+    ------
+    ValueError
+        For weights that are NaN, infinite or negative, or whose sum at a vertex is infinite, or a negative tolerance.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not met.
+
+    Notes
+    -----
+    The walk starts at a hub drawn at random, of those that have an out-edge. In a part of the graph that it can't leave
+    an authority's score is in proportion to its in-edges, or to their weights.
+
+    References
+    ----------
+    R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis. ACM Transactions on Information
+    Systems 19 (2001).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 0, 1, 1, 2], [2, 3, 2, 3, 3], n=4)
+    >>> found = gasla.salsa(graph)
+    >>> found.hubs.round(3), found.authorities.round(3)
+    (array([0.4, 0.4, 0.2, 0. ]), array([0. , 0. , 0.4, 0.6]))
+    """
+    graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
+    weights = usable_weights(graph, weighted)
+    kind, xp = score_type(weights, dtype), module_of(graph.device)
+    fields = _fields(graph, weights, kind)
+    result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=float(tol), **fields)
+    residual = float(result.aggregates.get("change", 0))
+    if not (result.converged or tol == 0 or graph.n == 0):
+        warn_of("hub scores", residual, max_iter)
+    hubs, authorities = (xp.asarray(result.state[name]) for name in ("hub", "authority"))
+    return SALSAResult(hubs, authorities, result.iterations, residual, result.converged)
+
+
+@lru_cache
+def _programs(kind: np.dtype, weights: np.dtype | None) -> list[Any]:
+    shared: dict[str, Any] = dict.fromkeys(("from_authority", "from_hub"), kind)
+    if weights is not None:
+        shared["weight"] = weights
+    forward, back = (Forward, Back) if weights is None else (WeightedForward, WeightedBack)
+    return [
+        forward.typed(**shared, authority=kind, inverse_in=kind),
+        back.typed(**shared, hub=kind, inverse_out=kind),
+    ]
+
+
+def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> dict[str, Any]:
+    """What the programs start with: a walker at each hub alike, and one over what leads out of each vertex, and in."""
+    xp = module_of(graph.device)
+    if weights is None:
+        leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
+    else:
+        leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
+    if not bool(xp.isfinite(leaves).all() & xp.isfinite(enters).all()):
+        raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
+    inverse_out, inverse_in = (xp.where(x > 0, 1 / xp.where(x > 0, x, 1), 0) for x in (leaves, enters))
+    hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
+    named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
+    return {name: x.astype(kind) for name, x in named.items()}

@@ -1,0 +1,252 @@
+"""Greedy colouring: a colour for every vertex, another one than its neighbours', from 0 on.
+
+A component that two colours do for gets two. In any other the vertices come in an order, those of most edges first, and
+each takes the least colour that none of its neighbours before it has.
+
+Two colours do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
+edges away. The others need not come one by one: whoever comes before all neighbours that have no colour yet takes
+its own, at once with others, and tells the rest. What colours are taken are bits of words. Who is told that the first
+128 all are, looks at what its neighbours have of the next 64, and so on.
+
+M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
+D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
+problems. The Computer Journal 10 (1967).
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.independence.undirected import undirected
+from gasla.arrays import module_of
+from gasla.graph.arguments import whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.phases import Phase
+from gasla.operations.primitives import compress, link
+from gasla.operations.run import run
+from gasla.program.fields import parameter, vertex
+from gasla.program.program import VertexProgram
+
+Strategy = Literal["largest_first", "random_sequential"]
+COLOURS = 64  # in a word
+WORDS = 2  # of the first colours
+ALL = 2**64 - 1  # of them
+
+
+def _word(number):
+    return semirings.cast(number, np.uint64)
+
+
+def _bit(place):
+    """A word with this bit; with none where there is no such place."""
+    return _word(1) << _word(place)
+
+
+def _least(taken):
+    """The place of the lowest bit that isn't set."""
+    return semirings.cast(semirings.ctz(~taken), np.int32)
+
+
+class Levels(VertexProgram):
+    """level(v) = how many edges v is away from the root of its component."""
+
+    level = vertex(np.int32, init=-1)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.level < 0
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"level": self.iteration + 1}
+
+
+class Odd(VertexProgram):
+    """is_odd(v) = whether a neighbour is an even number of levels away, so that an odd cycle leads through both."""
+
+    level = vertex(np.int32)
+    is_odd = vertex(np.bool_)
+    reduce = semirings.any
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return ((src.level ^ dst.level) & 1 == 0) & (src.id != dst.id)
+
+    def apply(self, vertex, gathered):
+        return {"is_odd": gathered}
+
+
+class Draw(VertexProgram):
+    """rank(v) = who comes first: those of most edges if `by_edges`, and by lot among those of as many."""
+
+    rank = vertex(np.uint64)
+    by_edges = parameter(np.bool_, True)
+    seed = parameter(np.uint64, 0)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        edges = semirings.minimum(vertex.in_degree + vertex.out_degree, 2**32 - 1)
+        drawn = semirings.hash(self.seed, vertex.id) >> 32
+        return {"rank": _word(semirings.where(self.by_edges, edges, 0)) << 32 | drawn}
+
+    def activate(self, before, after):
+        return True
+
+
+class Count(VertexProgram):
+    """waiting(v) = how many neighbours come before v. Who waits for none is first to have a colour."""
+
+    colour = vertex(np.int32, init=-1)
+    waiting = vertex(np.int64)
+    told_in = vertex(np.int32, init=-1)
+    rank = vertex(np.uint64)
+    reduce = semirings.plus
+    everyone = True
+
+    def mask(self, vertex):
+        return vertex.colour < 0
+
+    def gather(self, src, dst, edge):
+        is_before = (src.rank > dst.rank) | ((src.rank == dst.rank) & (src.id > dst.id))
+        return semirings.cast(is_before, np.int64)
+
+    def apply(self, vertex, gathered):
+        is_first = gathered == 0
+        return {
+            "waiting": gathered,
+            "colour": semirings.where(is_first, 0, -1),
+            "told_in": semirings.where(is_first, 0, -1),
+        }
+
+
+class Colour(VertexProgram):
+    """colour(v) = the least that is not taken, once nobody has to be waited for any more."""
+
+    colour = vertex(np.int32)
+    waiting = vertex(np.int64)
+    taken = vertex((np.uint64, (WORDS,)))  # of the first colours
+    told_in = vertex(np.int32, init=-1)  # what turn, if not at once
+    turn = parameter(np.int32, 0)
+    reduce = semirings.product(semirings.plus, semirings.bor)
+    sources = "active"
+
+    def start(self, vertex):
+        return vertex.told_in == self.turn
+
+    def mask(self, vertex):
+        return vertex.colour < 0
+
+    def gather(self, src, dst, edge):
+        return semirings.cast(1, np.int64), semirings.vector(*(_bit(src.colour - COLOURS * i) for i in range(WORDS)))
+
+    def apply(self, vertex, gathered):
+        waiting, taken = vertex.waiting - gathered[0], vertex.taken | gathered[1]
+        colour = -1
+        for i in reversed(range(WORDS)):
+            colour = semirings.where(taken[i] == ALL, colour, COLOURS * i + _least(taken[i]))
+        return {"waiting": waiting, "taken": taken, "colour": semirings.where(waiting == 0, colour, -1)}
+
+    def activate(self, before, after):
+        return after.colour >= 0
+
+
+class Further(VertexProgram):
+    """The same for those for whom the first colours are all taken: they look at the next, a word at a time."""
+
+    colour = vertex(np.int32)
+    waiting = vertex(np.int64)
+    first = vertex(np.int32, init=COLOURS * WORDS)
+    told_in = vertex(np.int32)
+    turn = parameter(np.int32, 0)
+    reduce = semirings.bor
+    everyone = True
+
+    def mask(self, vertex):
+        return (vertex.colour < 0) & (vertex.waiting == 0)
+
+    def gather(self, src, dst, edge):
+        return _bit(src.colour - dst.first)
+
+    def apply(self, vertex, gathered):
+        is_full = gathered == ALL
+        colour = semirings.where(is_full, -1, vertex.first + _least(gathered))
+        first = vertex.first + semirings.where(is_full, COLOURS, 0)
+        return {"colour": colour, "first": first, "told_in": semirings.where(is_full, -1, self.turn + 1)}
+
+
+def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int = 0) -> np.ndarray:
+    """A colour for every vertex, such that neighbours have different ones; few in all.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is an edge between i and j, whatever its value. Directions, loops and parallel edges change nothing
+        about who are neighbours; all stored entries count as edges of a vertex in its order.
+    strategy : "largest_first" or "random_sequential"
+        In what order vertices take their colours: those of most edges first, or all by lot.
+    seed : int
+        Of the lot, which also decides among those of as many edges: 0 to 2**64 - 1.
+
+    Returns
+    -------
+    (n,) int32
+        Colours from 0 on. Every vertex has a neighbour of each lower colour, so there are at most as many as the most
+        neighbours of a vertex, and one. A component that two colours do for has no more. The same for the same seed,
+        on either device.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another strategy or seed.
+
+    Notes
+    -----
+    Takes 44 bytes a vertex beside the result. As many iterations as vertices on the longest path along which the order
+    goes: on random graphs some times the number of colours.
+
+    References
+    ----------
+    M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
+
+    D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
+    problems. The Computer Journal 10 (1967).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> ring = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    >>> gasla.greedy_color(ring)
+    array([0, 1, 0, 1], dtype=int32)
+    >>> wheel = gasla.Graph.from_edges([0, 1, 2, 3, 4, 4, 4, 4], [1, 2, 3, 0, 0, 1, 2, 3])
+    >>> gasla.greedy_color(wheel).max() + 1
+    np.int32(3)
+    """
+    graph = as_graph(graph)
+    if strategy not in get_args(Strategy):
+        raise ValueError(f"strategy is {strategy!r}; expected 'largest_first' or 'random_sequential'")
+    seed = whole_number("seed", seed)
+    sides = _two_sides(graph)
+    if not (sides < 0).any():
+        return sides
+    rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
+    begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
+    phases = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
+    return run(phases, graph, colour=begun.colour, waiting=begun.waiting, told_in=begun.told_in).colour
+
+
+def _two_sides(graph: Graph) -> Any:
+    """Of every vertex whether it is an odd number of edges away from its root; -1 where its component has odd cycles."""
+    xp: Any = module_of(graph.device)
+    root = xp.arange(graph.n, dtype=graph.id_dtype)
+    link(graph, root)
+    compress(root)
+    is_root = root == xp.arange(graph.n, dtype=graph.id_dtype)
+    level = run(undirected(Levels, graph), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
+    is_odd = run(undirected(Odd, graph), graph, max_iterations=1, level=level).is_odd
+    has_odd = xp.zeros(graph.n, bool)
+    has_odd[root[is_odd]] = True
+    return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)

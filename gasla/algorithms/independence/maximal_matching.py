@@ -1,0 +1,155 @@
+"""Maximal matching: edges of which no two share an end, and to which no other could be added.
+
+Returned is the mate of every vertex.
+
+Every free vertex chooses the best of its edges to free neighbours, and the two ends of an edge that both choose are
+mates. Better is the heavier edge; among those of a weight the one with an end of fewer edges, which else may find all
+its neighbours taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
+vertex are as good: `u ^ v` tells them apart, and who is at the other end. So somebody always finds a mate.
+No edge outweighs what its ends are matched by, so that all weigh at least half of what the heaviest matching does.
+
+R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
+F. Manne, R. H. Bisseling: A Parallel Approximation Algorithm for the Weighted Maximum Matching Problem. PPAM 2007.
+"""
+
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.independence.undirected import undirected
+from gasla.graph.arguments import check_weights, float_type
+from gasla.graph.graph import as_graph
+from gasla.operations.run import run
+from gasla.program.fields import ID, edge, vertex
+from gasla.program.program import VertexProgram
+
+FEW = 255  # edges, up to which their number counts
+BITS = 48  # of a vertex's number, above which that of edges stands
+NONE = 2**63 - 1  # no edge to a free neighbour
+
+
+def _of_edges(vertex):
+    edges = vertex.in_degree + vertex.out_degree
+    return semirings.cast(semirings.minimum(edges, FEW), np.uint8)
+
+
+class Free(VertexProgram):
+    """degree(v) = how many edges v has, while it is free and has a free neighbour, and then 0."""
+
+    degree = vertex(np.uint8, init=_of_edges)
+    best = vertex(np.int64)
+    everyone = True
+
+    def mask(self, vertex):
+        return vertex.degree != 0
+
+    def activate(self, before, after):
+        return after.degree != 0
+
+
+class Choose(Free):
+    """best(v) = the best of the edges to free neighbours."""
+
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return self.offered(src, dst)
+
+    def offered(self, src, dst):
+        """An edge as a number, the better the less."""
+        degree = semirings.cast(semirings.minimum(src.degree, dst.degree), np.int64)
+        is_free = (src.degree != 0) & (src.id != dst.id)
+        return semirings.where(is_free, degree << BITS | (src.id ^ dst.id), semirings.cast(NONE, np.int64))
+
+    def apply(self, vertex, gathered):
+        return self.chosen(vertex, gathered)
+
+    def chosen(self, vertex, best):
+        """Who has no free neighbour any more is out of it."""
+        return {"best": best, "degree": semirings.where(best == NONE, semirings.cast(0, np.uint8), vertex.degree)}
+
+
+class ChooseHeavy(Choose):
+    """best(v) = the best of the heaviest edges to free neighbours."""
+
+    weight = edge(np.float64)
+    reduce = semirings.argmin
+
+    def gather(self, src, dst, edge):
+        offered = self.offered(src, dst)
+        return semirings.where(offered == NONE, np.inf, -edge.weight), offered
+
+    def apply(self, vertex, gathered):
+        return self.chosen(vertex, gathered[1])
+
+
+class Agree(Free):
+    """mate(v) = who is at the other end of the edge that v chose, if that one chose it too."""
+
+    mate = vertex(ID, init=-1)
+    reduce = semirings.any
+
+    def gather(self, src, dst, edge):
+        is_chosen = (src.id ^ dst.id) == (dst.best & (2**BITS - 1))
+        return semirings.where(is_chosen, semirings.where(src.best == dst.best, semirings.cast(2, np.uint8), 1), 0)
+
+    def apply(self, vertex, gathered):
+        has_mate = gathered == 2
+        other = vertex.id ^ semirings.cast(vertex.best & (2**BITS - 1), vertex.id.dtype)
+        degree = semirings.where(has_mate, semirings.cast(0, np.uint8), vertex.degree)
+        return {"mate": semirings.where(has_mate, other, -1), "degree": degree}
+
+
+def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
+    """The mate of every vertex in a matching to which no edge could be added.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is an edge between i and j, in either direction. A loop is no edge; of parallel edges, the two
+        directions among them, the heaviest counts.
+    weighted : bool
+        Whether heavier edges, by the matrix's values, are better; otherwise it is as many edges as it may find.
+
+    Returns
+    -------
+    (n,) array of ids
+        The mate of each vertex, -1 where it has none: `mate[mate[v]] == v`. One of many such matchings, and not the
+        largest; the same every time, on either device. It has at least half the edges of the largest; with
+        `weighted=True`, and no negative weights, at least half the weight of the heaviest.
+
+    Raises
+    ------
+    ValueError
+        If a weight is NaN or minus infinity.
+
+    Notes
+    -----
+    Takes 9 bytes a vertex beside the result. The number of iterations grows slowly with that of vertices; it is up to
+    half of it for a path along which weights rise. An edge of negative weight is one all the same, the last choice.
+
+    References
+    ----------
+    R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
+
+    F. Manne, R. H. Bisseling: A Parallel Approximation Algorithm for the Weighted Maximum Matching Problem. PPAM 2007.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> path = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([1, 5, 1], np.float32))
+    >>> gasla.maximal_matching(path)
+    array([1, 0, 3, 2], dtype=int32)
+    >>> gasla.maximal_matching(path, weighted=True)
+    array([-1,  2,  1, -1], dtype=int32)
+    """
+    graph = as_graph(graph)
+    weighted = weighted and graph.values is not None
+    choose: type[VertexProgram] = Choose
+    if weighted:
+        graph.notice_values()
+        check_weights(graph)
+        choose = ChooseHeavy.typed(weight=float_type(graph))
+    phases = [undirected(choose, graph, weighted=weighted), undirected(Agree, graph)]
+    return run(phases, graph, notice=False).mate
