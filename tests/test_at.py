@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import generated_runs
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from generated_programs import cases
 from test_generated import try_programs, worker  # noqa: F401
+from test_schedule_emulated import WALKS, Emulated, skewed
 
 import gasla
 import semirings
@@ -349,3 +351,31 @@ def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
     assert compile.compile_source(source, "sm_90")
+
+
+class Receivers(Groups):
+    """The same of those whose turn it is, with a field that is read as it was before."""
+
+    size = gasla.vertex(np.int64, init=lambda v: v.id % 5, missing=7)
+    activate = None
+
+    def apply(self, vertex, gathered):
+        size = self.at(vertex.group).count + self.at(vertex.id - 2).size % 100
+        return {"group": semirings.minimum(vertex.group, gathered), "size": size}
+
+    def post_apply(self, vertex):
+        return {"least": semirings.cast(self.at(vertex.id + 1).size, np.float32)}
+
+
+@needs_compiler
+@pytest.mark.parametrize("walk", ["packed", pytest.param("flat", marks=pytest.mark.slow)])
+def test_schedules_on_an_emulated_gpu(walk: str, tmp_path: Path) -> None:
+    graph = skewed("i4")
+    emulated = Emulated(Receivers, graph, WALKS[walk], tmp_path)
+    schedule = gasla.Schedule(np.random.default_rng(3).integers(-1, 6, graph.n))
+    expected = gasla.run(Receivers, graph, schedule=schedule, compile=False)
+    for name, values in gasla.run(Receivers, graph, schedule=schedule).state.items():
+        np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
+    for at_once in (100, 1):
+        for name, values in emulated.run(schedule, 4, at_once, False, False, {}).items():
+            np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
