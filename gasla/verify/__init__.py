@@ -22,7 +22,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 | features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
 | independent | no edge joins two members, and who is none has a neighbour that is                                     |
-| colouring   | no edge joins two of a colour; a neighbour of each lower colour; two colours where there is no odd cycle |
+| colouring   | no edge joins two of a colour; neighbours have all lower ones; two where no cycle is odd |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,

@@ -1,7 +1,6 @@
 """Programs that take edges both ways: neighbours are whoever an edge leads to or comes from."""
 
 import functools
-from typing import Any
 
 from gasla.graph.graph import Graph
 from gasla.program.program import VertexProgram
@@ -10,10 +9,9 @@ from gasla.program.program import VertexProgram
 def undirected(program: type[VertexProgram], graph: Graph, *, weighted: bool = False) -> type[VertexProgram]:
     """The program as it is where every edge has its other direction, else over in-edges and out-edges."""
     has_both = graph.has_symmetric_values if weighted else graph.is_symmetric
-    return program if has_both else _both_ways(program)
+    return program if has_both else _both_ways(program)  # type: ignore[arg-type]
 
 
 @functools.cache
 def _both_ways(program: type[VertexProgram]) -> type[VertexProgram]:
-    body: dict[str, Any] = {"direction": "all"}
-    return type(program.__name__, (program,), body)
+    return type(program.__name__, (program,), {"direction": "all"})

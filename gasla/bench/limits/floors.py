@@ -152,7 +152,7 @@ def core_number(work: Work, _: list[Reach]) -> Floor:
 
 
 def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
-    """Each vertex looks up its row and a sector of it, and one neighbour's rank; it has one of its own, and an answer."""
+    """Each vertex looks up its row, a sector of it, and one neighbour's rank; it has a rank and an answer."""
     return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
 
 

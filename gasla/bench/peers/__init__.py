@@ -8,9 +8,10 @@ fair answer for is missing.
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
 one), `hits()` hub scores after as many, `components()` labels, `triangles()` their number, `core_number()` core
 numbers, `maximal_independent_set()` who is in it, `greedy_color()` colours, `maximal_matching()` and
-`weighted_matching()`, where heavier edges come first, mates, `betweenness(sources)` scores up to a common factor, `personal_pageranks()` a row of ranks for each of
-`graph.homes`, `aggregate_features()` the sums of `graph.features`, `topological_order()` an order of the vertices and
-`longest_path()` the lengths of longest paths to them, each edge leading from the smaller vertex to the larger.
+`weighted_matching()`, where heavier edges come first, mates, `betweenness(sources)` scores up to a common factor,
+`personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()` the sums of `graph.features`,
+`topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to them, each edge
+leading from the smaller vertex to the larger.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
