@@ -51,3 +51,18 @@ def no_collector() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In every iteration, even on the smallest graph; the second one is not waited for to wake."""
+    import numba
+    from waiting import count_sleepers
+
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
+    numba.set_num_threads(2)
+    count_sleepers(-1000)
+    yield
+    count_sleepers(1000)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)

@@ -69,6 +69,21 @@ def test_buckets_and_waking_are_as_by_numpy(name, options):
         np.testing.assert_array_equal(found.active.mask, expected.active.mask)
 
 
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("program", [Cores, Reaches, Thawing])
+@pytest.mark.parametrize("direction", ["auto", "pull"])
+def test_two_threads_open_what_one_does(program, direction):
+    for name in ("karate", "random", "star"):
+        graph = gasla.Graph(graph_of(GRAPHS[name]))
+        start = {"active": []} if program is Reaches else {}
+        expected = gasla.run(program, graph, compile=False, **start)
+        prepared = gasla.prepare(program, graph, direction=direction)
+        for found in (prepared(**start), prepared(**start)):  # the second one on what the first left
+            for field in program.vertex_fields:
+                np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+            assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
+
+
 def fields(**functions):
     """A program with some functions, that is refused."""
     return type("Refused", (gasla.VertexProgram,), {"x": gasla.vertex(np.int32), "reduce": semirings.plus, **functions})

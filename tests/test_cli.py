@@ -90,6 +90,7 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: str) -> None:
     options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness", *ROWS) else []
+    options += ["--alpha", "0.001"] if name == "katz" else []
     outcome = command(name, "openflights", *options, "--top", "3", "--check")
     if name in ACYCLIC:
         return complains(outcome, "the graph has the cycle")
@@ -143,6 +144,14 @@ def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
     assert "and 1 more, to vertex 2" in longest.out
     assert small.with_name("answer.csv").read_text().splitlines()[:3] == ["vertex,length,parent", "0,0.0,0", "1,2.0,0"]
     assert "and its length is 2:" in command("longest-path", small, "--unweighted", "--check").out
+
+
+def test_strong_components(command: Callable[..., Outcome], small: Path) -> None:
+    target = small.with_name("answer.csv")
+    found = command("strong-components", small, "--check", "-o", target).out
+    assert "4 components, 3 of them single vertices; the largest:" in found
+    assert "4 vertices, among them vertex 0" in found
+    assert target.read_text().splitlines()[5:] == ["4,1", "5,2", "6,3"]
 
 
 def test_cores(command: Callable[..., Outcome], small: Path) -> None:

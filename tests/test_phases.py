@@ -191,6 +191,29 @@ def test_parameters_that_idle_sets_are_shared() -> None:
         assert found.seen.tolist() == [8, 8, 8]
 
 
+def test_a_run_gives_values_to_parameters() -> None:
+    seen = gasla.run([gasla.Phase(Forward, until="still"), Limited], some(), limit=3)
+    assert (seen.iterations, seen.converged) == (4, True)
+
+
+class Limited(gasla.VertexProgram):
+    """Ends the run after so many turns."""
+
+    mark = gasla.vertex(np.int32)
+    limit = gasla.parameter(np.int32, 0)
+    turn = gasla.parameter(np.int32, 0)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {"mark": vertex.mark}
+
+    def activate(self, before, after):
+        return True
+
+    def stop(self):
+        return self.turn == self.limit
+
+
 class Other(gasla.VertexProgram):
     hub = gasla.vertex(np.float32)
 

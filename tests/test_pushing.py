@@ -1,14 +1,11 @@
 """Tuples and vectors that push: against the independent engine, on hard shapes, by one thread and by several."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from pushing_programs import ABSORBING, PROGRAMS, AnyOrder, Both, Finders, Halves, Longest, Sources
 from reference_engine import Reference
-from waiting import count_sleepers
 
 import gasla
 import semirings
@@ -97,18 +94,6 @@ def test_wide_offsets_and_runs_that_are_to_be_alike(program: Any) -> None:
         check(program, graph, {"deterministic": True})
 
 
-@pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In every iteration, even on the smallest graph; the second one is not waited for to wake."""
-    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
-    numba.set_num_threads(2)
-    count_sleepers(-1000)
-    yield
-    count_sleepers(1000)
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-
-
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("program", [P if P in SOME else pytest.param(P, marks=pytest.mark.slow) for P in PROGRAMS])
 def test_threads_may_reduce_into_one_vertex_at_once(program: Any) -> None:
@@ -189,3 +174,29 @@ def test_the_reason_to_pull_is_told(program: Any, plan: Any, reason: str) -> Non
     found = Plan(program.traced(), **plan)
     assert not found.pushes
     assert reason in str(found.reason_to_pull)
+
+
+class Least(gasla.VertexProgram):
+    """A monoid whose identity, NaN, is equal to nothing."""
+
+    x = gasla.vertex(np.float32, init=lambda vertex: vertex.id)
+    reduce = semirings.Monoid(
+        lambda x, y: semirings.where(x != x, y, semirings.where(y != y, x, minimum(x, y))),
+        np.nan,
+        name="least",
+        commutative=True,
+    )
+    sources = "active"
+
+    def gather(self, src, dst, edge):
+        return semirings.where(src.x % 3 == 0, semirings.cast(np.nan, np.float32), src.x)
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered}
+
+
+def test_an_identity_that_is_not_itself() -> None:
+    for name in ("random", "star", "parallel"):
+        expected = gasla.run(Least, GRAPHS[name], max_iterations=1, compile=False)
+        result = gasla.run(Least, GRAPHS[name], max_iterations=1, direction="push")
+        np.testing.assert_array_equal(result.x, expected.x)

@@ -62,6 +62,23 @@ def ranks(values: Any, _: list[int]) -> Any:
     return values / values.sum()
 
 
+def unit(values: Any, _: list[int]) -> Any:
+    """Scores relative to their norm."""
+    values = values.astype(np.float64)
+    return values / float((values * values).sum()) ** 0.5
+
+
+def ascending(ids: Any, _: list[int]) -> Any:
+    """Ids in order."""
+    return array_module(ids).sort(ids)
+
+
+def pairs(rows: Any, _: list[int]) -> Any:
+    """Pairs of vertices in order, each as one number."""
+    rows = rows.astype(np.int64)
+    return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
+
+
 def scores(values: Any, sources: list[int]) -> Any:
     """Scores relative to the largest, but for the sources: peers scale undirected graphs and sources in other ways."""
     values = values.astype(np.float64)

@@ -25,6 +25,7 @@ from gasla.output import placing
 
 SOURCES = 8
 FEATURES = 64
+KEPT, ONE_WAY = 0.55, 55  # the share of edges that a directed graph keeps, and its seed
 SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
 
 FAMILIES = {
@@ -89,6 +90,25 @@ class BenchmarkGraph:
         owners, matrix = self.graph.out.owners(), self.matrix
         kept = owners < matrix.indices
         return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
+
+    @cached_property
+    def attenuation(self) -> float:
+        """What an edge leaves of a Katz score: little enough for scores to settle."""
+        return 1 / (1 + int(self.graph.in_degrees.max()))
+
+    @cached_property
+    def one_way(self) -> Any:
+        """The matrix of edges that are each there or not, by lot, whether or not there is the one that leads back."""
+        kept = np.random.default_rng(ONE_WAY).random(self.graph.m) < KEPT
+        kept, xp = array_module(self.matrix).asarray(kept), array_module(self.matrix)
+        before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(kept)])
+        matrix, indptr = self.matrix, before[self.matrix.indptr].astype(self.matrix.indptr.dtype)
+        return type(matrix)((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
+
+    @cached_property
+    def directed(self) -> Graph:
+        """The same as gasla takes it."""
+        return Graph(self.one_way)
 
     @cached_property
     def features(self) -> Any:

@@ -15,7 +15,7 @@ import gasla
 from gasla.arrays import array_module
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import hub_iteration, personal_iteration, power_iteration
+from gasla.bench.peers import TOLERANCE, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -89,6 +89,19 @@ def power(graph: BenchmarkGraph, answer: Any, sources: list[int]) -> str:
     return "" if moved < 1e-3 else f"ranks differ from float64's by {moved:.2g}"
 
 
+def katz(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with Katz scores."""
+    rest = answer - graph.attenuation * (graph.pattern.astype(np.float64) @ answer)  # what each has by itself
+    return "" if float(abs(rest / rest.mean() - 1).mean()) < TOLERANCE else "a step moves Katz scores"
+
+
+def eigenvector(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
+    """What is wrong with scores that a step should leave where they are."""
+    further = graph.pattern.astype(np.float64) @ answer + answer
+    off = further / float((further * further).sum()) ** 0.5 - answer
+    return "" if float(abs(off).mean()) < TOLERANCE else "a step moves the scores"
+
+
 def personal(graph: BenchmarkGraph, answer: Any, _: list[int]) -> str:
     """What is wrong with the ranks of several surfers."""
     right = personal_iteration(graph.pattern.astype(np.float64), graph.homes)
@@ -114,6 +127,16 @@ def pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
     """What is wrong with the labels of components."""
     source = graph.sources[0]
     return labels(edges_of(graph), source, graph.reach(source).vertices, label)
+
+
+def strong_pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with the labels of strong components, by searches from the smallest vertex of the largest."""
+    xp = array_module(label)
+    inside = label == xp.bincount(label).argmax()
+    seed = int(inside.argmax())
+    back = gasla.Graph.from_edges(graph.directed.out.indices, graph.directed.out.owners(), n=graph.graph.n)
+    cycle = (gasla.bfs(graph.directed, seed) >= 0) & (gasla.bfs(back, seed) >= 0)
+    return "the largest component isn't who reaches a vertex and is reached" if bool((cycle != inside).any()) else ""
 
 
 def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.arrays import array_module, device_of, moved
 from gasla.bench import answers, properties
-from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.graphs import KEPT, BenchmarkGraph
 
 SOME = 4  # sources of a call that takes several, where the table doesn't say how many
 
@@ -37,8 +37,14 @@ TASKS: dict[str, Task] = {
     "sssp": Task("source", properties.shortest_paths, answers.distances),
     "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
     "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
+    "katz": Task("nowhere", properties.katz, answers.unit, answers.near),
+    "eigenvector": Task("nowhere", properties.eigenvector, answers.nothing),
+    "bipartite": Task("nowhere", lambda *_: "", is_trusted=False),
+    "bridges": Task("nowhere", lambda *_: "", answers.pairs, is_trusted=False),
+    "articulation_points": Task("nowhere", lambda *_: "", answers.ascending, is_trusted=False),
     "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
+    "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=KEPT),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),

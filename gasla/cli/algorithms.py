@@ -83,9 +83,9 @@ def is_reached(values: Array) -> Array:
     return (values >= 0) & (values < np.inf)
 
 
-def settled(found: Answered) -> str:
-    """Whether PageRank's ranks did."""
-    return f"{ended(found)}; the highest ranks:"
+def settled(what: str) -> Callable[[Answered], str]:
+    """A heading that says whether these did."""
+    return lambda found: f"{ended(found)}; the highest {what}:"
 
 
 def ended(found: Answered) -> str:
@@ -112,6 +112,30 @@ def components(found: Answered) -> Iterator[str]:
     _, first = np.unique(labels, return_index=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: found.top].tolist(), 1):
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
+
+
+def sides(found: Answered) -> Iterator[str]:
+    """Whether there are two, and how large they are."""
+    color = found.answer["colors"]
+    yield "bipartite" if found.answer["bipartite"] else "NOT bipartite: some component has an odd cycle"
+    yield from text.histogram(
+        ["colour 0", "colour 1", "neither"], [int((color == c).sum()) for c in (0, 1, -1)], "vertices"
+    )
+
+
+def pairs(found: Answered) -> Iterator[str]:
+    """How many bridges there are, and some of them."""
+    rows, label = found.answer["bridges"].tolist(), found.graph.label
+    yield f"{len(rows):,} bridges{'; the first:' if rows else ''}"
+    yield from (f"{place:4}  {label(u)} and {label(v)}" for place, (u, v) in enumerate(rows[: found.top], 1))
+
+
+def points(found: Answered) -> Iterator[str]:
+    """How many articulation points there are, and those of most edges."""
+    ids = found.answer["points"]
+    yield f"{len(ids):,} articulation points{'; those of the most edges out:' if len(ids) else ''}"
+    degree = found.graph.graph.out_degrees
+    yield from _row_by_row(found, ids[np.argsort(-degree[ids], kind="stable")][: found.top].tolist(), degree)
 
 
 def order(found: Answered) -> Iterator[str]:
@@ -223,7 +247,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("pagerank", gasla.pagerank, verify.pagerank),
         answers={"ranks": "rank"},
-        summary=ranking("ranks", settled),
+        summary=ranking("ranks", settled("ranks")),
         options={"weighted": "--unweighted"},
         iterations=lambda found: int(found.answer["iterations"]),
     ),
@@ -238,7 +262,42 @@ ALGORITHMS: tuple[Verb, ...] = (
         for name, function, verifier in (("hits", gasla.hits, verify.hits), ("salsa", gasla.salsa, verify.salsa))
     ),
     Verb(
+        *("katz", gasla.katz_centrality, verify.katz),
+        answers={"scores": "katz"},
+        summary=ranking("scores", settled("scores")),
+        iterations=lambda found: int(found.answer["iterations"]),
+    ),
+    Verb(
+        *("eigenvector", gasla.eigenvector_centrality, verify.eigenvector),
+        answers={"scores": "eigenvector"},
+        summary=ranking("scores", settled("scores")),
+        iterations=lambda found: int(found.answer["iterations"]),
+    ),
+    Verb(
         *("components", gasla.connected_components, verify.components),
+        answers={"labels": "component"},
+        summary=components,
+    ),
+    Verb(
+        *("bipartite", gasla.is_bipartite, verify.bipartite),
+        answers={"colors": "color"},
+        summary=sides,
+        fixed={"colors": True},
+    ),
+    Verb(
+        *("bridges", gasla.bridges, verify.bridges),
+        answers={"bridges": "bridges"},
+        summary=pairs,
+        names_vertices=True,
+    ),
+    Verb(
+        *("articulation-points", gasla.articulation_points, verify.articulation_points),
+        answers={"points": "articulation_point"},
+        summary=points,
+        names_vertices=True,
+    ),
+    Verb(
+        *("strong-components", gasla.strongly_connected_components, verify.strong_components),
         answers={"labels": "component"},
         summary=components,
     ),

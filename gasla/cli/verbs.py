@@ -54,6 +54,7 @@ class Verb:
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
+    names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -124,9 +125,11 @@ class Verb:
         wanted = inspect.signature(self.verifier).parameters
         self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})
 
-    def saved(self, answer: Mapping[str, Any]) -> dict[str, Array]:
-        """The arrays to save, by their names in the file."""
+    def saved(self, answer: Mapping[str, Any], n: int) -> dict[str, Array]:
+        """The arrays to save, of a value for each of n vertices, by their names in the file."""
         found = {column: answer[name] for name, column in self.answers.items() if name in answer}
+        if self.names_vertices:
+            return {column: np.bincount(array.ravel(), minlength=n) for column, array in found.items()}
         return {column: array.T for column, array in found.items()} if self.by_vertex else found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import array_module, moved
 from gasla.graph.graph import Graph
 
 NO_LIMIT = 2**62  # of iterations
@@ -82,3 +83,33 @@ def float_type(graph: Graph) -> np.dtype:
     """The type for sums of edge values: that of floating-point values themselves, else float64."""
     kind = None if graph.values is None else graph.values.dtype
     return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
+
+
+def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
+    """The type of scores: the one asked for, else that of the weights if they are used and floats, else float64."""
+    if dtype is None:
+        return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype is {kind}; expected float32 or float64")
+    return kind
+
+
+def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
+    """An array of a finite number for each vertex, or a dict of vertex to number with 0 for all others; as float64."""
+    if isinstance(given, dict):
+        numbers = np.zeros(graph.n)
+        for v, x in given.items():
+            if not 0 <= v < graph.n:
+                raise ValueError(f"{name} names vertex {v}, outside a graph of {graph.n} vertices")
+            numbers[v] = x
+    else:
+        numbers = given if array_module(given) is not np else np.asarray(given)
+    numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
+    if numbers.shape != (graph.n,):
+        raise ValueError(f"{name} has shape {numbers.shape}; expected ({graph.n},), one number a vertex")
+    bad = ~((numbers >= least) & (abs(numbers) < np.inf))
+    if bool(bad.any()):
+        v, wanted = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
+        raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {wanted}")
+    return numbers

@@ -18,7 +18,7 @@ from gasla.operations.result import Result
 from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import as_program
 from gasla.program.tracing import Lazy, Record
 from semirings.types import computed
 
@@ -71,7 +71,7 @@ class Phase:
     array([1, 0, 0, 0, 0], dtype=int32)
     """
 
-    program: VertexProgram
+    program: Any  # an instance, once this is made
     until: Until = "once"
 
     def __post_init__(self) -> None:
@@ -145,9 +145,7 @@ class _Stay(Binding):
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """The arrays of its fields, but for those that are known, as the run starts."""
-        own = self.by_inner_name(
-            {n: x for n, x in given.items() if n in self.types and n not in self.program.parameters}
-        )
+        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
         for name in self.by_given_name(self.traced.vertex_types).keys() - set(known):
             inner = next(iter(self.by_inner_name({name: None})))

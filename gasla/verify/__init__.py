@@ -10,7 +10,13 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
+| katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
+| eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
+| strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
+| bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
+| …points     |                                                                                                        |
 | triangles   | every triangle has three corners; the counts are those of sparse products                              |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
@@ -22,7 +28,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 | features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
 | independent | no edge joins two members, and who is none has a neighbour that is                                     |
-| colouring   | no edge joins two of a colour; neighbours have all lower ones; two where no cycle is odd |
+| colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
@@ -30,20 +36,46 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
-from gasla.verify.closeness import closeness, harmonic
+from gasla.verify.centrality.closeness import closeness, harmonic
+from gasla.verify.centrality.ranks import hits, pagerank, salsa
+from gasla.verify.centrality.scores import betweenness
+from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
+from gasla.verify.cycles import articulation_points, bipartite, bridges
 from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
-from gasla.verify.labels import components
+from gasla.verify.labels import components, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
-from gasla.verify.ranks import hits, pagerank, salsa
-from gasla.verify.scores import betweenness
 
 __all__ = [
-    "VerificationError", "aggregate_features", "betweenness", "bfs", "closeness", "components", "core_number",
-    "greedy_color", "harmonic", "hits", "k_core", "longest_path", "maximal_independent_set", "maximal_matching",
-    "multi_source_bfs", "multi_source_shortest_paths", "pagerank", "salsa", "sssp", "topological_order", "triangles",
-]  # fmt: skip
+    "VerificationError",
+    "aggregate_features",
+    "articulation_points",
+    "betweenness",
+    "bfs",
+    "bipartite",
+    "bridges",
+    "closeness",
+    "components",
+    "core_number",
+    "eigenvector",
+    "greedy_color",
+    "harmonic",
+    "hits",
+    "k_core",
+    "katz",
+    "longest_path",
+    "maximal_independent_set",
+    "maximal_matching",
+    "multi_source_bfs",
+    "multi_source_shortest_paths",
+    "pagerank",
+    "salsa",
+    "sssp",
+    "strong_components",
+    "topological_order",
+    "triangles",
+]

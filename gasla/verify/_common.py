@@ -59,12 +59,6 @@ def edges_of(graph: Any) -> Edges:
     return Edges(graph.n, indptr, src, dst, np.broadcast_to(weight.astype(np.float64), dst.shape))
 
 
-def without_loops(edges: Edges) -> Edges:
-    """The edges but for loops; `indptr` is no longer theirs."""
-    keep = edges.src != edges.dst
-    return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
-
-
 def require(holds: Array, complaint: Callable[[int], str]) -> None:
     """Raise with the complaint about the first place where the property does not hold."""
     if not holds.all():

@@ -1,11 +1,11 @@
-"""Verify connected components: no edge may leave one, and each must be connected."""
+"""Verify components: weak ones are connected and no edge leaves them; strong ones so by paths to and fro."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import VerificationError, answer, edge_name, edges_of, require
+from gasla.verify._common import Array, VerificationError, answer, edge_name, edges_of, require
 
 
 def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
@@ -44,6 +44,66 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
         lambda e: f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}",
     )
     _, piece = connected_components(edges.matrix(), directed=True, connection="weak")
+    _check_pieces(label, piece, count, "no path joins them")
+
+
+def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
+    """Verify strongly connected components.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; edges have their direction.
+    labels : array of int
+        For each vertex the number of its component; components are numbered by their smallest vertices.
+    count : int, optional
+        How many components there are said to be.
+
+    Raises
+    ------
+    VerificationError
+        If a path leads out of a component and back, two components share a number, or the numbers are not in order.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> cycle_and_edge = csr_array([[0, 1, 0], [1, 0, 1], [0, 0, 0]])
+    >>> strong_components(cycle_and_edge, [0, 0, 1], 2)
+    >>> strong_components(cycle_and_edge, [0, 0, 0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertices 0 and 2 share component 0, but no paths within it lead to and fro
+    >>> strong_components(cycle_and_edge, [0, 1, 2])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 0 → 1 leaves component 0 for component 1, from where a path leads back
+    """
+    edges = edges_of(graph)
+    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    inside = label[edges.src] == label[edges.dst]
+    piece = _strong_pieces(edges.n, edges.src[inside], edges.dst[inside])
+    names, home = np.unique(label, return_inverse=True)
+    circle = _strong_pieces(len(names), home[edges.src], home[edges.dst])[home]  # of components
+    require(
+        inside | (circle[edges.src] != circle[edges.dst]),
+        lambda e: (
+            f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}, "
+            "from where a path leads back"
+        ),
+    )
+    _check_pieces(label, piece, count, "no paths within it lead to and fro")
+
+
+def _strong_pieces(n: int, src: Array, dst: Array) -> Array:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
+    matrix.sum_duplicates()  # parallel edges send SciPy's search round and round
+    piece: Array = connected_components(matrix, connection="strong")[1]
+    return piece
+
+
+def _check_pieces(label: Array, piece: Array, count: int | None, wanting: str) -> None:
+    """Verify that labels number what truly hangs together, in the order of the smallest vertices."""
     _, smallest = np.unique(piece, return_index=True)  # of each truly connected piece
     smallest = np.sort(smallest)
     _, owner, shared = np.unique(label[smallest], return_index=True, return_inverse=True)
@@ -51,7 +111,7 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
         owner[shared] == np.arange(smallest.size),
         lambda p: (
             f"vertices {smallest[owner[shared[p]]]} and {smallest[p]} share component {label[smallest[p]]}, "
-            "but no path joins them"
+            f"but {wanting}"
         ),
     )
     require(

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, rank_type, usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import distribution, usable_weights, warn_of
 from gasla.arrays import module_of
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import score_type, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, edge, parameter, vertex
@@ -171,7 +171,7 @@ def hits(
     if not tol >= 0:
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     weights = usable_weights(graph, weighted)
-    kind, xp = rank_type(weights, dtype), module_of(graph.device)
+    kind, xp = score_type(weights, dtype), module_of(graph.device)
     if graph.n == 0:
         return HITSResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
     start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, rank_type, warn_of
+from gasla.algorithms.centrality.ranking import distribution, warn_of
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_weights, whole_number
+from gasla.graph.arguments import check_weights, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
@@ -253,7 +253,7 @@ def pagerank(
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     max_iter = whole_number("max_iter", max_iter)
     weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
-    kind = rank_type(weights, dtype)
+    kind = score_type(weights, dtype)
     if weights is not None:
         graph.notice_values()
     if graph.n == 0:
@@ -389,4 +389,4 @@ def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
     """A distribution, of which the form that isn't normalised has none."""
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which has none; leave one of them out")
-    return distribution(graph, given, name, "one number a vertex, or several such personalizations")
+    return distribution(graph, given, name)

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import rank_type, usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import usable_weights, warn_of
 from gasla.arrays import module_of
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
@@ -159,7 +159,7 @@ def salsa(
     if not tol >= 0:
         raise ValueError(f"tol is {tol}; expected a number, 0 or more")
     weights = usable_weights(graph, weighted)
-    kind, xp = rank_type(weights, dtype), module_of(graph.device)
+    kind, xp = score_type(weights, dtype), module_of(graph.device)
     fields = _fields(graph, weights, kind)
     result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=float(tol), **fields)
     residual = float(result.aggregates.get("change", 0))

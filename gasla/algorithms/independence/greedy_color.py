@@ -234,12 +234,12 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
         return sides
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
-    phases = [Phase(undirected(Colour, graph)(), until="still"), Phase(undirected(Further, graph)())]
+    phases: list[Any] = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
     return run(phases, graph, colour=begun.colour, waiting=begun.waiting, told_in=begun.told_in).colour
 
 
 def _two_sides(graph: Graph) -> Any:
-    """Whether each vertex is an odd number of edges away from its root; -1 where its component has odd cycles."""
+    """Of every vertex whether it is an odd number of edges away from its root; -1 where there are odd cycles."""
     xp: Any = module_of(graph.device)
     root = xp.arange(graph.n, dtype=graph.id_dtype)
     link(graph, root)

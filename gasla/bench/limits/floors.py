@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import PAGERANK_ITERATIONS
 
@@ -131,6 +131,11 @@ def components(work: Work, _: list[Reach]) -> Floor:
     return work.floor(16 * work.n, work.n, 1)
 
 
+def strong_components(work: Work, _: list[Reach]) -> Floor:
+    """Every edge that is kept is read once, and what is known of its end, forward and backward; a label a vertex."""
+    return work.floor(KEPT * 2 * 4 * work.m + 12 * work.n, KEPT * 2 * work.m, 2)
+
+
 def triangles(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, in one of its directions. How often lists must be read again depends on the graph."""
     return work.floor(2 * work.m + 4 * work.n, 0, 1)
@@ -152,7 +157,7 @@ def core_number(work: Work, _: list[Reach]) -> Floor:
 
 
 def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
-    """Each vertex looks up its row, a sector of it, and one neighbour's rank; it has a rank and an answer."""
+    """Each vertex looks up its row and a sector of it, and a neighbour's rank; it has one itself, and an answer."""
     return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
 
 
@@ -205,6 +210,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "personal_pageranks": personal_pageranks,
     "aggregate_features": aggregate_features,
     "components": components,
+    "strong_components": strong_components,
     "triangles": triangles,
     "core_number": core_number,
     "maximal_independent_set": maximal_independent_set,

@@ -19,7 +19,7 @@ class CuGraph:
         import cugraph
 
         self.library, self.series = cugraph, cudf.Series
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     def _graph(self, *values: Any) -> Any:
         made = self.library.Graph()
@@ -29,6 +29,12 @@ class CuGraph:
     @cached_property
     def unweighted(self) -> Any:
         return self._graph()
+
+    @cached_property
+    def directed(self) -> Any:
+        made, matrix = self.library.Graph(directed=True), self.graph.one_way
+        made.from_cudf_adjlist(*map(self.series, (matrix.indptr, matrix.indices)))
+        return made
 
     @cached_property
     def weighted(self) -> Any:
@@ -54,6 +60,9 @@ class CuGraph:
 
     def components(self) -> Any:
         return self.library.weakly_connected_components(self.unweighted), "labels"
+
+    def strong_components(self) -> Any:
+        return self.library.strongly_connected_components(self.directed), "labels"
 
     def triangles(self) -> int:
         return int(self.library.triangle_count(self.unweighted)["counts"].sum()) // 3

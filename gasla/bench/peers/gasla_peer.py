@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE
 
 
 class Gasla:
@@ -65,8 +65,26 @@ class Gasla:
     def aggregate_features(self) -> Any:
         return gasla.aggregate_features(self.graph, self.made.features)
 
+    def katz(self) -> Any:
+        return gasla.katz_centrality(self.graph, alpha=self.made.attenuation, tol=TOLERANCE).scores
+
+    def eigenvector(self) -> Any:
+        return gasla.eigenvector_centrality(self.graph, tol=TOLERANCE, max_iter=100_000).scores
+
+    def bipartite(self) -> Any:
+        return gasla.is_bipartite(self.graph)
+
+    def bridges(self) -> Any:
+        return gasla.bridges(self.graph)
+
+    def articulation_points(self) -> Any:
+        return gasla.articulation_points(self.graph)
+
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
+
+    def strong_components(self) -> Any:
+        return gasla.strongly_connected_components(self.made.directed).labels
 
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)

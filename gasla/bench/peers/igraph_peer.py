@@ -18,19 +18,28 @@ class Igraph:
     name = "igraph"
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     @cached_property
     def upper(self) -> Any:
         return triu(self.matrix, 1).tocoo()
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        return np.column_stack(self.upper.coords)
+
+    @cached_property
     def native(self) -> igraph.Graph:
-        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords))
+        return igraph.Graph(n=self.matrix.shape[0], edges=self.ends)
 
     @cached_property
     def acyclic(self) -> igraph.Graph:
-        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(self.upper.coords), directed=True)
+        return igraph.Graph(n=self.matrix.shape[0], edges=self.ends, directed=True)
+
+    @cached_property
+    def directed(self) -> igraph.Graph:
+        ends = self.graph.one_way.tocoo().coords
+        return igraph.Graph(n=self.matrix.shape[0], edges=np.column_stack(ends), directed=True)
 
     @cached_property
     def from_anywhere(self) -> igraph.Graph:
@@ -57,6 +66,22 @@ class Igraph:
 
     def components(self) -> list[int]:
         return self.native.connected_components().membership
+
+    def eigenvector(self) -> list[float]:
+        """ARPACK, which goes on to the limit; others stop where the scores change little."""
+        return self.native.eigenvector_centrality()
+
+    def bipartite(self) -> bool:
+        return self.native.is_bipartite()
+
+    def bridges(self) -> np.ndarray:
+        return self.ends[self.native.bridges()]
+
+    def articulation_points(self) -> list[int]:
+        return self.native.articulation_points()
+
+    def strong_components(self) -> list[int]:
+        return self.directed.connected_components(mode="strong").membership
 
     def triangles(self) -> int:
         """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""

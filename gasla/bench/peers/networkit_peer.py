@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import triu
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, threads
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, threads
 
 
 class NetworKit:
@@ -20,7 +20,7 @@ class NetworKit:
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         nk.setNumberOfThreads(threads())
-        self.matrix = graph.matrix
+        self.graph, self.matrix = graph, graph.matrix
 
     def _graph(self, weighted: bool) -> nk.Graph:
         upper = triu(self.matrix, 1).tocoo()
@@ -44,11 +44,20 @@ class NetworKit:
 
     @cached_property
     def acyclic(self) -> nk.Graph:
-        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in triu(self.matrix, 1).tocoo().coords)
+        return self._directed(triu(self.matrix, 1))
+
+    @cached_property
+    def directed(self) -> nk.Graph:
+        return self._directed(self.graph.one_way)
+
+    def _directed(self, matrix: Any) -> nk.Graph:
+        row, column = (np.ascontiguousarray(x, dtype=np.uint64) for x in matrix.tocoo().coords)
         return nk.GraphFromCoo((row, column), n=self.matrix.shape[0], directed=True)
 
     @staticmethod
     def dense(result: Any) -> Any:
+        if isinstance(result, tuple):
+            return _with_worth(np.array(result[0]), result[1])
         if isinstance(result, nk.matching.Matching):
             result = result.getVector()
         return np.array(result) if isinstance(result, list) else result
@@ -65,8 +74,19 @@ class NetworKit:
         ranking.run()
         return ranking.scores()
 
+    def katz(self) -> Any:
+        """Scores of another form, which `dense` brings into the common one."""
+        ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
+        ranking.run()
+        return ranking.scores(), self.graph
+
     def components(self) -> list[int]:
         search = nk.components.ParallelConnectedComponents(self.unweighted)
+        search.run()
+        return search.getPartition().getVector()
+
+    def strong_components(self) -> list[int]:
+        search = nk.components.StronglyConnectedComponents(self.directed)
         search.run()
         return search.getPartition().getVector()
 
@@ -98,3 +118,9 @@ class NetworKit:
 
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)
+
+
+def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
+    """Katz scores: NetworKit's are alpha A (scores + 1) + beta, divided by a norm that their sum tells."""
+    attenuated = graph.attenuation * graph.pattern.astype(np.float64)
+    return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

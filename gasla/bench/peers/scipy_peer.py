@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, tril
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
+from scipy.sparse.linalg import eigsh
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
@@ -75,6 +76,10 @@ class SciPy:
         ranks: np.ndarray = power_iteration(self.pattern)
         return ranks
 
+    def eigenvector(self) -> Any:
+        """ARPACK, which goes on to the limit; others stop where the scores change little."""
+        return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
+
     def hits(self) -> np.ndarray:
         """Hubs and authorities with float32 products, along the matrix's own rows: it is its own transpose."""
         hubs: np.ndarray = hub_iteration(self.pattern)
@@ -82,6 +87,15 @@ class SciPy:
 
     def components(self) -> np.ndarray:
         return connected_components(self.weights, directed=False)[1]
+
+    @cached_property
+    def directed(self) -> Any:
+        """As csgraph wants it."""
+        return self.graph.one_way.astype(np.float64)
+
+    def strong_components(self) -> np.ndarray:
+        """By Tarjan's algorithm, in Pearce's form."""
+        return connected_components(self.directed, connection="strong")[1]
 
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")

@@ -41,6 +41,7 @@ class Resumes(Pushes):
         if "wake" in self.functions:
             changed = ", ".join(f"self_{name}" for name in self.changes)
             wakes = [f"{changed} = {self.call('idle')}"] if changed else []
+            wakes.append("barrier(control, threads)  # all have read the counts that wake writes")
             wakes += [calls["wake"], "barrier(control, threads)", "remaining = entries", *(opens or counted)]
             wakes = ["if size == 0:", *(INDENT + x for x in wakes)] if opens else wakes
         is_over = "size == 0 and left == 0" if self.prioritised else "size == 0"

@@ -1,0 +1,227 @@
+"""Katz centrality: how many walks lead to a vertex, where each further edge of a walk counts less.
+
+Returned are scores, and whether and how fast they settled.
+
+Every vertex gathers its in-neighbours' scores in every iteration, takes `alpha` times their sum, and adds what it is
+worth by itself, `beta`. After k iterations all walks of up to k edges are counted; an aggregate sums up what that
+changed, and ends the run. So it does where walks grow faster than alpha shrinks them: then there is no end to add up
+to, which is told. The norm is another aggregate, so that it takes no pass of its own.
+
+L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 (1953).
+"""
+
+import warnings
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.centrality.ranking import usable_weights
+from gasla.arrays import module_of
+from gasla.graph.arguments import score_type, vertex_numbers, whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.result import ConvergenceWarning
+from gasla.operations.run import run
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.program import VertexProgram
+
+
+class Katz(VertexProgram):
+    """score(v) = beta + alpha * (sum over in-edges of score(u)), in each iteration."""
+
+    score = vertex(np.float64)
+    alpha = parameter(np.float64, 0.1)
+    beta = parameter(np.float64, 1.0)
+    tolerance = parameter(np.float64, 1e-6)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.score
+
+    def worth(self, vertex):
+        """What a vertex has by itself."""
+        return self.beta
+
+    def apply(self, vertex, gathered):
+        return {"score": self.worth(vertex) + self.alpha * gathered}
+
+    def activate(self, before, after):
+        return True  # the change alone ends the run
+
+    @aggregate(semirings.plus)
+    def change(self, before, after):
+        return abs(after.score - before.score)
+
+    @aggregate(semirings.plus)
+    def square(self, before, after):
+        score = semirings.cast(after.score, np.float64)
+        return score * score
+
+    def stop(self):
+        return (self.change < self.tolerance) | semirings.logical_not(self.change < inf)
+
+
+class _Own:
+    """Vertices are worth different amounts."""
+
+    own = vertex(np.float64)
+
+    def worth(self, vertex):
+        return vertex.own
+
+
+class _Weighted:
+    """A walk counts as the product of its edges' weights."""
+
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):
+        return src.score * edge.weight
+
+
+class OwnKatz(_Own, Katz):
+    """Katz, where vertices are worth different amounts."""
+
+
+class WeightedKatz(_Weighted, Katz):
+    """Katz, by weight."""
+
+
+class WeightedOwnKatz(_Weighted, OwnKatz):
+    """OwnKatz, by weight."""
+
+
+PROGRAMS = {  # by weight, and whether vertices are worth different amounts
+    (False, False): Katz,
+    (False, True): OwnKatz,
+    (True, False): WeightedKatz,
+    (True, True): WeightedOwnKatz,
+}
+
+
+class KatzResult(NamedTuple):
+    """Scores, how many iterations they took, the last iteration's change, and whether that met the tolerance."""
+
+    scores: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+
+
+def katz_centrality(
+    graph: Any,
+    *,
+    alpha: float = 0.1,
+    beta: Any = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    normalized: bool = True,
+    weighted: bool = False,
+    dtype: Any = None,
+) -> KatzResult:
+    """Katz centrality of every vertex: `beta`, plus `alpha` times the scores of those with an edge to it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j, which adds to the score of j. For walks the other way take `A.T`.
+    alpha : float
+        What an edge leaves of a score. Scores are finite where it is less than one over the largest eigenvalue of the
+        matrix; that is so if it is less than one over the largest in-degree (or sum of weights).
+    beta : float, (n,) array, or dict of vertex to number
+        What a vertex is worth by itself. In a dict all others are worth 0.
+    max_iter : int
+        The run ends at the latest after this many iterations, with a warning.
+    tol : float
+        The run ends when the scores, before they are normalised, change by less than this in the mean. With 0 it
+        takes just `max_iter` iterations, and nobody is warned.
+    nstart : (n,) array or dict, optional
+        Scores to start with, before normalisation; by default `beta`.
+    normalized : bool
+        Whether the scores returned are divided by their norm, so that the sum of their squares is 1.
+    weighted : bool
+        Whether the matrix's values multiply scores; otherwise every edge counts as 1.
+    dtype : float32 or float64, optional
+        Of the scores: by default that of the values if they are used and floating-point, else float64.
+
+    Returns
+    -------
+    KatzResult(scores, iterations, residual, converged)
+        `residual` is the mean change of a score in the last iteration, before normalisation.
+
+    Raises
+    ------
+    ValueError
+        For weights that are NaN, infinite or negative, for numbers that are not finite, or parameters outside their
+        range; if `beta` is 0 everywhere.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not met, or scores grow without end since `alpha` is too large.
+
+    See Also
+    --------
+    gasla.eigenvector_centrality : what the scores come to as alpha grows.
+    gasla.pagerank : where a score is divided among out-edges.
+
+    References
+    ----------
+    L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 (1953).
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> A = csr_array(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
+    >>> gasla.katz_centrality(A, alpha=0.5, normalized=False).scores
+    array([1.  , 1.5 , 2.25])
+    """
+    graph = as_graph(graph)
+    for name, given in (("alpha", alpha), ("tol", tol)):
+        if not 0 <= given < inf:
+            raise ValueError(f"{name} is {given}; expected a number, 0 or more")
+    max_iter = whole_number("max_iter", max_iter)
+    weights = usable_weights(graph, weighted)
+    kind = score_type(weights, dtype)
+    worth = _worth(graph, beta)
+    if graph.n == 0:
+        return KatzResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
+    own = {"beta": worth} if isinstance(worth, float) else {"own": worth}
+    types = dict.fromkeys(("score", "alpha", *own), kind) | ({} if weights is None else {"weight": weights})
+    program = PROGRAMS[weights is not None, "own" in own].typed(**types)
+    start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
+    numbers = {"alpha": float(alpha), "tolerance": float(tol) * graph.n, **own}
+    found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
+    residual = float(found.change) / graph.n if found.iterations else inf
+    converged = residual < tol
+    if not (converged or (tol == 0 and residual < inf)):
+        _warn(residual, found.iterations, alpha)
+    scores = found.score
+    if normalized:
+        with np.errstate(all="ignore"):  # what grows without end has been told of
+            scores /= kind.type(float(found.square) ** 0.5)
+    return KatzResult(scores, found.iterations, residual, converged)
+
+
+def _worth(graph: Graph, beta: Any) -> Any:
+    """What vertices are worth by themselves: a number, or an array of one each."""
+    worth: Any = vertex_numbers(graph, "beta", beta) if isinstance(beta, dict) or np.ndim(beta) else float(beta)
+    if isinstance(worth, float) and not isfinite(worth):
+        raise ValueError(f"beta is {worth}; expected a finite number")
+    if graph.n and not (worth if isinstance(worth, float) else bool((worth != 0).any())):
+        raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
+    return worth
+
+
+def _warn(residual: float, iterations: int, alpha: float) -> None:
+    """Say to whoever called `katz_centrality` that the tolerance was not met."""
+    if iterations and not residual < inf:
+        words = f"the scores grow without end; alpha is {alpha:g}, expected less than one over the largest eigenvalue"
+    else:
+        words = f"the scores still changed by {residual:.3g} in the mean after {iterations} iterations; "
+        words += "raise max_iter, or tol"
+    warnings.warn(words, ConvergenceWarning, stacklevel=3)

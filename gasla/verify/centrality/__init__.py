@@ -1,0 +1,1 @@
+"""Verifiers of centralities: distances, shares of paths, and fixed points of products."""

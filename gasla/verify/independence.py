@@ -1,0 +1,173 @@
+"""Verify sets of vertices or edges that have nothing to do with each other: independent sets, colourings, matchings."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
+
+
+def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int] | None = None) -> None:
+    """Verify a maximal independent set.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; directions, values and loops mean nothing.
+    members : array of bool
+        Whether each vertex is in the set.
+    nodes : ids, optional
+        Vertices that have to be in it.
+
+    Raises
+    ------
+    VerificationError
+        If two members are neighbours, a vertex could be added, or one of `nodes` is missing.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> maximal_independent_set(path, [True, False, True])
+    >>> maximal_independent_set(path, [True, False, False])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 is no member, nor is a neighbour of it
+    """
+    edges = _between(edges_of(graph))
+    inside = np.asarray(members)
+    if inside.shape != (edges.n,) or inside.dtype != bool:
+        raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one a vertex")
+    for v in () if nodes is None else nodes:
+        if not inside[v]:
+            raise VerificationError(f"vertex {v} has to be a member, and is none")
+    both = inside[edges.src] & inside[edges.dst]
+    require(~both, lambda e: f"{edge_name(edges, e)} joins two members")
+    beside = _beside(edges, inside)
+    require(inside | beside, lambda v: f"vertex {v} is no member, nor is a neighbour of it")
+
+
+def greedy_color(graph: Any, colours: ArrayLike) -> None:
+    """Verify a colouring that is proper and greedy.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; directions, values and loops mean nothing.
+    colours : array of int
+        The colour of each vertex, from 0 on.
+
+    Raises
+    ------
+    VerificationError
+        If two neighbours have the same colour, a vertex could take a lower one, or a component that two colours do for
+        has more.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> greedy_color(path, [0, 1, 0])
+    >>> greedy_color(path, [0, 1, 2])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 has colour 2, and no neighbour of colour 0
+    """
+    edges = _between(edges_of(graph))
+    colour = answer("colours", colours, edges.n, "iu").astype(np.int64)
+    require(colour >= 0, lambda v: f"vertex {v} has colour {colour[v]}; expected 0 or more")
+    same = colour[edges.src] == colour[edges.dst]
+    require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of colour {colour[edges.src[e]]}")
+    v, seen = np.concatenate([edges.src, edges.dst]), colour[np.concatenate([edges.dst, edges.src])]
+    lower = seen < colour[v]
+    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colours of each vertex
+    lacks = np.bincount(pairs[0], minlength=edges.n) < colour
+    require(~lacks, lambda v: f"vertex {v} has colour {colour[v]}, and no neighbour of colour {_gap(pairs, v)}")
+    _two_do(edges, colour)
+
+
+def _gap(pairs: Array, v: int) -> int:
+    """The least colour that no neighbour of a vertex has."""
+    seen = pairs[1][pairs[0] == v]
+    return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
+
+
+def _two_do(edges: Edges, colour: Array) -> None:
+    """Verify that whatever component has more than two colours needs them: it has an odd cycle.
+
+    A component has none just if each of its vertices has two halves that no path joins, where every edge leads from a
+    half of one end to the other half of the other end.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = edges.n
+    rows = np.concatenate([edges.src, edges.src.astype(np.int64) + n])
+    columns = np.concatenate([edges.dst.astype(np.int64) + n, edges.dst])
+    doubled = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * n, 2 * n))
+    _, half = connected_components(doubled, directed=False)
+    two_do = half[:n] != half[n:]
+    require(~(two_do & (colour > 1)), lambda v: f"vertex {v} has colour {colour[v]}, where 0 and 1 would have done")
+
+
+def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) -> None:
+    """Verify a maximal matching, and with weights that no edge outweighs those at both of its ends.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; directions and loops mean nothing, and of parallel edges the heaviest counts.
+    mates : array of int
+        The mate of each vertex, -1 where it has none.
+    weighted : bool
+        Whether heavier edges go first; it then has at least half the weight of the heaviest matching.
+
+    Raises
+    ------
+    VerificationError
+        If a mate is no neighbour or has another mate, an edge could be added, or one is heavier than what its ends are
+        matched by.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> maximal_matching(path, [1, 0, 3, 2])
+    >>> maximal_matching(path, [1, 0, 3, 2], weighted=True)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 1 → 2 weighs 5.0, more than what either end is matched by
+    """
+    edges = _between(edges_of(graph))
+    mate = answer("mates", mates, edges.n, "iu").astype(np.int64)
+    require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is no vertex")
+    has, ids = mate >= 0, np.arange(edges.n)
+    back = np.where(has, mate[mate], ids) if edges.n else ids
+    require(back == ids, lambda v: f"vertex {v} has the mate {mate[v]}, whose mate is {back[v]}")
+    is_matched = mate[edges.src] == edges.dst
+    heaviest = np.full(edges.n, -np.inf)  # of the edges to the mate
+    there = np.zeros(edges.n, bool)
+    for ends in (edges.src, edges.dst):
+        np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
+        there[ends[is_matched]] = True
+    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is no neighbour of it")
+    require(has[edges.src] | has[edges.dst], lambda e: f"{edge_name(edges, e)} could be added: neither end has a mate")
+    if weighted:
+        most = np.maximum(heaviest[edges.src], heaviest[edges.dst])
+        require(
+            edges.weight <= most,
+            lambda e: f"{edge_name(edges, e)} weighs {edges.weight[e]}, more than what either end is matched by",
+        )
+
+
+def _between(edges: Edges) -> Edges:
+    """The edges but for loops; `indptr` is no longer theirs."""
+    keep = edges.src != edges.dst
+    return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
+
+
+def _beside(edges: Edges, inside: Array) -> Array:
+    """Who has a neighbour inside."""
+    beside = np.zeros(len(inside), bool)
+    beside[edges.dst[inside[edges.src]]] = True
+    beside[edges.src[inside[edges.dst]]] = True
+    return beside
