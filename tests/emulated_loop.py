@@ -1,7 +1,6 @@
 """The generated loop of the GPU without a GPU: what emulated whole runs and scheduled ones have in common."""
 
 import ctypes
-import mmap
 import shutil
 import subprocess
 from functools import cached_property
@@ -55,11 +54,14 @@ def heads(lists: Any) -> np.ndarray:
     return found
 
 
+_built: dict[tuple[Any, ...], ctypes.CDLL] = {}  # in this process, by all that they are made of
+
+
 class EmulatedLoop(Binding):
     """A program on a graph, with what its kernel works on.
 
     `file` of the kernels is compiled with some of its constants, {name: (given, small)}, made small; `entry` is the C
-    function `run` that the library offers.
+    function `run` that the library offers. It is compiled into `folder`, unless that has been done for another graph.
     """
 
     file: str
@@ -98,6 +100,13 @@ class EmulatedLoop(Binding):
     @cached_property
     def kernel(self) -> Any:
         """Compiled such that all that the constants separate occurs on a small graph."""
+        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
+        key = source, self.entry, self.file, tuple(self.constants.items())
+        if key not in _built:
+            _built[key] = self._build(source)
+        return _built[key].run
+
+    def _build(self, source: str) -> ctypes.CDLL:
         kernels = self.folder / "kernels"
         shutil.copytree(KERNELS, kernels)
         file = kernel_file(self.file, kernels)
@@ -106,11 +115,10 @@ class EmulatedLoop(Binding):
             assert f"{name} = {given};" in text
             text = text.replace(f"{name} = {given};", f"{name} = {small};")
         file.write_text(text)
-        source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
         (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{self.entry}')
         command = ["g++", *FLAGS, *includes(kernels), str(self.folder / "loop.cpp")]
         subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
-        return ctypes.CDLL(str(self.folder / "loop.so")).run
+        return ctypes.CDLL(str(self.folder / "loop.so"))
 
 
 GRID = """
@@ -120,24 +128,16 @@ ALONE = 'extern "C" int run(const Program::Arguments* a) { warp::run([=] { run_l
 
 
 class EmulatedRun(EmulatedLoop):
-    """A whole run: by one block, or by several, each of which is a process that shares the arrays with the others."""
+    """A whole run: by one block, or by several, each of which is a thread of the system."""
 
     def __init__(
         self, program: Any, graph: Graph, shape: Shape, blocks: int, constants: dict[str, tuple[Any, Any]], folder: Path
     ) -> None:
         self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
-        self.blocks = blocks
         super().__init__(program, graph, shape, blocks, constants, folder)
         if self.plan.wide and self.plan.shares_rows:
             self._share_rows()
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
-
-    def placed(self, array: np.ndarray) -> np.ndarray:
-        if self.blocks == 1:
-            return super().placed(array)
-        shared = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), array.dtype, array.size).reshape(array.shape)
-        shared[...] = array
-        return shared
 
     def _share_rows(self) -> None:
         """Share out rows as `rows.make_plan` does, with long ones on a small graph, too."""

@@ -230,6 +230,16 @@ AGGREGATES = {
     "half": ("semirings.plus, np.float64", "after.y * 0.5"),
     "odd": ("semirings.lor, np.bool_", "after.y % 2 == 1"),
 }
+AT_VERTICES = {
+    "sum_at": ("semirings.plus, np.int64, at=lambda self, vertex: vertex.y * 2 - 1", "after.y + before.id % 5"),
+    "low_at": ("semirings.min, np.int32, at=lambda self, vertex: vertex.id // 3", "semirings.cast(after.y, np.int32)"),
+    "odd_at": ("semirings.lxor, np.bool_, at=lambda self, vertex: self.n - vertex.id", "after.y % 2 == 1"),
+}
+READ_AT_VERTICES = {
+    "sum_at": "self.at(vertex.id % 4).sum_at % 7",
+    "low_at": "semirings.minimum(self.at(vertex.y).low_at, 9)",
+    "odd_at": "semirings.where(self.at(vertex.id + 1).odd_at, 1, 0)",
+}
 STOPS = (None, None, None, "self.iteration >= 2", "self.total > 20", "self.half > self.most", "self.at(self.p).y > 5")
 BUCKETS = (None, None, None, "vertex.y", "({small}) % 7 - 1", "vertex.id % 3 + self.p")
 WAKES = (None, None, None, "vertex.id % 4 == self.p % 4", "vertex.y == self.iteration % 3", "({small}) % 3 == self.p")
@@ -354,6 +364,11 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
     bodies = functions(draw, parts, monoid, mode, settles)
     if not settles and mode != "staged" and draw(st.integers(0, 2)) == 0:
         bodies = of_others(draw, bodies, kind.startswith("wide"))
+    at_vertices = {} if settles or mode == "staged" or draw(st.integers(0, 3)) else AT_VERTICES
+    if at_vertices and "apply" in bodies:
+        bodies["apply"]["y"] = "(vertex.y + " + " + ".join(READ_AT_VERTICES.values()) + ") % 9"
+    if at_vertices and draw(st.booleans()):
+        bodies["stop"] = "self.at(2).sum_at > 9"
     used = repr(bodies)
     some = {n for n in AGGREGATES if f"self.{n}" in used or (mode != "staged" and draw(st.integers(0, 3)) == 0)}
     lines = [
@@ -374,6 +389,8 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         lines += [f"def {name}(self{RECORDS[name]}):", f"    return {given.replace('{small}', parts.small)}"]
     for name in sorted(some):
         declared, value = AGGREGATES[name]
+        lines += [f"@gasla.aggregate({declared})", f"def {name}(self, before, after):", f"    return {value}"]
+    for name, (declared, value) in at_vertices.items():
         lines += [f"@gasla.aggregate({declared})", f"def {name}(self, before, after):", f"    return {value}"]
     return "\n    ".join(["class Generated(gasla.VertexProgram):", *lines]), settles
 

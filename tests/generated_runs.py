@@ -58,7 +58,7 @@ def check_result(case: Case, result: gasla.Result, reference: Reference) -> None
     assert result.iterations == reference.iteration
     for name, value in reference.aggregates.items():
         got = np.asarray(moved(result.aggregates[name], "cpu"))
-        assert got == value and got.dtype == np.asarray(value).dtype, f"{name} came to {got}, not to {value}"
+        assert np.array_equal(got, value) and got.dtype == np.asarray(value).dtype, f"{name}: {got}, not {value}"
     if case.schedule is None and not (case.program.everyone and case.program.sources == "all"):
         np.testing.assert_array_equal(moved(result.active.mask, "cpu"), reference.active, err_msg="active")
 

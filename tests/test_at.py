@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import generated_runs
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from generated_programs import cases
 from test_generated import try_programs, worker  # noqa: F401
+from test_schedule_emulated import WALKS, Emulated, skewed
 
 import gasla
 import semirings
@@ -207,6 +209,7 @@ def test_a_goal_keeps_pushes_and_what_is_not_read_costs_nothing() -> None:
 def test_explain_says_what_is_copied() -> None:
     graph = graph_of(3, [(0, 1)], "cpu")
     assert "label has a copy for self.at, as it was before the iteration" in str(gasla.explain(Nearby(), graph))
+    assert "count is reduced at vertices, in any order" in str(gasla.explain(Groups(), graph))
     assert "others, by self.at, read it while apply writes it" in str(gasla.explain(Roots(), graph))
 
 
@@ -238,17 +241,141 @@ def test_other_refusals() -> None:
         looking = type("Levels", (Levels,), {name: lambda self, vertex: self.at(vertex.id + 1).level})
         with pytest.raises(ValueError, match=f"Levels.{name} reads 'level' of another vertex; expected fields"):
             looking.traced(np.dtype(np.int32))
-    with pytest.raises(TypeError, match=r"Levels reads fields by self.at, .* expected a run"):
+    with pytest.raises(TypeError, match=r"Levels reads or reduces at other vertices, .* expected a run"):
         gasla.stages.start(Levels(), graph_of(2, [(0, 1)], "cpu"))
     with pytest.raises(TypeError, match="is for functions that iterations call"):
         Levels().at(3)
 
 
+class Groups(gasla.VertexProgram):
+    """How many are in a vertex's group, and the least of them, while groups merge."""
+
+    group = gasla.vertex(gasla.ID, init=lambda v: v.id, missing=-1)
+    size = gasla.vertex(np.int64, init=1)
+    least = gasla.vertex(np.float32, init=0)
+    direction = "all"
+    reduce = semirings.min
+
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.group)
+    def count(self, before, after):
+        return 1
+
+    @gasla.aggregate(semirings.min, np.float32, at=lambda self, vertex: vertex.group - 1)
+    def first(self, before, after):
+        return before.id * 0.5
+
+    def gather(self, src, dst, edge):
+        return src.group
+
+    def apply(self, vertex, gathered):
+        sizes = {"size": self.at(vertex.group).count, "least": self.at(vertex.group - 1).first}
+        return {"group": semirings.minimum(vertex.group, gathered), **sizes}
+
+    def activate(self, before, after):
+        return after.group != before.group
+
+
+class GroupsOfAll(Groups):
+    everyone = True
+
+
+def groups_by_loops(n: int, edges: list[tuple[int, int]], everyone: bool, limit: int) -> list[np.ndarray]:
+    group, size, least, active = list(range(n)), [1] * n, [0.0] * n, set(range(n))
+    count, first = [1] * n, [(v + 1) * 0.5 for v in range(n - 1)] + [np.inf]
+    for _ in range(limit):
+        if not active:
+            break
+        near: dict[int, list[int]] = {v: [] for v in range(n)} if everyone else {}
+        for s, d in [*edges, *((d, s) for s, d in edges)]:
+            if s in active or everyone:
+                near.setdefault(d, [])
+        for s, d in [*edges, *((d, s) for s, d in edges)]:
+            if d in near:
+                near[d].append(group[s])
+        new = {v: min([group[v], *labels]) for v, labels in near.items()}
+        for v in near:
+            size[v], least[v] = count[group[v]], first[group[v] - 1] if group[v] else np.inf
+        count, first = [0] * n, [np.inf] * n
+        active = {v for v in near if new[v] != group[v]}
+        for v, g in new.items():
+            group[v] = g
+            count[g] += 1
+            if g:
+                first[g - 1] = min(first[g - 1], v * 0.5)
+    return [np.array(x) for x in (group, size, least, count, first)]
+
+
+@pytest.mark.parametrize("program", [Groups, GroupsOfAll])
+@pytest.mark.parametrize("device", DEVICES)
+def test_aggregates_at_vertices(device: str, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    for n, edges in SHAPES.values():
+        graph = graph_of(n, edges, device)
+        for limit in (0, 1, 2, 5):
+            expected = groups_by_loops(n, edges, program.everyone, limit)
+            for options in ({}, {"callback": lambda result: None}, {"compile": False}, {"deterministic": True}):
+                result = gasla.run(program(), graph, max_iterations=limit, **options)
+                for name, values in zip(("group", "size", "least", "count", "first"), expected, strict=True):
+                    np.testing.assert_array_equal(moved(getattr(result, name), "cpu"), values, err_msg=name)
+    empty = gasla.run(program(), graph_of(0, [], device), max_iterations=2)
+    assert len(empty.count) == 0 == len(empty.size)
+
+
+def test_aggregates_at_vertices_that_are_refused() -> None:
+    plus = gasla.aggregate(semirings.plus, at=lambda self, vertex: vertex.group)
+    floats = type("Floats", (Groups,), {"weight": plus(lambda self, before, after: 0.5)})
+    with pytest.raises(ValueError, match=r"Floats.weight reduces floats at vertices by plus, in any order"):
+        gasla.run(floats(), graph_of(2, [(0, 1)], "cpu"), deterministic=True)
+    told = "the at= of Half.weight asks for self.at"
+    half = gasla.aggregate(semirings.plus, at=lambda self, vertex: vertex.group * 0.5)
+    with pytest.raises(TypeError, match=told):
+        type("Half", (Groups,), {"weight": half(lambda self, before, after: 1)}).traced(np.dtype(np.int32))
+    loop = plus(lambda self, before, after: self.at(before.id).count)
+    with pytest.raises(ValueError, match="reads 'count' of another vertex, an aggregate; expected fields"):
+        type("Loop", (Groups,), {"weight": loop}).traced(np.dtype(np.int32))
+    with pytest.raises(TypeError, match="reads or reduces at other vertices"):
+        gasla.stages.start(Groups(), graph_of(2, [(0, 1)], "cpu"))
+
+
 @pytest.mark.parametrize(
     ("program", "shape"),
-    [(Roots, {}), (Nearby, {"thin": True}), (Nearby, {"scheduled": True}), (Levels, {"small": True, "near": True})],
+    [
+        (Roots, {}),
+        (Nearby, {"thin": True}),
+        (Nearby, {"scheduled": True}),
+        (Levels, {"small": True, "near": True}),
+        (Groups, {"scheduled": True}),
+    ],
 )
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
     assert compile.compile_source(source, "sm_90")
+
+
+class Receivers(Groups):
+    """The same of those whose turn it is, with a field that is read as it was before."""
+
+    size = gasla.vertex(np.int64, init=lambda v: v.id % 5, missing=7)
+    activate = None
+
+    def apply(self, vertex, gathered):
+        size = self.at(vertex.group).count + self.at(vertex.id - 2).size % 100
+        return {"group": semirings.minimum(vertex.group, gathered), "size": size}
+
+    def post_apply(self, vertex):
+        return {"least": semirings.cast(self.at(vertex.id + 1).size, np.float32)}
+
+
+@needs_compiler
+@pytest.mark.parametrize("walk", ["packed", pytest.param("flat", marks=pytest.mark.slow)])
+def test_schedules_on_an_emulated_gpu(walk: str, tmp_path: Path) -> None:
+    graph = skewed("i4")
+    emulated = Emulated(Receivers, graph, WALKS[walk], tmp_path)
+    schedule = gasla.Schedule(np.random.default_rng(3).integers(-1, 6, graph.n))
+    expected = gasla.run(Receivers, graph, schedule=schedule, compile=False)
+    for name, values in gasla.run(Receivers, graph, schedule=schedule).state.items():
+        np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
+    for at_once in (100, 1):
+        for name, values in emulated.run(schedule, 4, at_once, False, False, {}).items():
+            np.testing.assert_array_equal(values, expected.state[name], err_msg=name)

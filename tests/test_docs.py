@@ -23,6 +23,7 @@ TRIED = (
     "An iteration pushes where few edges are active, and pulls where many are.",
     "1 2 push few edges are active",
     "roots [0]",
+    "sizes [3 3 3 2 2]",
 )
 
 

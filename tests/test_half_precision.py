@@ -10,6 +10,7 @@ import pytest
 import test_schedule_emulated
 import test_stages_emulated
 from emulated_loop import EmulatedRun
+from in_turns import in_turns
 from reference_engine import Reference
 from test_stages_emulated import emulated  # noqa: F401  (a fixture)
 
@@ -180,8 +181,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("length", [0, 3, 33])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "length"), in_turns([(shape,) for shape in SHAPES], [(0,), (3,), (33,)]))
 def test_every_kernel_compiles(shape: str, length: int) -> None:
     """NVRTC also finds the struct of arguments to have the size that Python gives it."""
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_turns import in_turns
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, dok_array, issparse
 
@@ -526,8 +527,12 @@ def test_what_lies_behind_the_last_row_is_not_looked_at(semiring: Semiring) -> N
     assert_array_equal(gasla.mxv(A, np.ones(20), semiring), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("semiring", [semirings.plus_times, semirings.min_plus, semirings.argmin_plus], ids=label)
+@pytest.mark.parametrize(
+    ("semiring", "dtype"),
+    in_turns(
+        [(semirings.plus_times,), (semirings.min_plus,), (semirings.argmin_plus,)], [(np.float32,), (np.float64,)]
+    ),
+)
 def test_what_follows_in_the_next_row_does_not_count(semiring: Semiring, dtype: Any) -> None:
     """Short rows are computed with entries of the next, here NaN or infinite in every other row."""
     rows, columns, values = 200, [], []

@@ -146,6 +146,32 @@ def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
     return "a vertex has too few neighbours in its core" if bool((among < number).any()) else ""
 
 
+def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
+    """What is wrong with a maximal independent set."""
+    src, dst = edges_of(graph)
+    if bool((is_member[src] & is_member[dst]).any()):
+        return "two members are neighbours"
+    is_beside = _found(len(is_member), dst[is_member[src]])
+    return "" if bool((is_member | is_beside).all()) else "a vertex could be added"
+
+
+def proper(graph: BenchmarkGraph, colour: Any, _: list[int]) -> str:
+    """What is wrong with a colouring."""
+    src, dst = edges_of(graph)
+    if bool((colour < 0).any()):
+        return "a vertex has no colour"
+    return "two neighbours have the same colour" if bool((colour[src] == colour[dst]).any()) else ""
+
+
+def matched(graph: BenchmarkGraph, mate: Any, _: list[int]) -> str:
+    """What is wrong with a maximal matching."""
+    src, dst = edges_of(graph)
+    has, ids = mate >= 0, array_module(mate).arange(len(mate))
+    if bool((mate[mate[has]] != ids[has]).any()) or bool((_found(len(mate), dst[mate[src] == dst]) != has).any()):
+        return "a mate is not one"
+    return "an edge could be added" if bool((~has[src] & ~has[dst]).any()) else ""
+
+
 def shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     """What is wrong with betweenness from these sources."""
     return scores(score, sources, [gasla.bfs(graph.graph, s) for s in sources])

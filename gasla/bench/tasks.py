@@ -49,6 +49,10 @@ TASKS: dict[str, Task] = {
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
+    "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
+    "greedy_color": Task("nowhere", properties.proper, answers.nothing),
+    "maximal_matching": Task("nowhere", properties.matched, answers.nothing),
+    "weighted_matching": Task("nowhere", properties.matched, answers.nothing),
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
     "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),

@@ -175,6 +175,31 @@ def members(found: Answered) -> Iterator[str]:
     yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
+def independent(found: Answered) -> Iterator[str]:
+    """How many vertices are in the set, and which come first."""
+    inside = np.flatnonzero(found.answer["members"])
+    yield f"{len(inside):,} of {found.graph.graph.n:,} vertices are members{', among them' if len(inside) else ''}"
+    yield from (f"      {found.graph.label(v)}" for v in inside[: found.top].tolist())
+
+
+def colours(found: Answered) -> Iterator[str]:
+    """How many vertices there are of each colour."""
+    counts = np.bincount(found.answer["colours"]).tolist()
+    yield f"{len(counts):,} colours"
+    names, counts = text.shortened([str(colour) for colour in range(len(counts))], counts, 20)
+    yield from text.histogram([f"colour {name}" for name in names], counts, "vertices")
+
+
+def mates(found: Answered) -> Iterator[str]:
+    """How many pairs there are, and which come first."""
+    mate = found.answer["mates"]
+    first = np.flatnonzero(mate > np.arange(len(mate)))
+    yield f"{len(first):,} pairs of {len(mate):,} vertices{', among them' if len(first) else ''}"
+    yield from (
+        f"      {found.graph.label(v)} – {found.graph.label(int(mate[v]))}" for v in first[: found.top].tolist()
+    )
+
+
 def features(found: Answered) -> Iterator[str]:
     """What the numbers are like, feature by feature."""
     numbers = np.atleast_2d(found.answer["aggregated"].T)
@@ -292,6 +317,22 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"members": "member"},
         summary=members,
         fixed={"core_number": None},
+    ),
+    Verb(
+        *("maximal-independent-set", gasla.maximal_independent_set, verify.maximal_independent_set),
+        answers={"members": "member"},
+        summary=independent,
+        fixed={"nodes": None},
+    ),
+    Verb(
+        *("greedy-color", gasla.greedy_color, verify.greedy_color),
+        answers={"colours": "colour"},
+        summary=colours,
+    ),
+    Verb(
+        *("maximal-matching", gasla.maximal_matching, verify.maximal_matching),
+        answers={"mates": "mate"},
+        summary=mates,
     ),
     Verb(
         *("betweenness", gasla.betweenness_centrality, verify.betweenness),

@@ -19,11 +19,11 @@ graphs      ny (roads of New York), openflights, or a family and a scale, such a
             Or a file; its edges are taken in both directions, with weights of 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
             betweenness (from 4 sources); strong_components (of each edge or not, by lot); core_number, hits (20
-            iterations); multi_source_bfs, closeness and harmonic (from 64), multi_source_shortest_paths (from 8);
-            topological_order and longest_path (of each edge once, from the smaller vertex to the larger);
-            personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); bipartite, bridges,
-            articulation_points; aggregate_features (64 a vertex); mxv (nine semirings); mxm
-            (squares, masked, 64 columns); programs (three as a user would write them)
+            iterations); maximal_independent_set, greedy_color, maximal_matching, weighted_matching; multi_source_bfs,
+            closeness and harmonic (from 64), multi_source_shortest_paths (from 8); topological_order and longest_path
+            (of each edge once, from the smaller vertex to the larger); personal_pageranks (of 8 sources at once); katz
+            and eigenvector (to 1e-6); bipartite, bridges, articulation_points; aggregate_features (64 a vertex); mxv
+            (nine semirings); mxm (squares, masked, 64 columns); programs (three as a user would write them)
 peers       those of them that are installed, the others are left out: graphblas, scipy, igraph, networkit on the CPU,
             cusparse, cugraph on the GPU; gasla-cpu beside the GPU; or all that are installed for the device
 """

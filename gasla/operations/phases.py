@@ -18,7 +18,7 @@ from gasla.operations.result import Result
 from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import as_program
 from gasla.program.tracing import Lazy, Record
 from semirings.types import computed
 
@@ -71,7 +71,7 @@ class Phase:
     array([1, 0, 0, 0, 0], dtype=int32)
     """
 
-    program: VertexProgram
+    program: Any  # an instance, once this is made
     until: Until = "once"
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return "it gathers nothing"
     if not (monoid.idempotent and monoid.commutative):
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
-    if seen := {*t.aggregates, *(t.functions.keys() & {"post_apply", "scatter"})}:
+    if seen := {*t.measures, *(t.functions.keys() & {"post_apply", "scatter"})}:
         return f"{min(seen)} sees what each iteration has applied"
     if "bucket" in t.functions:
         return "bucket says who goes on"

@@ -2,13 +2,16 @@
 
 import functools
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from semirings import Monoid, VectorType
+import semirings
+from semirings import Expr, Monoid, VectorType
+from semirings.expr import cast_expr
+from semirings.types import SHORT, has_wide
 
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
@@ -57,11 +60,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A reduction, over the vertices that an iteration applied to, which the next iteration can read."""
+    """A reduction, over the vertices that an iteration applied to, which the next iteration can read.
+
+    With `at`, a function of a vertex, there is one for each vertex that this names.
+    """
 
     monoid: Monoid
     type: Any
     function: Callable[..., Any]
+    at: Callable[..., Any] | None = None
 
 
 class Declared:
@@ -152,8 +159,10 @@ def parameter(dtype: Any, default: Any) -> Any:
     return Parameter(dtype, default)
 
 
-def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a global reduction: decorates a method of (before, after), the vertex's two states.
+def aggregate(
+    monoid: Monoid, dtype: Any = np.float64, at: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a reduction over vertices: decorates a method of (before, after), the vertex's two states.
 
     Within the program `self.name` is what the last iteration gave. Before the first it is the reduction over all
     vertices of the initial state, with before and after the same.
@@ -164,6 +173,10 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
         What reduces the values of all vertices.
     dtype : dtype-like
         Type of the result.
+    at : function of (self, vertex), optional
+        At which vertex each reduces: the id of one, seen as the vertex is after apply. Then there are as many results
+        as vertices, which `self.at(index).name` reads, and the run's result has as an array; each is the monoid's
+        identity where nobody has named it, and outside 0 … n-1. With `deterministic=True` no sums of floats.
 
     Examples
     --------
@@ -173,8 +186,16 @@ def aggregate(monoid: Monoid, dtype: Any = np.float64) -> Callable[[Callable[...
     ...     @gasla.aggregate(semirings.plus)
     ...     def change(self, before, after): return abs(after.level - before.level)
     ...     def stop(self): return self.change < 1e-6
+    >>> class Groups(gasla.VertexProgram):  # how many are in a vertex's own group
+    ...     everyone = True
+    ...     size = gasla.vertex(np.int64)
+    ...     @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id % 3)
+    ...     def count(self, before, after): return 1
+    ...     def apply(self, vertex, _): return {"size": self.at(vertex.id % 3).count}
+    >>> gasla.run(Groups(), gasla.Graph.from_edges([], [], n=8), max_iterations=1).size
+    array([3, 3, 2, 3, 3, 2, 3, 3])
     """
-    return lambda function: Aggregate(monoid, dtype, function)
+    return lambda function: Aggregate(monoid, dtype, function, at)
 
 
 def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:
@@ -212,3 +233,53 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
         return 0, 1
     limits = np.iinfo(base)
     return int(limits.min), int(limits.max)
+
+
+# --- other vertices --------------------------------------------------------------------------------------------------
+
+
+def as_index(where: str, index: Any) -> Expr:
+    """The id of a vertex that a function names, as int64."""
+    found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
+    if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
+        what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
+        raise TypeError(f"{where} asks for self.at({what}); expected a whole number, the id of a vertex")
+    return cast_expr(found, np.dtype(np.int64))
+
+
+def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
+    """Refuse what is no value of the field."""
+    shape = (kind.length,) if isinstance(kind, VectorType) else ()
+    if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
+        raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
+    check_start(program, name, missing, kind, "is, where missing,")
+
+
+def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
+    """Refuse to read of another vertex what is wide, or what nothing says the value of outside."""
+    if has_wide(kind):
+        raise TypeError(
+            f"{where} reads {name!r} of another vertex, a vector of {kind.length} items; expected at most {SHORT}: "
+            "read the rest from another field"
+        )
+    if missing is None:
+        raise TypeError(
+            f"{where} reads {name!r} of another vertex, and nothing says what it is where there is no such vertex; "
+            "declare it: gasla.vertex(dtype, missing=…)"
+        )
+
+
+def refuse_degree(where: str, name: str) -> Any:
+    """Say what to do instead of reading it of another vertex."""
+    raise TypeError(
+        f"{where} reads {name} of another vertex; hold it in a field, and read that: "
+        f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
+    )
+
+
+def refuse_others(where: str, read: Collection[str]) -> None:
+    """Refuse what may change while a vertex waits for its turn, without being its own."""
+    if read:
+        raise ValueError(
+            f"{where} reads {min(read)!r} of another vertex; expected fields of the vertex, parameters and self.n alone"
+        )

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.names import inner
+from gasla.names import given, inner
 from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
 from gasla.program.tracing import AFTERWARDS, Function, Traced
@@ -20,7 +20,7 @@ from semirings.types import computed, has_wide, parts_of
 
 # One of the copies of a field: the only one, or the one that is brought up to date later; of two by turns, that from
 # before the iteration, that which it has left, or, once its number is the next one's, which that begins with.
-Found = Literal["only", "behind", "old", "left", "next"]
+Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]  # the last two: of aggregates
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
 
 
@@ -65,12 +65,18 @@ class Plan:
         conflict = set() if self.absorbs else t.gathers_what_apply_writes
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
         self.doubled = conflict | t.looked_up if self.everyone else set()
+        floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
+        if self.deterministic and floats:
+            raise ValueError(
+                f"{cls.__name__}.{given(floats[0])} reduces floats at vertices by {t.deposits[floats[0]].monoid.name}, "
+                "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
+            )
         # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
         self.behind = t.looked_up - self.doubled
         if self.staged and t.looks_up:
             raise TypeError(
-                f"{cls.__name__} reads fields by self.at, which are as they were before an iteration; stages don't say "
-                "where one begins: expected a run"
+                f"{cls.__name__} reads or reduces at other vertices, as they were before an iteration; stages don't "
+                "say where one begins: expected a run"
             )
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
@@ -121,6 +127,8 @@ class Plan:
 
     def where_found(self, function: str, field: str) -> Found:
         """The copy of a field in which a function finds what `self.at` reads."""
+        if field in self.traced.deposits:
+            return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
             return "behind"
         if field not in self.doubled:

@@ -124,6 +124,11 @@ def _copies(plan: Plan) -> list[str]:
             f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "
             "once all is done."
         )
+    for name in sorted(plan.traced.deposits):
+        found.append(
+            f"{given(name)} is reduced at vertices, in any order, by atomic operations: in three rows by turns, one of "
+            "which each iteration clears."
+        )
     if plan.two_phases:
         fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))
         found.append(f"All have gathered before anyone applies: neighbours read {fields}, which apply writes.")

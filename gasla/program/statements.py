@@ -57,7 +57,14 @@ class Reduce(NamedTuple):
     aggregate: str
 
 
-Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce
+class Deposit(NamedTuple):
+    """An aggregate takes in, at a vertex that the vertex names, what it gives; or as before the first iteration."""
+
+    aggregate: str
+    is_first: bool = False
+
+
+Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
@@ -85,7 +92,7 @@ def applied(plan: Plan) -> list[Statement]:
     kept = sorted(plan.doubled - set(written))  # which post_apply changes: until then they are as before
     statements += [Load("after", field) for field in kept if field not in watched(plan)]
     statements += map(Store, [*written, *kept])
-    return [*statements, *map(Reduce, plan.traced.aggregates)]
+    return [*statements, *map(Reduce, plan.traced.aggregates), *map(Deposit, plan.traced.deposits)]
 
 
 def applied_once_more(plan: Plan) -> list[Statement]:
@@ -109,12 +116,12 @@ def scattered(plan: Plan) -> list[Statement]:
 
 def observed(plan: Plan) -> list[Statement]:
     """What aggregates look at before the first iteration, where before and after are the same."""
-    return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.aggregates)]
+    return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
 
 
 def watched(plan: Plan) -> list[str]:
     """The fields that are looked at before and after apply."""
-    observers = [*plan.traced.aggregates, "activate"]
+    observers = [*plan.traced.measures, "activate"]
     return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
 
 

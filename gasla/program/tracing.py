@@ -15,7 +15,17 @@ import numpy as np
 
 import semirings
 from gasla.names import given, inner
-from gasla.program.fields import ID, Aggregate, Declared, check_start
+from gasla.program.fields import (
+    ID,
+    Aggregate,
+    Declared,
+    as_index,
+    check_missing,
+    check_other,
+    check_start,
+    refuse_degree,
+    refuse_others,
+)
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 from semirings.expr import cast_expr, in_order, load
 from semirings.types import SHORT, computed, has_wide, parts_of
@@ -92,6 +102,8 @@ class Traced:
     parameter_types: Mapping[str, Any]
     aggregate_types: Mapping[str, np.dtype]
     aggregates: Mapping[str, Aggregate]
+    deposits: Mapping[str, Aggregate]  # aggregates at vertices
+    deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
 
     @property
@@ -134,8 +146,13 @@ class Traced:
 
     @functools.cached_property
     def looks_up(self) -> bool:
-        """Whether any function reads fields of other vertices."""
-        return any(function.reads("other") for function in self.functions.values())
+        """Whether any function reads fields of other vertices, or aggregates reduce there."""
+        return self.deposits != {} or any(function.reads("other") for function in self.functions.values())
+
+    @property
+    def measures(self) -> list[str]:
+        """The aggregates of both kinds."""
+        return [*self.aggregates, *self.deposits]
 
     @functools.cached_property
     def changing(self) -> set[str]:
@@ -150,7 +167,7 @@ class Traced:
         once, none twice. At most one word may depend on what was gathered, or parts of two values could mix.
         """
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
-        if apply is None or mask is None or self.aggregates or not mask.reads("vertex") <= set(apply.result):
+        if apply is None or mask is None or self.measures or not mask.reads("vertex") <= set(apply.result):
             return False
         fickle = 0
         for name, result in apply.result.items():
@@ -179,7 +196,7 @@ class Tracer:
                 check_start(program, name, declared, kind)
         for name, vertex in program.vertex_fields.items():
             if vertex.missing is not None:
-                _check_missing(program, name, vertex.missing, self.vertex_types[inner(name)])
+                check_missing(program, name, vertex.missing, self.vertex_types[inner(name)])
         for name, parameter in program.parameters.items():
             check_start(program, name, parameter.default, self.parameter_types[inner(name)], "is")
         for name, aggregate in program.aggregates.items():
@@ -188,6 +205,8 @@ class Tracer:
                     f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected a "
                     "semirings.Monoid that commutes, as vertices have no order"
                 )
+        self.deposits = {inner(n): a for n, a in program.aggregates.items() if a.at is not None}
+        self.deposit_types = {name: self.aggregate_types.pop(name) for name in self.deposits}
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
 
@@ -225,8 +244,16 @@ class Tracer:
         if "idle" in self.functions and "wake" not in self.functions:
             raise ValueError(f"{self.program.__name__} has idle, but nothing says who goes on then; write wake(vertex)")
         for name, declared in self.program.aggregates.items():
-            self._function(name, self.aggregate_types[inner(name)], before, after, function=declared.function)
+            function = declared.function if declared.at is None else functools.partial(self._deposit, name, declared)
+            kind = self.aggregate_types[inner(name)] if declared.at is None else None
+            self._function(name, kind, before, after, function=function)
+            if read := self.functions[inner(name)].reads("other") & self.deposits.keys():
+                raise ValueError(
+                    f"{self.program.__name__}.{name} reads {given(min(read))!r} of another vertex, an aggregate; "
+                    "expected fields: at the start aggregates come to something together"
+                )
         self._check_scatter()
+        declared_by = {inner(n): declared for n, declared in self.program.aggregates.items()}
         return Traced(
             self.program,
             self.id_type,
@@ -234,7 +261,9 @@ class Tracer:
             self.edge_types,
             self.parameter_types,
             self.aggregate_types,
-            {inner(n): declared for n, declared in self.program.aggregates.items()},
+            {n: declared for n, declared in declared_by.items() if n not in self.deposits},
+            self.deposits,
+            self.deposit_types,
             self.functions,
         )  # fmt: skip
 
@@ -272,31 +301,36 @@ class Tracer:
 
     def _other(self, where: str, given_index: Any) -> Record:
         """The vertex at an index, if there is one."""
-        index = _as_index(where, given_index)
+        index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
-        makers = {given(name): functools.partial(self._of_other, where, name, index, n) for name in self.vertex_types}
+        makers = {
+            given(name): functools.partial(self._of_other, where, name, index, n)
+            for name in [*self.vertex_types, *self.deposits]
+        }
         is_there = (index >= 0) & (index < n)
         return Record("vertex", Lazy(makers | {
             "id": lambda: semirings.where(is_there, cast_expr(index, self.id_type), -1),
-            **{name: functools.partial(_refuse_degree, where, name) for name in ("in_degree", "out_degree")},
+            **{name: functools.partial(refuse_degree, where, name) for name in ("in_degree", "out_degree")},
         }))  # fmt: skip
 
     def _of_other(self, where: str, name: str, index: Expr, n: Expr) -> Expr:
-        kind, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
-        if has_wide(kind):
-            raise TypeError(
-                f"{where} reads {given(name)!r} of another vertex, a vector of {kind.length} items; expected at most "
-                f"{SHORT}: read the rest from another field"
-            )
-        if missing is None:
-            raise TypeError(
-                f"{where} reads {given(name)!r} of another vertex, and nothing says what it is where there is no such "
-                "vertex; declare it: gasla.vertex(dtype, missing=…)"
-            )
+        if name in self.deposits:
+            kind: Any = self.deposit_types[name]
+            missing = self.deposits[name].monoid.identity(kind)
+        else:
+            kind, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
+        check_other(where, given(name), kind, missing)
         array = Symbol(f"other_{name}", kind)
         self.sources[array.name] = ("other", name)
         outside = cast_expr(semirings.as_expr(np.asarray(missing)), kind)
         return cast_expr(load(array, index, n, outside), computed(kind))
+
+    def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
+        """Where an aggregate at vertices reduces, and what."""
+        where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
+        value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
+        assert declared.at is not None
+        return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
 
     def _self(self, where: str) -> Declared:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
@@ -343,7 +377,7 @@ class Tracer:
             return
         if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
             raise TypeError(f"{where} returned {found.result!r}; expected one number")
-        _refuse_others(where, found)
+        refuse_others(where, set(map(given, found.reads("other"))))
         if "iteration" in found.reads("self"):
             raise ValueError(
                 f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
@@ -356,7 +390,7 @@ class Tracer:
             return
         if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
             raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
-        _refuse_others(where, found)
+        refuse_others(where, set(map(given, found.reads("other"))))
         if seen := found.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
@@ -377,39 +411,6 @@ class Tracer:
                     f"{self.program.__name__}.scatter writes {given(name)!r}, which is the matrix's own values; "
                     f"declare it with a start value: gasla.edge(dtype, init=0)"
                 )
-
-
-def _as_index(where: str, index: Any) -> Expr:
-    """The index of a vertex, as int64."""
-    found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
-    if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
-        what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
-        raise TypeError(f"{where} asks for self.at({what}); expected a whole number, the id of a vertex")
-    return cast_expr(found, np.dtype(np.int64))
-
-
-def _check_missing(program: type[Declared], name: str, missing: Any, kind: Any) -> None:
-    """Refuse what is no value of the field."""
-    shape = (kind.length,) if isinstance(kind, VectorType) else ()
-    if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
-        raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
-    check_start(program, name, missing, kind, "is, where missing,")
-
-
-def _refuse_degree(where: str, name: str) -> Any:
-    raise TypeError(
-        f"{where} reads {name} of another vertex; hold it in a field, and read that: "
-        f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
-    )
-
-
-def _refuse_others(where: str, found: Function) -> None:
-    """Refuse what may change while a vertex waits for its turn, without being its own."""
-    if read := found.reads("other"):
-        raise ValueError(
-            f"{where} reads {given(min(read))!r} of another vertex; expected fields of the vertex, parameters and "
-            "self.n alone"
-        )
 
 
 def _type(result: Expr | tuple[Expr, ...]) -> Any:

@@ -149,7 +149,7 @@ class Run(Binding):
 
     def found(self) -> Found:
         """What the run has left by now."""
-        aggregates = self.by_given_name(self._steps.aggregates)
+        aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
 
     def state(self) -> Mapping[str, Any]:

@@ -45,8 +45,10 @@ class Steps:
         self.active, self.levels, self.iteration, self.stopped = active, levels, 0, False
         self.bucket, self.waiting = -1, np.zeros(graph.n, bool)
         self.aggregates: dict[str, Any] = {}
+        self.deposits: dict[str, np.ndarray] = {}  # aggregates at vertices
         everyone = self.vertices(np.arange(graph.n))
         self.aggregates = self.reduce_aggregates(everyone, everyone, graph.n)
+        self.deposits = self.reduce_at_vertices(everyone, everyone, graph.n)
         if self.has("bucket"):
             self.waiting[self.active] = True
             self.active = active[:0]
@@ -79,22 +81,24 @@ class Steps:
         index = np.asarray(index)
         is_there = (index >= 0) & (index < self.graph.n)
         ids = np.where(is_there, index, 0).astype(np.int64)
-        declared = self.program.vertex_fields
+        declared, deposits = self.program.vertex_fields, self.plan.traced.deposits
+        missing = {inner(name): field.missing for name, field in declared.items()}
+        kinds = self.plan.traced.deposit_types
+        missing |= {name: aggregate.monoid.identity(kinds[name]) for name, aggregate in deposits.items()}
 
-        def reading(name: str, array: np.ndarray) -> Callable[[], Any]:
+        def reading(array: np.ndarray, outside: Any) -> Callable[[], Any]:
             def read() -> Any:
                 dtype: Any = computed(array.dtype)
                 shape = *index.shape, *array.shape[1:]
-                missing = np.broadcast_to(np.asarray(declared[name].missing, array.dtype), shape)
-                if not len(array):
-                    found = missing
-                else:
-                    found = np.where(is_there.reshape(index.shape + (1,) * (array.ndim - 1)), array[ids], missing)
+                found = np.broadcast_to(np.asarray(outside, array.dtype), shape)
+                if len(array):
+                    found = np.where(is_there.reshape(index.shape + (1,) * (array.ndim - 1)), array[ids], found)
                 return as_values(found.astype(dtype, copy=False).T)  # which turns round vectors alone
 
             return read
 
-        makers = {given_name(name): reading(given_name(name), array) for name, array in self.seen_by_others.items()}
+        arrays = {**self.seen_by_others, **self.deposits}
+        makers = {given_name(name): reading(array, missing[name]) for name, array in arrays.items()}
         makers["id"] = lambda: as_values(np.where(is_there, index, -1).astype(self.graph.id_dtype))
         return Record("vertex", Lazy(makers))
 
@@ -227,13 +231,14 @@ class Steps:
         self.write(receivers, changes)
         after = self.vertices(receivers)
         fresh = self.reduce_aggregates(before, after, len(receivers))
+        at_vertices = self.reduce_at_vertices(before, after, len(receivers))
         if self.levels is None:
             self.active = self.open(receivers[self.activated(before, after, changes, len(receivers))])
         if self.has("scatter"):
             self.scatter()
         if self.has("post_apply"):
             self.write(receivers, self.call("post_apply", self.vertices(receivers)))
-        self.aggregates = fresh
+        self.aggregates, self.deposits = fresh, at_vertices
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
         """Change fields of some vertices."""
@@ -258,6 +263,21 @@ class Steps:
             values = _spread(self.call(declared.function, before, after), kind, count)
             with np.errstate(all="ignore"):
                 found[name] = kind.type(declared.monoid.reduce(values))
+        return found
+
+    def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
+        """The same for aggregates at vertices: what each comes to at all of them."""
+        found, n = {}, self.graph.n
+        for name, declared in self.plan.traced.deposits.items():
+            assert declared.at is not None
+            kind = self.plan.traced.deposit_types[name]
+            places = np.broadcast_to(np.asarray(self.call(declared.at, after)), count)
+            values = _spread(self.call(declared.function, before, after), kind, count)
+            taken = np.flatnonzero((places >= 0) & (places < n))
+            taken = taken[np.argsort(places[taken], kind="stable")]
+            rows = places[taken].astype(np.int64)
+            with np.errstate(all="ignore"):
+                (found[name],) = reduce_segments(declared.monoid, (values[taken],), rows, n, kind)
         return found
 
     def scatter(self) -> None:

@@ -27,6 +27,9 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
 | features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
+| independent | no edge joins two members, and who is none has a neighbour that is                                     |
+| colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
+| matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
 Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
@@ -39,6 +42,7 @@ from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
 from gasla.verify.cycles import articulation_points, bipartite, bridges
+from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
 from gasla.verify.labels import components, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
@@ -58,11 +62,14 @@ __all__ = [
     "components",
     "core_number",
     "eigenvector",
+    "greedy_color",
     "harmonic",
     "hits",
     "k_core",
     "katz",
     "longest_path",
+    "maximal_independent_set",
+    "maximal_matching",
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",

@@ -16,8 +16,8 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     ----------
     graph : Graph or SciPy sparse array
         The graph; directions, values and loops mean nothing.
-    members : array of int
-        The vertices in the set, ascending.
+    members : array of bool
+        Whether each vertex is in the set.
     nodes : ids, optional
         Vertices that have to be in it.
 
@@ -30,20 +30,15 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     --------
     >>> from scipy.sparse import csr_array
     >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> maximal_independent_set(path, [0, 2])
-    >>> maximal_independent_set(path, [0])
+    >>> maximal_independent_set(path, [True, False, True])
+    >>> maximal_independent_set(path, [True, False, False])
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 is no member, nor is a neighbour of it
     """
     edges = _between(edges_of(graph))
-    given = np.asarray(members)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise VerificationError(f"members are {given.dtype}{given.shape}; expected integers of one dimension")
-    given = given.astype(np.int64)
-    require((given >= 0) & (given < edges.n), lambda i: f"member {given[i]} is no vertex")
-    require(np.diff(given) > 0, lambda i: f"member {given[i + 1]} comes after {given[i]}; expected them to ascend")
-    inside = np.zeros(edges.n, bool)
-    inside[given] = True
+    inside = np.asarray(members)
+    if inside.shape != (edges.n,) or inside.dtype != bool:
+        raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one a vertex")
     for v in () if nodes is None else nodes:
         if not inside[v]:
             raise VerificationError(f"vertex {v} has to be a member, and is none")

@@ -11,9 +11,7 @@ inline void let_another() {
     for (unsigned i = 0; i < BLOCK; ++i) {
         const unsigned next = (first + i) % BLOCK;
         if (next == me || lanes[next].waits()) continue;
-        swapcontext(&lanes[me].context, &lanes[next].context);
-        threadIdx.x = me;
-        return;
+        return go_on(next);
     }
 }
 

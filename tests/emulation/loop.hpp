@@ -1,16 +1,14 @@
 // What a generated module with the whole loop needs, beside what one of stages does; and a grid of blocks. Each of these is
-// a process: it shares the arrays of a run with the others, and nothing else.
+// a thread of the system: it shares the arrays of a run with the others, and nothing else.
 #pragma once
 #define GASLA_EMULATED
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include "stages.hpp"
 
 namespace gasla {
 template <class T> T load_acquire(const T* address) {
-    warp::change(), usleep(10);  // somebody is waiting: another block needs the processor
+    warp::change(), sched_yield();  // somebody is waiting: another block needs the processor
     return __atomic_load_n(address, __ATOMIC_SEQ_CST);
 }
 template <class T, class V> void add_release(T* address, V value) {
@@ -18,7 +16,7 @@ template <class T, class V> void add_release(T* address, V value) {
 }
 inline unsigned add_in_block(unsigned* address, unsigned value) { return atomicAdd(address, value); }
 inline void prefetch(const void*) {}
-static double memory_of_launch[1 << 12];
+BLOCKS_OWN double memory_of_launch[1 << 12];
 inline unsigned hide(unsigned at) { return at; }
 inline unsigned start_of_near() { return 0; }
 template <class T> T* near(unsigned at) { return (T*)((char*)memory_of_launch + at); }
@@ -33,24 +31,26 @@ inline double __shfl_xor_sync(unsigned mask, double x, unsigned bits) {
 }
 
 namespace warp {
-// Whether any block failed.
-template <class Kernel> int run_grid(unsigned blocks, const Kernel& kernel) {
-    gridDim.x = blocks;
-    pid_t others[32];
-    for (unsigned i = 0; i < blocks; ++i) {
-        if ((others[i] = fork())) continue;
-        blockIdx.x = i;
-        run(kernel);
-        _exit(0);
+template <class Kernel> struct Block {
+    const Kernel* kernel;
+    unsigned place;
+    pthread_t thread;
+    static void* begin(void* given) {
+        Block& block = *(Block*)given;
+        blockIdx.x = block.place;
+        run(*block.kernel);
+        return nullptr;
     }
-    int failed = 0;
-    for (unsigned i = 0; i < blocks; ++i) {
-        int status;
-        wait(&status);
-        if (status && !failed)  // nobody will come to where the others wait
-            for (unsigned j = 0; j < blocks; ++j) kill(others[j], SIGKILL);
-        failed |= status;
+};
+// 0: a block that fails ends the process.
+template <class Kernel> int run_grid(unsigned count, const Kernel& kernel) {
+    Block<Kernel> blocks[32];
+    gridDim.x = count;
+    for (unsigned i = 0; i < count; ++i) {
+        blocks[i].kernel = &kernel, blocks[i].place = i;
+        if (pthread_create(&blocks[i].thread, nullptr, Block<Kernel>::begin, blocks + i)) abort();
     }
-    return failed;
+    for (unsigned i = 0; i < count; ++i) pthread_join(blocks[i].thread, nullptr);
+    return 0;
 }
 }  // namespace warp

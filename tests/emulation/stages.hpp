@@ -13,7 +13,7 @@ template <class Float> unsigned short to_half(Float x) {
 }  // namespace semirings
 
 #define __global__
-#define __shared__ static
+#define __shared__ BLOCKS_OWN
 #define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__

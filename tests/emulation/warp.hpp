@@ -6,6 +6,7 @@
 // time, and fails where threads would wait for each other for ever.
 #pragma once
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -24,9 +25,12 @@ inline unsigned long long __cvta_generic_to_shared(const void*) { abort(); }  //
 struct Index {
     unsigned x;
 };
-static Index threadIdx;
+// What each block has for itself: several are threads of the system.
+#define BLOCKS_OWN static thread_local
+BLOCKS_OWN Index threadIdx;
 static const Index blockDim{BLOCK};
-static Index blockIdx{0}, gridDim{1};
+BLOCKS_OWN Index blockIdx{0};
+static Index gridDim{1};
 
 namespace warp {
 // Where `size` threads wait for each other; `round` counts how often they have.
@@ -35,43 +39,51 @@ struct Meeting {
     void wait();
 };
 struct Lane {
-    ucontext_t context;
+    ucontext_t context;  // in which it begins
+    jmp_buf place;       // where it goes on
     const Meeting* meeting;  // at which it waits, if it does
     unsigned round;
-    bool done;
+    bool begun, done;
     unsigned reductions;  // over the block in which it took part
     bool waits() const { return done || (meeting && meeting->round == round); }
 };
 struct Warp {
     Meeting meeting{32};
-    unsigned slots[32];
+    unsigned slots[2][32];  // in turn: some still read those of the last meeting
 };
-static Warp warps[BLOCK / 32];
-static Meeting all{BLOCK};
-static Lane lanes[BLOCK];
-static char stacks[BLOCK][1 << 17];
-static ucontext_t outside;
-static void (*entry)(const void*);
-static const void* argument;
+BLOCKS_OWN Warp warps[BLOCK / 32];
+BLOCKS_OWN Meeting all{BLOCK};
+BLOCKS_OWN Lane lanes[BLOCK];
+BLOCKS_OWN ucontext_t outside;
+BLOCKS_OWN void (*entry)(const void*);
+BLOCKS_OWN const void* argument;
+constexpr size_t STACK = 1 << 17;
 
 inline unsigned random_number() {
-    static unsigned state = 1;
+    BLOCKS_OWN unsigned state = 1;
     state ^= state << 13, state ^= state >> 17;
     return state ^= state << 5;
 }
+// Let another thread go on in place of this one, which comes back when it is let on itself. Jumps ask nothing of the
+// system, which a change of contexts does.
+inline void go_on(unsigned next) {
+    const unsigned me = threadIdx.x;
+    threadIdx.x = next;
+    if (next == me || _setjmp(lanes[me].place)) return;
+    if (lanes[next].begun) _longjmp(lanes[next].place, 1);
+    lanes[next].begun = true;
+    setcontext(&lanes[next].context);
+}
 // Let one go on of those that can: mostly the same is ahead, and its neighbours after it, as far as they come alone.
 inline void change() {
-    static unsigned first = 0;
-    const unsigned me = threadIdx.x;
+    BLOCKS_OWN unsigned first = 0;
     bool all_done = true;
     if (random_number() % BLOCK == 0) first = random_number() % BLOCK;
     for (unsigned i = 0; i < BLOCK; ++i) {
         const unsigned next = (first + i) % BLOCK;
         all_done &= lanes[next].done;
         if (lanes[next].waits()) continue;
-        if (next != me) swapcontext(&lanes[me].context, &lanes[next].context);
-        threadIdx.x = me;
-        return;
+        return go_on(next);
     }
     if (all_done) setcontext(&outside);
     fprintf(stderr, "the threads of a block wait for each other\n");
@@ -97,14 +109,18 @@ inline void begin(int me) {
 template <class Kernel> void run(const Kernel& kernel) {
     entry = [](const void* kernel) { (*(const Kernel*)kernel)(); };
     argument = &kernel;
+    char* stacks = (char*)malloc(BLOCK * STACK);
     for (int i = 0; i < BLOCK; ++i) {
         Lane& lane = lanes[i];
-        lane.meeting = nullptr, lane.done = false;
+        lane.meeting = nullptr, lane.begun = lane.done = false;
         getcontext(&lane.context);
-        lane.context.uc_stack.ss_sp = stacks[i], lane.context.uc_stack.ss_size = sizeof stacks[i];
+        lane.context.uc_stack.ss_sp = stacks + i * STACK, lane.context.uc_stack.ss_size = STACK;
         makecontext(&lane.context, (void (*)())begin, 1, i);
     }
-    swapcontext(&outside, &lanes[random_number() % BLOCK].context);
+    const unsigned first = random_number() % BLOCK;
+    lanes[first].begun = true;
+    swapcontext(&outside, &lanes[first].context);
+    free(stacks);
 }
 
 inline unsigned me() { return threadIdx.x % 32; }
@@ -112,11 +128,10 @@ inline Warp& mine() { return warps[threadIdx.x / 32]; }
 
 // Everybody puts a word down; then each reads what it wants of them.
 template <class Read> unsigned exchange(unsigned word, Read read) {
-    mine().slots[me()] = word;
+    unsigned(&slots)[32] = mine().slots[mine().meeting.round % 2];
+    slots[me()] = word;
     mine().meeting.wait();
-    const unsigned found = read(mine().slots);
-    mine().meeting.wait();
-    return found;
+    return read(slots);
 }
 }  // namespace warp
 
@@ -180,7 +195,7 @@ template <class T> T __ldg(const T* address) { return *address; }
 inline bool __any_sync(unsigned mask, bool yes) { return __ballot_sync(mask, yes); }
 inline void __syncwarp() { warp::mine().meeting.wait(); }
 inline int __syncthreads_or(int yes) {
-    static int any[3];
+    BLOCKS_OWN int any[3];
     const unsigned now = warp::lanes[threadIdx.x].reductions++ % 3;
     if (yes) any[now] = 1;
     if (threadIdx.x == 0) any[(now + 1) % 3] = 0;

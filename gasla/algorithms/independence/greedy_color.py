@@ -234,7 +234,7 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
         return sides
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
-    phases = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
+    phases: list[Any] = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
     return run(phases, graph, colour=begun.colour, waiting=begun.waiting, told_in=begun.told_in).colour
 
 

@@ -1,6 +1,6 @@
 """Maximal independent set: vertices of which no two are neighbours, and to which no other could be added.
 
-Returned are the members, in ascending order.
+Returned is who is in it.
 
 All vertices draw a rank, once; those of fewer edges draw before those of more, which makes larger sets. Whoever comes
 before all neighbours that are still undecided joins; then the neighbours of those that joined leave. So the set is that
@@ -112,8 +112,9 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
 
     Returns
     -------
-    array of ids
-        The members, ascending. One of many such sets, not the largest; the same for the same seed, on either device.
+    (n,) array of bool
+        Whether each vertex is in the set. It is one of many such sets, not the largest; the same for the same seed, on
+        either device.
 
     Raises
     ------
@@ -136,9 +137,9 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     >>> import gasla
     >>> star = gasla.Graph.from_edges([0, 0, 0], [1, 2, 3])
     >>> gasla.maximal_independent_set(star)
-    array([1, 2, 3], dtype=int32)
+    array([False,  True,  True,  True])
     >>> gasla.maximal_independent_set(star, [0])
-    array([0], dtype=int32)
+    array([ True, False, False, False])
     """
     graph = as_graph(graph)
     seed = whole_number("seed", seed)
@@ -146,8 +147,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
         rank[chosen] = JOINED
-    decided = run(undirected(Decide, graph), graph, wait=False, rank=rank).rank
-    return module_of(graph.device).flatnonzero(decided == JOINED).astype(graph.id_dtype, copy=False)
+    return run(undirected(Decide, graph), graph, wait=False, rank=rank).rank == JOINED
 
 
 def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:

@@ -38,7 +38,7 @@ class Free(VertexProgram):
     """degree(v) = how many edges v has, while it is free and has a free neighbour, and then 0."""
 
     degree = vertex(np.uint8, init=_of_edges)
-    best = vertex(np.int64)
+    best = vertex(np.int64, missing=NONE)
     everyone = True
 
     def mask(self, vertex):
@@ -88,15 +88,10 @@ class Agree(Free):
     """mate(v) = who is at the other end of the edge that v chose, if that one chose it too."""
 
     mate = vertex(ID, init=-1)
-    reduce = semirings.any
-
-    def gather(self, src, dst, edge):
-        is_chosen = (src.id ^ dst.id) == (dst.best & (2**BITS - 1))
-        return semirings.where(is_chosen, semirings.where(src.best == dst.best, semirings.cast(2, np.uint8), 1), 0)
 
     def apply(self, vertex, gathered):
-        has_mate = gathered == 2
         other = vertex.id ^ semirings.cast(vertex.best & (2**BITS - 1), vertex.id.dtype)
+        has_mate = self.at(other).best == vertex.best
         degree = semirings.where(has_mate, semirings.cast(0, np.uint8), vertex.degree)
         return {"mate": semirings.where(has_mate, other, -1), "degree": degree}
 
@@ -151,5 +146,5 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
         graph.notice_values()
         check_weights(graph)
         choose = ChooseHeavy.typed(weight=float_type(graph))
-    phases = [undirected(choose, graph, weighted=weighted), undirected(Agree, graph)]
+    phases = [undirected(choose, graph, weighted=weighted), Agree]
     return run(phases, graph, notice=False).mate

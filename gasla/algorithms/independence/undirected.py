@@ -10,10 +10,11 @@ from gasla.program.program import VertexProgram
 def undirected(program: type[VertexProgram], graph: Graph, *, weighted: bool = False) -> type[VertexProgram]:
     """The program as it is where every edge has its other direction, else over in-edges and out-edges."""
     has_both = graph.has_symmetric_values if weighted else graph.is_symmetric
-    return program if has_both else _both_ways(program)
+    kept: Any = program
+    return kept if has_both else _both_ways(kept)
 
 
 @functools.cache
-def _both_ways(program: type[VertexProgram]) -> type[VertexProgram]:
+def _both_ways(program: Any) -> Any:
     body: dict[str, Any] = {"direction": "all"}
     return type(program.__name__, (program,), body)

@@ -156,6 +156,26 @@ def core_number(work: Work, _: list[Reach]) -> Floor:
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
 
 
+def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
+    """Each vertex looks up its row and a sector of it, and a neighbour's rank; it has one itself, and an answer."""
+    return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
+
+
+def greedy_color(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, and the colour at its end; two numbers a vertex."""
+    return work.floor(4 * work.m + 8 * work.n, work.m, 1)
+
+
+def maximal_matching(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, and whether its end is free; a byte and a mate a vertex."""
+    return work.floor(4 * work.m + 5 * work.n, work.m, 1)
+
+
+def weighted_matching(work: Work, _: list[Reach]) -> Floor:
+    """The same with its weight."""
+    return work.floor(8 * work.m + 5 * work.n, work.m, 1)
+
+
 def topological_order(work: Work, _: list[Reach]) -> Floor:
     """Each edge in one direction is read once, and what its end waits for; a count, a level and a place a vertex."""
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
@@ -193,6 +213,10 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "strong_components": strong_components,
     "triangles": triangles,
     "core_number": core_number,
+    "maximal_independent_set": maximal_independent_set,
+    "greedy_color": greedy_color,
+    "maximal_matching": maximal_matching,
+    "weighted_matching": weighted_matching,
     "topological_order": topological_order,
     "longest_path": longest_path,
     "betweenness": betweenness,

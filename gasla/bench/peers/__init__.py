@@ -7,12 +7,13 @@ fair answer for is missing.
 `bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
 one), `hits()` hub scores after as many, `components()` labels, `strong_components()` those of the directed edges of
-`graph.one_way`, `triangles()` their number, `core_number()` core numbers, `betweenness(sources)` scores up to a common
-factor, `personal_pageranks()` a row of ranks for each of `graph.homes`, `aggregate_features()` the sums of
-`graph.features`, `topological_order()` an order of the vertices and `longest_path()` the lengths of longest paths to
-them, each edge leading from the smaller vertex to the larger, `katz()` scores by `graph.attenuation` and
-`eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of weight one), `bipartite()`
-whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids.
+`graph.one_way`, `triangles()` their number, `core_number()` core numbers, `maximal_independent_set()` who is in it,
+`greedy_color()` colours, `maximal_matching()` and `weighted_matching()`, where heavier edges come first, mates,
+`betweenness(sources)` scores up to a common factor, `personal_pageranks()` a row of ranks for each of `graph.homes`,
+`aggregate_features()` the sums of `graph.features`, `topological_order()` an order of the vertices and `longest_path()`
+the lengths of longest paths to them, each edge leading from the smaller vertex to the larger, `katz()` scores by
+`graph.attenuation` and `eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of
+weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 

@@ -92,6 +92,18 @@ class Gasla:
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)
 
+    def maximal_independent_set(self) -> Any:
+        return gasla.maximal_independent_set(self.graph)
+
+    def greedy_color(self) -> Any:
+        return gasla.greedy_color(self.graph)
+
+    def maximal_matching(self) -> Any:
+        return gasla.maximal_matching(self.graph)
+
+    def weighted_matching(self) -> Any:
+        return gasla.maximal_matching(self.graph, weighted=True)
+
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
 

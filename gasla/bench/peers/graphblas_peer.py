@@ -7,8 +7,8 @@ from typing import Any
 
 import graphblas as gb
 import numpy as np
-from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring
-from graphblas.dtypes import FP32, FP64, INT32, INT64
+from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring, unary
+from graphblas.dtypes import BOOL, FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
 from gasla.bench import mxm
@@ -16,6 +16,8 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, levels_of, searches, threads
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
+ANY_PAIR = semiring.any_pair[BOOL]
+MAX_SECOND = semiring.max_second[FP32]
 MIN_PLUS = semiring.min_plus[FP32]
 MIN_SECOND = semiring.min_second[INT32]
 PLUS_SECOND = semiring.plus_second[FP32]
@@ -137,6 +139,27 @@ class GraphBLAS:
             hubs << PLUS_SECOND(A @ authorities)
             hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
         return hubs
+
+    def maximal_independent_set(self) -> np.ndarray:
+        """LAGraph_MaximalIndependentSet: Luby's, with scores by lot that are the lower the more edges a vertex has."""
+        A, n, degrees = self.pattern, self.n, np.diff(self.graph.matrix.indptr)
+        draws = np.random.default_rng(0).random(n, np.float32)
+        score = Vector.from_dense((0.0001 + draws) / (1 + 2 * degrees).astype(np.float32))
+        (waiting,) = np.nonzero(degrees)
+        candidates = Vector.from_coo(waiting, True, size=n)
+        members = degrees == 0
+        scores, largest, beside = Vector(FP32, n), Vector(FP32, n), Vector(BOOL, n)
+        while candidates.nvals:
+            scores(candidates.S, replace=True) << score
+            largest(candidates.S, replace=True) << MAX_SECOND(A @ scores)
+            joining = select.valueeq(scores.ewise_add(largest, binary.gt[FP32]).new(), True).new()
+            joining << joining.apply(unary.one[BOOL])
+            joining(candidates.S, replace=True) << joining
+            members[joining.to_coo(values=False)[0]] = True
+            beside(candidates.S, replace=True) << ANY_PAIR(A @ joining)
+            candidates(~joining.S, replace=True) << candidates
+            candidates(~beside.S, replace=True) << candidates
+        return members
 
     def components(self) -> np.ndarray:
         """LG_CC_FastSV6: hook and shortcut over a few edges a vertex, then over those outside the largest tree."""

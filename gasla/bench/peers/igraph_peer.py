@@ -92,6 +92,10 @@ class Igraph:
     def core_number(self) -> list[int]:
         return self.native.coreness()
 
+    def greedy_color(self) -> list[int]:
+        """Next comes the vertex that has most neighbours with a colour."""
+        return self.native.vertex_coloring_greedy()
+
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 

@@ -58,6 +58,8 @@ class NetworKit:
     def dense(result: Any) -> Any:
         if isinstance(result, tuple):
             return _with_worth(np.array(result[0]), result[1])
+        if isinstance(result, nk.matching.Matching):
+            result = result.getVector()
         return np.array(result) if isinstance(result, list) else result
 
     def sssp(self, source: int) -> list[float]:
@@ -97,6 +99,22 @@ class NetworKit:
         peeling = nk.centrality.CoreDecomposition(self.unweighted)
         peeling.run()
         return peeling.scores()
+
+    def maximal_independent_set(self) -> list[bool]:
+        return nk.independentset.Luby().run(self.unweighted)
+
+    def maximal_matching(self) -> nk.matching.Matching:
+        """Suitors, the quicker and the better of its two."""
+        return self._matching(self.unweighted)
+
+    def weighted_matching(self) -> nk.matching.Matching:
+        return self._matching(self.weighted)
+
+    @staticmethod
+    def _matching(graph: nk.Graph) -> nk.matching.Matching:
+        matcher = nk.matching.SuitorMatcher(graph, False)
+        matcher.run()
+        return matcher.getMatching()
 
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)

@@ -13,7 +13,7 @@ from typing import Any
 import semirings
 from gasla.cpu.program.loop import loop
 from gasla.cpu.program.pieces import FEW
-from gasla.cpu.program.push.atomics import atomics, combination
+from gasla.cpu.program.push.atomics import ATOMIC, atomics, combination
 from gasla.cpu.program.stage_functions import Stages
 from gasla.cpu.runtime import modules
 from gasla.names import title
@@ -71,7 +71,7 @@ class Module(Stages):
         parts += self._reductions()
         parts += [stage.text for stage in self.stages.values()]
         if not self.staged:
-            parts += [loop.start(self)] if self.traced.aggregates else []
+            parts += [loop.start(self)] if self.traced.measures else []
             parts.append(loop.text(self))
         return "\n\n".join(p.strip("\n") for p in parts) + "\n"
 
@@ -96,6 +96,9 @@ class Module(Stages):
         for name, declared in self.traced.aggregates.items():
             parts.append(_combine(f"combine_{name}", declared.monoid, self.traced.aggregate_types[name]))
             parts.append(COMBINED.format(name=name))
+        for name, declared in self.traced.deposits.items():
+            parts.append(_combine(f"combine_{name}", declared.monoid, self.traced.deposit_types[name]))
+            parts.append(ATOMIC.format(of=f"_{name}", settled=""))
         return parts
 
     def _wide_reductions(self) -> list[str]:

@@ -12,6 +12,7 @@ from gasla.program.plan import Part
 from gasla.program.statements import (
     Call,
     Copy,
+    Deposit,
     Load,
     LoadEdge,
     Reduce,
@@ -105,6 +106,8 @@ class Pieces(Arguments):
             case StoreEdge(field):
                 kind, place = self.traced.edge_types[field], f"np.uintp({side}e[e])"
                 return store_text(f"e_{field}", kind, place, f"result_{field}")
+            case Deposit(name, is_first):
+                return self.deposit(name, "2" if is_first else "self_iteration % 3", self.call(name))
             case Reduce(name) if self.sums_in_order:
                 return [f"term_{name}[{at}] = {self.call(name)}"]
             case Reduce(name):
@@ -207,7 +210,7 @@ class Pieces(Arguments):
             "claims, last_claims = claimed[parity], claimed[1 - parity]",
         ]
         lines += [f"old_{n}, new_{n} = v_{n}[parity], v_{n}[1 - parity]" for n in sorted(self.doubled)]
-        lines += [f"other_{n} = {self.copy_of('gather', n)}" for n in self.traced.vertex_types]
+        lines += [f"other_{n} = {self.copy_of('gather', n)}" for n in self.seen_elsewhere]
         lines += [f"sum_{n} = part_{n}[parity, thread * 8]" for n in self.traced.aggregates]
         return lines + [f"{name} = {start}" for name, (start, _) in COUNTED.items()]
 
@@ -331,7 +334,7 @@ class Pieces(Arguments):
         return [f"ordered_{n} = combine_{n}(ordered_{n}, {v})" for n, v in zip(self.traced.aggregates, values)]
 
     def aggregate_identity(self, name: str) -> str:
-        return literal_text(self.identities[name], self.traced.aggregate_types[name])
+        return literal_text(self.identities[name], self.measured_types[name])
 
     @staticmethod
     def over_all(body: list[str], before: list[str] = [], after: list[str] = []) -> list[str]:  # noqa: B006

@@ -66,7 +66,7 @@ class Prepared(Binding):
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
         self._loop: Any = None if staged else self.plan.loaded.run_loop
-        special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.aggregates
+        special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
         self._is_plain = not any(special)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
         self._settle()
@@ -88,7 +88,7 @@ class Prepared(Binding):
         kinds = self.traced.aggregate_types
         count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
-        self._parts = [*zip(parts.values(), plan.identities.values(), strict=True)]
+        self._parts = [(parts[f"part_{name}"], plan.identities[name]) for name in kinds]
         counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
         kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
         common = self._scalars() | lists | parts | kept | {"counts": counts}
@@ -104,7 +104,7 @@ class Prepared(Binding):
         """The words that threads share, as a run starts."""
         control, plan = threads.new_control(), self.plan
         # Whether one begins alone while others sleep: what starts from few vertices may soon have ended.
-        can_wait = plan.keeps_active and not (plan.scheduled or self.traced.aggregates) and self.graph.n <= FILLED_ALONE
+        can_wait = plan.keeps_active and not (plan.scheduled or self.traced.measures) and self.graph.n <= FILLED_ALONE
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
         control[launch.UNTIL], control[launch.THIN], control[launch.LASTING] = ALONE, THIN, LASTING
@@ -144,7 +144,7 @@ class Prepared(Binding):
                 self._activate(frontier)
             if delta is not None and self.plan.prioritised:
                 self._put("delta", float(delta))
-            if self.traced.aggregates:
+            if self.traced.measures:
                 self._first_aggregates()
         except BaseException:
             self.close()
@@ -429,6 +429,7 @@ class Prepared(Binding):
         found = {
             n: a.monoid.reduce(self._passed(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()
         }
+        found |= {n: self._passed(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
         return self.by_given_name(found)
 
     def frontier(self) -> Frontier:

@@ -3,6 +3,8 @@
 import functools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gasla.program.plan import Plan
 from semirings import VectorType
 from semirings.types import HALF, has_wide, parts_of
@@ -44,6 +46,7 @@ class Arguments(Plan):
         names += ["waiting", "lowest"] if self.has_buckets else []
         names += [f"set_{name}" for name in self.carried]
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
+        names += [f"to_{name}" for name in t.deposits]
         names += [f"was_{name}" for name in sorted(self.behind)]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
         names += [f"gv_{n}" for n in self.edge_values]
@@ -89,10 +92,17 @@ class Arguments(Plan):
         found = {f"room_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
         return {name: kind for name, kind in found.items() if has_wide(kind)}
 
+    @property
+    def seen_elsewhere(self) -> list[str]:
+        """What there is of any vertex for functions to read."""
+        return [*self.traced.vertex_types, *self.traced.deposits]
+
     def copy_of(self, function: str, field: str) -> str:
         """The array in which a function finds a field of any vertex."""
         rows = {"old": f"old_{field}", "left": f"v_{field}[1 - (self_iteration & 1)]"}
         rows |= {"only": f"v_{field}", "behind": f"was_{field}", "next": f"v_{field}[self_iteration & 1]"}
+        rows["reduced"] = f"to_{field}[self_iteration % 3]"
+        rows["reduced before"] = f"to_{field}[(self_iteration + 2) % 3]"
         return rows[self.where_found(function, field)]
 
     def rooms_of(self, function: str) -> list[str]:
@@ -149,8 +159,20 @@ class Arguments(Plan):
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
         """What each aggregate of nothing is."""
-        types = self.traced.aggregate_types
-        return {name: declared.monoid.identity(types[name]) for name, declared in self.traced.aggregates.items()}
+        declared = {**self.traced.aggregates, **self.traced.deposits}
+        return {name: declared[name].monoid.identity(kind) for name, kind in self.measured_types.items()}
+
+    @property
+    def measured_types(self) -> dict[str, np.dtype]:
+        """The types of aggregates of both kinds."""
+        return {**self.traced.aggregate_types, **self.traced.deposit_types}
+
+    @staticmethod
+    def deposit(name: str, row: str, called: str) -> list[str]:
+        """An aggregate takes in what a vertex gives, at another."""
+        add = f"accumulate_{name}(to_{name}[{row}], np.uint64(place_{name}), given_{name}, threads > 1)"
+        named = f"place_{name}, given_{name} = {called}"
+        return [named, f"if np.uint64(place_{name}) < np.uint64(self_n):", f"    {add}"]
 
     @functools.cached_property
     def arguments(self) -> str:

@@ -15,6 +15,7 @@ from gasla.cpu.program.pieces import (
 )
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
+    Deposit,
     Load,
     Reduce,
     Store,
@@ -52,7 +53,7 @@ class Stages(Resumes):
             found.append(self.post_apply())
         if self.behind:
             found.append(self.catch_up())
-        if self.traced.aggregates:
+        if self.traced.measures:
             found += [self.aggregate(), *([self.sum_up()] if self.sums_in_order else [])]
         if not self.staged:
             found += [*self.resuming, self.fill()]
@@ -78,6 +79,7 @@ class Stages(Resumes):
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
+        body += [f"to_{name}[:, low:high] = {self.aggregate_identity(name)}" for name in self.traced.deposits]
         for name in sorted(self.behind):
             body += ["for v in range(low, high):", *(INDENT + x for x in self._brought_up(name))]
         if self.accumulates:
@@ -283,12 +285,12 @@ class Stages(Resumes):
 
     def aggregate(self) -> Stage:
         names = list(self.traced.aggregates)
-        seen = self.rendered(observed(self))
+        seen, put = self.rendered(observed(self)), self.rendered(Deposit(n, True) for n in self.traced.deposits)
         if self.sums_in_order:
-            each = [*seen, *self.in_order(map(self.call, names))]
+            each = [*seen, *self.in_order(map(self.call, names)), *put]
             body = self.sum_chunks(["for v in range(start, stop):", *(INDENT + line for line in each)])
         else:
-            body = self.over_all([*seen, *self.rendered(map(Reduce, names))])
+            body = self.over_all([*seen, *self.rendered(map(Reduce, names)), *put])
         body.insert(0, "self_iteration = max(self_iteration, 0)  # for the program's functions, to which this is no -1")
         return self.stage("aggregate", "The aggregates of the initial state.", body)
 

@@ -52,6 +52,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
         shapes[name] = layout(kind, n)
     for name, kind in plan.wide_rooms.items():  # a thread's apart from the next one's by a cache line and more
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
+    shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}

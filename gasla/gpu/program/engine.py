@@ -357,7 +357,7 @@ class Run(Binding):
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return self.by_given_name({name: shown[()] for name, shown in (self._shown or self._space.shown).items()})
+        return self.by_given_name(self._space.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
         """The parameters that idle may change, as they are now."""

@@ -256,8 +256,8 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def sums_look_up(self) -> bool:
-        """Whether aggregates see fields of any vertex, so that all are filled before they see the start."""
-        return any(self.functions[name].reads("other") for name in self.traced.aggregates)
+        """Whether aggregates see or change what is any vertex's, so that all is filled before they see the start."""
+        return bool(self.traced.deposits) or any(self.functions[n].reads("other") for n in self.traced.aggregates)
 
     @property
     def has_heads(self) -> bool:
@@ -294,6 +294,7 @@ class GpuPlan(Plan):
         pointers = list(_STAGES if self.staged else _LOOP)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
         pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
+        pointers += [(f"to_{n}", ctype(kind)) for n, kind in t.deposit_types.items()]
         pointers += [(f"was_{n}", ctype(t.vertex_types[n])) for n in sorted(self.behind)]
         for side in "gs":
             pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]

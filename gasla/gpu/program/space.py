@@ -5,6 +5,7 @@ import math
 import threading
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,7 @@ class Space:
         sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
+        self._deposits = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.shares_rows:
             self._share_rows(plan, numbering)
@@ -186,6 +188,12 @@ class Space:
         self.arguments.shown = memory.ptr
         places: Any = self._sums.fields
         return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
+
+    def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
+        """What aggregates came to in the last of so many iterations; `shown` if not here."""
+        found = {name: number[()] for name, number in (shown or self.shown).items()}
+        kinds, row = self._deposits, (iterations + 2) % 3
+        return found | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
 
     def stop(self) -> None:
         """Have the kernel end after the iteration at hand, if it was launched; not one before it."""
@@ -299,6 +307,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes["received"] = words
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
+    sizes |= {f"to_{name}": 3 * n * bytes_of(kind) for name, kind in plan.traced.deposit_types.items()}
     sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.thin:
         widest = max(plan.offset_type.itemsize, ids)

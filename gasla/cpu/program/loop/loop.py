@@ -63,7 +63,7 @@ def start(m: "Stages") -> str:
 def _begin(m: "Stages") -> list[str]:
     return [
         *HEAD,
-        *([] if m.traced.aggregates else _fill(m)),
+        *([] if m.traced.measures else _fill(m)),
         "team, thin, entries, limit = control[TEAM], 2 * control[THIN], control[ENTRIES], control[LAST]",
         "size, edges = control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",
@@ -82,7 +82,11 @@ def _nothing_aggregated(m: "Stages") -> list[str]:
     """Aggregates start anew, those of threads that take no part, too; where they are summed in order, all are set."""
     names = [] if m.sums_in_order else m.traced.aggregates
     resets = [f"    part_{n}[parity, t * 8] = {m.aggregate_identity(n)}" for n in names]
-    return ["for t in range(thread, team, threads):", *resets] if resets else []
+    cleared = [
+        f"to_{n}[(self_iteration + 1) % 3, self_n * thread // threads : self_n * (thread + 1) // threads] = {identity}"
+        for n, identity in ((n, m.aggregate_identity(n)) for n in m.traced.deposits)
+    ]
+    return [*(["for t in range(thread, team, threads):", *resets] if resets else []), *cleared]
 
 
 def _sum_up(m: "Stages") -> list[str]:
@@ -254,7 +258,7 @@ def _scheduled(m: "Stages") -> str:
     ]
     lines = [
         *HEAD,
-        *([] if m.traced.aggregates else _fill(m)),
+        *([] if m.traced.measures else _fill(m)),
         "if control[SORTED] == 0:",
         "    sort_by_level(thread, threads, control, levels, starts, receivers)",
         "    barrier(control, threads)",

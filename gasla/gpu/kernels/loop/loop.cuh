@@ -240,6 +240,7 @@ template <class P> struct Loop {
     __device__ void scatter();
     __device__ void post_apply(const vertex_t* list);
     __device__ void catch_up(const vertex_t* list);
+    __device__ void clear_deposits();
 
     // Accounts (account.cuh).
     __device__ void account();
@@ -281,6 +282,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
 }
 
 template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
+    clear_deposits();
     if constexpr (P::SCHEDULED) {
         scheduled();
     } else if constexpr (P::ROWS) {

@@ -117,6 +117,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const ver
     }
 }
 
+// Aggregates at vertices have three rows: one that this iteration adds to, one that it reads, one for the next.
+template <class P> __device__ __forceinline__ void Loop<P>::clear_deposits() {
+    if constexpr (P::DEPOSITS)
+        for (u64 v = thread_of_grid(); v < c.a.self_n; v += threads_of_grid()) P::clear_deposits(c, v);
+}
+
 // What others see of the receivers becomes what they are now.
 template <class P> __device__ __forceinline__ void Loop<P>::catch_up(const vertex_t* list) {
     if constexpr (P::FALLS_BEHIND) {

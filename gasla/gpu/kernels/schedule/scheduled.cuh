@@ -14,6 +14,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
         schedule.begin(c, c.u.self_iteration);
         while (goes_on()) {
             const u64 count = schedule.receivers().count;
+            clear_deposits();
             const vertex_t* list = c.a.aside + schedule.receivers().first;
             if constexpr (!ENDS) alone([&] { s.receivers = count; });
             receiver.ask_turns(schedule.coming);

@@ -77,6 +77,9 @@ template <class P> struct Alone {
         begin();
         if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
         while (goes_on()) {
+            if constexpr (P::DEPOSITS)
+#pragma unroll 1
+                for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::clear_deposits(c, v);
             const u32 counts = publish(pull()), active = size, touched = receive(counts);
             if (threadIdx.x == 0) note(iteration, active, touched);
             enter(iteration + 1);

@@ -10,6 +10,8 @@ template <class T, int k> struct spread;
 
 namespace gasla {
 
+constexpr int MOST_SHORT = 8;  // items of a vector that isn't spread: as in semirings/types.py
+
 // For each item of a lane: which it is among the lane's, and which among all.
 template <int k, class Do> __device__ __forceinline__ void for_items(Do what) {
     constexpr int PARTS = (k + 31) / 32, IN_REGISTERS = 16;
@@ -35,10 +37,16 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> get
 // What another block wrote since the last barrier.
 template <class T> __device__ __forceinline__ T get_fresh(const T* from) { return fresh(from); }
 template <class T, int k>
-__device__ __forceinline__ semirings::spread<T, k> get_fresh(const semirings::vector<T, k>* from) {
-    semirings::spread<T, k> x;
-    for_items<k>([&](int part, int at) { x.item[part] = fresh(from->item + at); });
-    return x;
+__device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
+    if constexpr (k > MOST_SHORT) {
+        semirings::spread<T, k> x;
+        for_items<k>([&](int part, int at) { x.item[part] = fresh(from->item + at); });
+        return x;
+    } else {  // every thread has all of it
+        semirings::vector<T, k> x;
+        for (int at = 0; at < k; ++at) x.item[at] = fresh(from->item + at);
+        return x;
+    }
 }
 
 template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> alike(T value) {

@@ -109,6 +109,8 @@ def _printed(plan: GpuPlan) -> list[str]:
         ]
     if plan.final is not None:
         parts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
-    for name, declared in plan.traced.aggregates.items():
-        parts.append(combination(f"combine_{name}", declared.monoid, plan.traced.aggregate_types[name]))
+    t = plan.traced
+    for name, declared in {**t.aggregates, **t.deposits}.items():
+        kind = t.deposit_types[name] if name in t.deposits else t.aggregate_types[name]
+        parts.append(combination(f"combine_{name}", declared.monoid, kind))
     return parts

@@ -88,6 +88,7 @@ def flags(plan: GpuPlan) -> str:
         "HAS_STOP": has("stop"),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,
         "SUMS_LOOK_UP": plan.sums_look_up,
+        "DEPOSITS": bool(plan.traced.deposits),
         "FALLS_BEHIND": bool(plan.behind),
         "RESUMES": plan.resumes,
         "BUCKETS": plan.has_buckets,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.program.plan import GpuPlan
-from gasla.program.statements import Call, Copy, Load, LoadEdge, Reduce, Statement, Store, StoreEdge
+from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce, Statement, Store, StoreEdge
 from semirings.printers import warp
 from semirings.types import has_wide
 
@@ -86,7 +86,11 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
     """Where the array begins in which a function finds a field of any vertex."""
     rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
+    rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
+    rows["reduced before"] = " + ((c.u.self_iteration + 2) % 3) * c.a.self_n"
     found = plan.where_found(function, field)
+    if field in plan.traced.deposits:
+        return f"c.a.to_{field}{rows[found]}"
     return f"c.a.{'was' if found == 'behind' else 'v'}_{field}{rows[found]}"
 
 
@@ -122,6 +126,13 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
             return put(plan, place(plan, field, "new"), f"after_{field}")
         case StoreEdge(field):
             return put(plan, f"c.a.e_{field}[c.a.se ? c.a.se[e] : e]", f"result_{field}")
+        case Deposit(name, is_first):
+            row = "2" if is_first else "c.u.self_iteration % 3"
+            inside = f"(gasla::u64)put_{name}.item0 < (gasla::u64)c.a.self_n"
+            inside = f"gasla::lane() == 0 && {inside}" if plan.wide else inside
+            at = f"c.a.to_{name} + ({row}) * c.a.self_n + put_{name}.item0"
+            named = f"const auto put_{name} = {call(plan, name)};"
+            return [named, f"if ({inside}) deposit_{name}({at}, put_{name}.item1);"]
         case Reduce(name) if plan.wide:
             combined = f"combine_{name}(c.sums.sum_{name}, given_{name})"
             once = f"if (gasla::lane() == 0) c.sums.sum_{name} = {combined};"

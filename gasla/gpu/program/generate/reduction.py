@@ -1,10 +1,12 @@
 """How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
 
+import semirings
 from gasla.gpu.program.generate.parts import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.places import call, got, put, rendered
 from gasla.gpu.program.generate.writing import function, literal
 from gasla.gpu.program.plan import GpuPlan
-from gasla.program.statements import Reduce, observed
+from gasla.program.statements import Deposit, Reduce, observed
+from semirings import Symbol
 from semirings.printers import cuda
 
 
@@ -112,13 +114,41 @@ def aggregates(plan: GpuPlan) -> list[str]:
     if are_paired(plan):
         parts.append(f"typedef {cuda.ctype(plan.traced.aggregate_types[names[0]])} Sum;")
         parts.append(function("Sum add_sum(const Sum& x, const Sum& y)", [f"return combine_{names[0]}(x, y);"]))
-    start = rendered(plan, [*observed(plan), *map(Reduce, names)])
+    first = [Deposit(name, is_first=True) for name in plan.traced.deposits]
+    start = rendered(plan, [*observed(plan), *map(Reduce, names), *first])
     return [
         *parts,
+        *(_deposit(plan, name) for name in plan.traced.deposits),
+        *([_cleared(plan)] if plan.traced.deposits else []),
         function("Sums add_sums(const Sums& x, const Sums& y)", [f"return Sums{{{add}}};"]),
         function("void take_sums(Context& c, const Sums& total)", [f"c.u.self_{n} = total.sum_{n};" for n in names]),
         function("void aggregate_start(Context& c, vertex_t v)", start),
     ]
+
+
+def _deposit(plan: GpuPlan, name: str) -> str:
+    """Reducing at a vertex, where others do so as well."""
+    kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
+    combined = semirings.as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
+    typed = cuda.ctype(kind)
+    match native(combined):
+        case "add":
+            line = "gasla::add(at, value);"
+        case "min" | "max" as best:
+            line = f"gasla::improve_{best}(at, value);"
+        case _:
+            line = f"gasla::update(at, [&]({typed} old, bool&) {{ return combine_{name}(old, value); }});"
+    return function(f"void deposit_{name}({typed}* at, {typed} value)", [line])
+
+
+def _cleared(plan: GpuPlan) -> str:
+    """What aggregates at vertices begin the next iteration with."""
+    lines = []
+    for name, declared in plan.traced.deposits.items():
+        kind = plan.traced.deposit_types[name]
+        row = f"c.a.to_{name}[(c.u.self_iteration + 1) % 3 * c.a.self_n + v]"
+        lines.append(f"{row} = {literal(declared.monoid.identity(kind), kind)};")
+    return function("void clear_deposits(const Context& c, gasla::u64 v)", lines)
 
 
 def are_paired(plan: GpuPlan) -> bool:

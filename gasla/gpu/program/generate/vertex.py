@@ -2,7 +2,7 @@
 
 from gasla.gpu.program.generate.ends import ALONG
 from gasla.gpu.program.generate.places import call, got, kind_of, load, local, of_run, place, put, rendered
-from gasla.gpu.program.generate.writing import function, struct
+from gasla.gpu.program.generate.writing import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
 from semirings.printers import cuda, warp
@@ -150,6 +150,10 @@ def starts(plan: GpuPlan) -> list[str]:
         filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
         lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
     lines += ["__syncwarp();"] if plan.wide and plan.behind else []
+    for n, declared in plan.traced.deposits.items():
+        kind = plan.traced.deposit_types[n]
+        nothing = literal(declared.monoid.identity(kind), kind)
+        lines.append(f"for (long long row = 0; row < 3; ++row) c.a.to_{n}[row * c.a.self_n + v] = {nothing};")
     parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
