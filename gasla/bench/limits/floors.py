@@ -105,6 +105,21 @@ def pagerank(work: Work, _: list[Reach]) -> Floor:
     return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
 
 
+def settled(work: Work, _: list[Reach]) -> Floor:
+    """One step at least: edges are read once, each with a score of 8 bytes, and scores are written."""
+    return work.floor(4 * work.m + (8 + 8 + 8) * work.n, work.m, 1, vector=8 * work.n)
+
+
+def sides(work: Work, _: list[Reach]) -> Floor:
+    """Whether there are two: an edge or two may tell that there aren't."""
+    return work.floor(8, 0, 0)
+
+
+def cuts(work: Work, _: list[Reach]) -> Floor:
+    """Every edge is read, from either end."""
+    return work.floor(2 * work.m + 4 * work.n, work.m / 2, 1)
+
+
 def hits(work: Work, _: list[Reach]) -> Floor:
     """The same twice in each of them, along both directions."""
     one = iteration(work)
@@ -207,6 +222,11 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "sssp": sssp,
     "pagerank": pagerank,
     "hits": hits,
+    "katz": settled,
+    "eigenvector": settled,
+    "bipartite": sides,
+    "bridges": cuts,
+    "articulation_points": cuts,
     "personal_pageranks": personal_pageranks,
     "aggregate_features": aggregate_features,
     "components": components,
