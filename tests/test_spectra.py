@@ -135,6 +135,7 @@ def test_what_does_not_settle_is_told() -> None:
         assert gasla.eigenvector_centrality(grid, tol=0, max_iter=7).iterations == 7
 
 
+@pytest.mark.slow  # types of their own are compiled
 def test_small_weights_tell_as_much_as_large_ones() -> None:
     matrix = csr_array(np.array([[0, 3, 1], [3, 0, 1], [1, 1, 0]]) * 1e-150)
     found = gasla.eigenvector_centrality(matrix, weighted=True, tol=1e-12, max_iter=1000).scores
@@ -178,6 +179,7 @@ def test_bad_numbers() -> None:
             gasla.eigenvector_centrality(pair, nstart=nstart)
 
 
+@pytest.mark.slow  # types of their own are compiled
 def test_types_of_scores_and_arrays_that_stay() -> None:
     matrix = SHAPES["rmat"]()
     for function in (gasla.katz_centrality, gasla.eigenvector_centrality):
