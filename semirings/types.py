@@ -157,7 +157,7 @@ def parts_of(type: Type) -> tuple[Type, ...]:
 
 def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
     """
-    Cast a NumPy array or scalar to `dtype`.
+    Cast an array, or a scalar, to `dtype`.
 
     Integers wrap; a float that does not fit an integer becomes the nearest integer that does, NaN becomes 0.
 
@@ -166,7 +166,7 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
     >>> cast_array(np.array([1.9, -1e9, np.inf, np.nan]), np.dtype(np.int8))
     array([   1, -128,  127,    0], dtype=int8)
     """
-    array = np.asanyarray(value)
+    array = value if hasattr(value, "astype") else np.asanyarray(value)  # another library's stays its own
     if array.dtype.kind == "f" and dtype.kind in "iu":
         array = _saturate(array, dtype)
     else:

@@ -420,3 +420,21 @@ class Thawing(gasla.VertexProgram):
 
     def wake(self, vertex):
         return (vertex.warmth < 30) & (self.turns < 4) & (vertex.id % 4 == self.turns)
+
+
+class Marked(gasla.VertexProgram):
+    """A mask that reads a parameter, and may admit a vertex again after apply."""
+
+    mark = gasla.vertex(np.int32, init=-1)
+    number = gasla.parameter(np.int32, 3)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.mark < self.number
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"mark": self.number}

@@ -59,7 +59,7 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     least = None if k is None else whole_number("k", k)
     cores = find_core_number(graph) if core_number is None else _checked(core_number, graph.n)
     if least is None:
-        least = cores.max(initial=0)
+        least = int(cores.max()) if graph.n else 0
     found: np.ndarray = cores >= least
     return found
 

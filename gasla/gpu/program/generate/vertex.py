@@ -80,8 +80,10 @@ def _still_open(plan: GpuPlan) -> str:
     arguments = []
     for s in mask.symbols:
         role, field = mask.sources[s.name]
-        known = f"after_{field}" if field in written else load(plan, field)
-        arguments.append(known if role == "vertex" else of_run(plan, field))
+        if role == "vertex":
+            arguments.append(f"after_{field}" if field in written else load(plan, field))
+        else:
+            arguments.append(of_run(plan, field))
     return f"{mask.printed}({', '.join(arguments)})"
 
 
