@@ -20,8 +20,11 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("gasla.gpu.program.space.SMALL", request.param)
 
 
-@pytest.mark.sanitize
-@pytest.mark.parametrize("options", [{}, {"direction": "push"}, {"deterministic": True}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({}, marks=pytest.mark.sanitize), {"direction": "push"}, {"deterministic": True}],
+    ids=["auto", "push", "deterministic"],
+)
 @pytest.mark.parametrize("program", [Cores, Reaches, Thawing])
 def test_equals_numpy(program: type[gasla.VertexProgram], options: dict[str, Any]) -> None:
     for name in ("karate", "star", "path", "apart", "nothing", "one"):

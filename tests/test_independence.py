@@ -259,7 +259,7 @@ def test_types_of_weights_and_ids(dtype: Any) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_real_graphs_beside_igraph_and_networkit(device: Any) -> None:
     igraph, nk = pytest.importorskip("igraph"), pytest.importorskip("networkit")
-    matrix = datasets.openflights().distances if device == "gpu" else datasets.rmat(12)
+    matrix = datasets.openflights().matrix if device == "gpu" else datasets.rmat(12)
     matrix = datasets.with_weights(csr_array(matrix + matrix.T))
     graph = gasla.Graph(matrix).to(device)
     upper = coo_array(matrix)
