@@ -362,7 +362,8 @@ class Tracer:
 
     def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
-            raise TypeError(f"{where} returned {result!r}; expected a dict of what is to change, {{name: value}}")
+            what = "parameters" if types is self.parameter_types else "fields"
+            raise TypeError(f"{where} returned {result!r}; expected a dict of the {what} to change, {{name: value}}")
         known = {given(n): (n, kind) for n, kind in types.items()}
         unknown = sorted(set(result) - set(known), key=str)
         if unknown:

@@ -165,7 +165,7 @@ def hits(
     >>> graph = gasla.Graph.from_edges([0, 0, 1, 1, 2], [2, 3, 2, 3, 3], n=4)
     >>> found = gasla.hits(graph)
     >>> found.hubs.round(3), found.authorities.round(3)
-    (array([0.39, 0.39, 0.22, 0.  ]), array([0.  , 0.  , 0.438, 0.562]))
+    (array([0.39 , 0.39 , 0.219, 0.   ]), array([0.   , 0.   , 0.438, 0.562]))
     """
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
     if not tol >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import Any
 
@@ -69,7 +70,9 @@ class Igraph:
 
     def eigenvector(self) -> list[float]:
         """ARPACK, which goes on to the limit; others stop where the scores change little."""
-        return self.native.eigenvector_centrality()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a graph has no edges, or other vectors serve as well
+            return self.native.eigenvector_centrality()
 
     def bipartite(self) -> bool:
         return self.native.is_bipartite()

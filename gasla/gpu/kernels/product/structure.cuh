@@ -60,6 +60,7 @@ template <u32 lanes> __device__ __forceinline__ u32 close_up(const Table& table)
     for (u32 i = lane_of<lanes>(); i < table.size(); i += lanes) {
         const u32 key = keys[i];
         const u32 votes = __ballot_sync(ALL, key < OUT) >> first & all;
+        __syncwarp();  // all have read: a vote alone doesn't say so
         if (key < OUT) keys[found + __popc(votes & ((1u << lane_of<lanes>()) - 1))] = key;
         found += __popc(votes);
     }
