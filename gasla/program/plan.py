@@ -143,9 +143,17 @@ class Plan:
     @functools.cached_property
     def never_ends(self) -> bool:
         """Whether no run ends before its limit of iterations: everyone is always active, and nothing stops it."""
-        activate = self.functions.get("activate")
-        is_active = activate is not None and activate.result is semirings.as_expr(np.bool_(True))
-        return self.everyone and is_active and not {"mask", "stop"} & self.functions.keys()
+        return self.everyone and self._always("activate") and not {"mask", "stop"} & self.functions.keys()
+
+    @property
+    def always_wakes(self) -> bool:
+        """Whether everyone wakes whenever nothing is active, and nothing stops the run."""
+        return self._always("wake") and not {"bucket", "stop"} & self.functions.keys()
+
+    def _always(self, test: str) -> bool:
+        """Whether a function says yes of every vertex."""
+        function = self.functions.get(test)
+        return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
     @functools.cached_property
     def adds_up(self) -> bool:

@@ -32,7 +32,7 @@ def ways(plan: Plan, asked: int) -> Mapping[int, str]:
 
 def sentences(plan: Plan, asked: int) -> list[str]:
     """What any engine does for a program."""
-    return [*_direction(plan, asked), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan)]
+    return [*_direction(plan, asked), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
 
 
 def _direction(plan: Plan, asked: int) -> list[str]:
@@ -142,6 +142,15 @@ def _edges(plan: Plan) -> list[str]:
         states = " and ".join(map(given, plan.edge_states))
         found.append(f"The numbers of edges are read along with them{f', to find {states}' if states else ''}.")
     return found
+
+
+def _end(plan: Plan) -> list[str]:
+    """Whether a run ends by itself, where that can be seen."""
+    if plan.never_ends:
+        return ["It never ends by itself: everyone is always active, and it has no stop. Give max_iterations."]
+    if plan.always_wakes:
+        return ["It never ends by itself: wake always says yes, and it has no stop. Give max_iterations."]
+    return []
 
 
 class Bound(Binding):
