@@ -386,8 +386,8 @@ class Tracer:
 
     def _check_bucket(self) -> None:
         """Who waits has its bucket worked out again, so no more may go into that than does not change meanwhile."""
-        where, found = f"{self.program.__name__}.bucket", self.functions.get("bucket")
-        if found is None:
+        where = f"{self.program.__name__}.bucket"
+        if (found := self.functions.get("bucket")) is None:
             return
         if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
             raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
@@ -396,10 +396,8 @@ class Tracer:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
             )
-        for other, why in [
-            ("priority", "a program has one of them"),
-            ("scatter", "those who wait don't scatter when their bucket opens"),
-        ]:
+        others = {"priority": "a program has one of them", "scatter": "who waits doesn't scatter when its bucket opens"}
+        for other, why in others.items():
             if getattr(self.program, other, None):
                 raise ValueError(f"{self.program.__name__} has a bucket and a {other}: {why}; remove one")
         if self.program.everyone:
