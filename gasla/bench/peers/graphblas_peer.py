@@ -130,7 +130,7 @@ class GraphBLAS:
             ranks(binary.plus[FP32]) << PLUS_SECOND(A @ shares)
         return ranks
 
-    def hits(self) -> Vector:
+    def hits(self) -> np.ndarray:
         """Hubs and authorities: plus_second over the scores at the other ends."""
         A, hubs = self.pattern, Vector.from_dense(np.full(self.n, 1 / self.n, np.float32))
         for _ in range(PAGERANK_ITERATIONS):
@@ -138,7 +138,7 @@ class GraphBLAS:
             authorities << authorities.apply(binary.truediv[FP32], right=_fp32(authorities.reduce().get(0)))
             hubs << PLUS_SECOND(A @ authorities)
             hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
-        return hubs
+        return hubs.to_dense(fill_value=0)  # who has no edge
 
     def maximal_independent_set(self) -> np.ndarray:
         """LAGraph_MaximalIndependentSet: Luby's, with scores by lot that are the lower the more edges a vertex has."""
