@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
@@ -63,14 +63,10 @@ class Power(VertexProgram):
         return (self.change < self.tolerance * self.norm()) | semirings.logical_not(self.square < inf)
 
 
-class WeightedPower(Power):
+class WeightedPower(ByWeight, Power):
     """Power, by weight; weights that are all small are multiplied, or a vertex's own score would drown the others'."""
 
-    weight = edge(np.float64)
     unit = parameter(np.float64, 1.0)
-
-    def gather(self, src, dst, edge):
-        return src.score * edge.weight
 
     def apply(self, vertex, gathered):
         return super().apply(vertex, gathered * self.unit)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, distribution, usable_weights, warn_of
 from gasla.arrays import module_of
 from gasla.graph.arguments import score_type, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
@@ -78,20 +78,11 @@ class Hubs(VertexProgram):
         return self.change <= self.tolerance * self.hubs
 
 
-class _Weighted:
-    """Edges count by their weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return super().gather(src, dst, edge) * edge.weight
-
-
-class WeightedAuthorities(_Weighted, Authorities):
+class WeightedAuthorities(ByWeight, Authorities):
     """Authorities, by weight."""
 
 
-class WeightedHubs(_Weighted, Hubs):
+class WeightedHubs(ByWeight, Hubs):
     """Hubs, by weight."""
 
 

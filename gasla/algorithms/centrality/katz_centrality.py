@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
@@ -72,24 +72,15 @@ class _Own:
         return vertex.own
 
 
-class _Weighted:
-    """A walk counts as the product of its edges' weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return src.score * edge.weight
-
-
 class OwnKatz(_Own, Katz):
     """Katz, where vertices are worth different amounts."""
 
 
-class WeightedKatz(_Weighted, Katz):
+class WeightedKatz(ByWeight, Katz):
     """Katz, by weight."""
 
 
-class WeightedOwnKatz(_Weighted, OwnKatz):
+class WeightedOwnKatz(ByWeight, OwnKatz):
     """OwnKatz, by weight."""
 
 

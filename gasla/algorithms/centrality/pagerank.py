@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, distribution, warn_of
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_weights, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
@@ -83,15 +83,6 @@ class _Personal:
         return (1 - self.alpha) * vertex.home + self.alpha * self.lost * vertex.refuge
 
 
-class _Weighted:
-    """Out-edges carry rank in proportion to their weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return src.share * edge.weight
-
-
 class Uniform(_Settling, Steps):
     """Steps, until the ranks settle."""
 
@@ -100,11 +91,11 @@ class Personal(_Personal, Uniform):
     """Uniform, with jumps to some vertices more than to others."""
 
 
-class WeightedUniform(_Weighted, Uniform):
+class WeightedUniform(ByWeight, Uniform):
     """Uniform, by weight."""
 
 
-class WeightedPersonal(_Weighted, Personal):
+class WeightedPersonal(ByWeight, Personal):
     """Personal, by weight."""
 
 
@@ -112,11 +103,11 @@ class PersonalSteps(_Personal, Steps):
     """Steps, with jumps to some vertices more than to others."""
 
 
-class WeightedSteps(_Weighted, Steps):
+class WeightedSteps(ByWeight, Steps):
     """Steps, by weight."""
 
 
-class WeightedPersonalSteps(_Weighted, PersonalSteps):
+class WeightedPersonalSteps(ByWeight, PersonalSteps):
     """PersonalSteps, by weight."""
 
 

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, usable_weights, warn_of
 from gasla.arrays import module_of
 from gasla.graph.arguments import score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
 
 
@@ -76,20 +76,11 @@ class Back(VertexProgram):
         return self.change <= self.tolerance
 
 
-class _Weighted:
-    """Edges are followed in proportion to their weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return super().gather(src, dst, edge) * edge.weight
-
-
-class WeightedForward(_Weighted, Forward):
+class WeightedForward(ByWeight, Forward):
     """Forward, by weight."""
 
 
-class WeightedBack(_Weighted, Back):
+class WeightedBack(ByWeight, Back):
     """Back, by weight."""
 
 
