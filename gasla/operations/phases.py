@@ -13,13 +13,14 @@ from gasla.arrays import as_values
 from gasla.engines import Running
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
+from gasla.names import given as given_name
+from gasla.names import inner
 from gasla.operations.prepare import Options, runs_of
 from gasla.operations.result import Result
 from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import as_program
-from gasla.program.tracing import Lazy, Record
 from semirings.types import computed
 
 __all__ = ["Phase"]
@@ -147,30 +148,20 @@ class _Stay(Binding):
         """The arrays of its fields, but for those that are known, as the run starts."""
         own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
-        for name in self.by_given_name(self.traced.vertex_types).keys() - set(known):
-            inner = next(iter(self.by_inner_name({name: None})))
-            yield name, self._start_array(inner, own.get(inner))
-        for inner in self.plan.edge_states:
-            (name,) = self.by_given_name({inner: None})
-            if name not in known:
-                yield name, self._edge_array(inner, own)
+        for name in self.traced.vertex_types.keys() - set(map(inner, known)):
+            yield given_name(name), self._start_array(name, own.get(name))
+        for name in set(self.plan.edge_states) - set(map(inner, known)):
+            yield given_name(name), self._edge_array(name, own)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
         """Those who are active when it starts, by its own word."""
         graph, xp, kind = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(kind)
-        stand_in.__dict__.update({n: self.program.values[n] for n in kind.parameters} | dict(parameters), n=graph.n)
-        makers: dict[str, Callable[[], Any]] = {
-            name: functools.partial(_read, state[name]) for name in self.by_given_name(self.traced.vertex_types)
-        }
-        makers |= {
-            "id": lambda: as_values(xp.arange(graph.n, dtype=self.ids)),
-            "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)),
-            "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)),
-        }
+        stand_in.__dict__.update(parameters, n=graph.n)
+        fields = {name: functools.partial(_read, state[name]) for name in self.program.vertex_fields}
         assert self.starts is not None
         with np.errstate(all="ignore"):
-            said = xp.asarray(self.starts(stand_in, Record("vertex", Lazy(makers))))
+            said = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
         if said.dtype != bool or said.shape not in ((), (graph.n,)):
             raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one truth value a vertex")
         return Frontier(graph.n, mask=xp.broadcast_to(said, (graph.n,)).copy())
@@ -201,7 +192,7 @@ class _Shared:
         self.state: dict[str, Any] = {}
         for stay in stays:
             lent = {name: array for name, array in out.items() if name in stay.types and name not in self.state}
-            stay.check_out({n: a for n, a in lent.items() if _inner(stay, n) not in stay.plan.doubled}, {})
+            stay.check_out({n: a for n, a in lent.items() if inner(n) not in stay.plan.doubled}, {})
             self.state |= dict(stay.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
         for name, array in out.items():
             if name not in self.state:
@@ -235,8 +226,7 @@ class _Shared:
             active = stay.first(self.state, values)
         elif program.everyone:
             active = Frontier.all(self.graph.n, self.graph.device)
-        names = stay.by_given_name(stay.traced.vertex_types)
-        out = {n: self.state[n] for n in names if _inner(stay, n) not in stay.plan.doubled}
+        out = {n: self.state[n] for n in stay.program.vertex_fields if inner(n) not in stay.plan.doubled}
         fields = {n: self.state[n] for n in stay.types if n in self.state and n not in out}
         return stay.runs.begin(program, self.graph, fields, active, None, delta, out)
 
@@ -247,10 +237,6 @@ class _Shared:
                 array[...] = self.state[name]
                 self.state[name] = array
         return Result(dict(self.state), turns, is_over, edges, active, dict(self.aggregates))
-
-
-def _inner(stay: _Stay, name: str) -> str:
-    return next(iter(stay.by_inner_name({name: None})))
 
 
 def _agree(stays: list[_Stay]) -> None:

@@ -114,12 +114,12 @@ def run(
     >>> result.hops, result.converged
     (array([0, 1, 2, 3], dtype=int32), True)
     """
-    phases = as_phases(program) if isinstance(program, list | tuple) else None
+    phases = as_phases(program) if isinstance(program, list | tuple) else []
+    programs = [phase.program for phase in phases] or [alone(as_program(program))]
     graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
-    single = None if phases else alone(as_program(program))
-    if notice and any(one.edge_fields for one in ([single] if single else [p.program for p in phases or []])):
+    if notice and any(one.edge_fields for one in programs):
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
@@ -130,9 +130,8 @@ def run(
         turns = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
         asked = Asked(as_frontier(graph.n, active), turns, delta, callback, progress, out or {})
         return run_phases(phases, graph, options, asked, values)
-    assert single is not None
-    program = single
-    runs = runs_of(program, graph, options)
+    (single,) = programs
+    runs = runs_of(single, graph, options)
     return run_once(
-        runs, program, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
+        runs, single, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
     )

@@ -2,7 +2,7 @@
 
 import itertools
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -170,17 +170,21 @@ class Binding:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return v
 
-    def _initial(self, init: Any) -> Any:
-        if not callable(init):
-            return init
+    def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
+        """All vertices at once, as whole arrays: what is known of each, and some fields."""
         graph = self.graph
-        record = Record("vertex", Lazy({
+        known: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
             "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)),
             "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)),
-        }))  # fmt: skip
+        }
+        return Record("vertex", Lazy({**(fields or {}), **known}))
+
+    def _initial(self, init: Any) -> Any:
+        if not callable(init):
+            return init
         with np.errstate(all="ignore"):
-            values = self.xp.asarray(init(record))
+            values = self.xp.asarray(init(self.every_vertex()))
         return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
