@@ -71,3 +71,65 @@ def edge_values(graph: Graph) -> np.ndarray:
     """The values of edges in the order of the lists of those that leave."""
     values = graph.out_values
     return np.ones(graph.m) if values is None else np.asarray(values)
+
+
+class Heard(gasla.VertexProgram):
+    """Masks of vertices and edges, active sources alone, a frontier, an aggregate at vertices, and one that sums."""
+
+    label = gasla.vertex(gasla.ID, init=lambda v: v.id % 9, missing=-1)
+    times = gasla.vertex(np.int32)
+    weight = gasla.edge(np.int64)
+    reduce = semirings.max
+    sources = "active"
+
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.label)
+    def members(self, before, after):
+        return 1
+
+    @gasla.aggregate(semirings.plus, np.int64)
+    def moved(self, before, after):
+        return semirings.where(before.label != after.label, 1, 0)
+
+    def mask(self, vertex):
+        return vertex.times < 3
+
+    def edge_mask(self, src, dst, edge):
+        return edge.weight + src.label % 2 != 2
+
+    def key(self, src, dst, edge):
+        return src.label - (edge.id % 5 == 0) * 100
+
+    def gather(self, src, dst, edge):
+        return edge.weight + dst.times
+
+    def choose(self, vertex, key, total):
+        return total * 2 - self.at(key).members, vertex.id % 2 * key
+
+    def apply(self, vertex, gathered):
+        own, _ = self.choose(vertex, vertex.label, 0)
+        better = (gathered.key >= 0) & (gathered.score[0] > own)
+        return {"label": semirings.where(better, gathered.key, vertex.label), "times": vertex.times + 1}
+
+    def activate(self, before, after):
+        return (before.label != after.label) | (after.times < 2)
+
+
+class Both(Heard):
+    """All sources, edges of both directions."""
+
+    sources = "all"
+    direction = "all"
+
+
+class Out(Heard):
+    """Everyone, over the edges that leave, from active sources, in floats."""
+
+    everyone = True
+    direction = "out"
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return edge.weight * 0.5
+
+    def stop(self):
+        return self.moved == 0
