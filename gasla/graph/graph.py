@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.structure import Structure, ascends, lasting
+from gasla.graph.changes import Changing
+from gasla.graph.structure import ascends, lasting
 from gasla.graph.validate import (
     as_coordinates,
     as_csr,
@@ -53,7 +54,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
 _FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
 
 
-class Graph(Structure):
+class Graph(Changing):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
@@ -238,7 +239,7 @@ class Graph(Structure):
         True
         """
         graph = Graph.__new__(Graph)
-        own = {"values", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
+        own = {"values", "change", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
         graph.__dict__.update({name: part for name, part in self.__dict__.items() if name not in own})
         graph.values = as_values(values, self.m)
         if graph.values is not None:
@@ -279,6 +280,7 @@ class Graph(Structure):
                 lists = Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             setattr(copy, name, lists)
         copy._original = weakref.ref(self)
+        copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
