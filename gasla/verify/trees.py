@@ -1,12 +1,22 @@
 """Verify a minimum spanning forest: by the heaviest edge on the way between the ends of every other."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, require
+
+SOME = 1 << 20  # edges looked at together
+
+
+class Steps(NamedTuple):
+    """Ways up in a forest, by powers of two."""
+
+    depth: Array
+    ups: list[Array]
+    heavy: list[Array]
 
 
 def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = None) -> None:
@@ -46,15 +56,23 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
     require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is there twice")
     parent, up = _rooted(graph.n, src[taken], dst[taken], weight[taken])
-    heaviest, is_joined = _heaviest(parent, up, src, dst)
-    require(is_joined, lambda e: f"edge {e} joins vertices that the forest leaves apart")
-    require(
-        (src == dst) | (heaviest <= weight),
-        lambda e: f"edge {e} weighs {weight[e]}, and on the way between its ends one weighs {heaviest[e]}",
-    )
+    steps = _steps(parent, up)
+    for first in range(0, graph.m, SOME):
+        part = slice(first, first + SOME)
+        _check_edges(first, weight[part], src[part], dst[part], steps)
     found = weight[taken].sum(dtype=np.float64 if weight.dtype.kind == "f" else None)
     if total is not None and not np.isclose(float(total), float(found), rtol=1e-12):
         raise VerificationError(f"the edges weigh {found}, and it was said {total}")
+
+
+def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
+    """Some edges, of which this is the first: no forest is lighter by any of them."""
+    heaviest, is_joined = _heaviest(steps, src, dst)
+    require(is_joined, lambda e: f"edge {first + e} joins vertices that the forest leaves apart")
+    require(
+        (src == dst) | (heaviest <= weight),
+        lambda e: f"edge {first + e} weighs {weight[e]}, and on the way between its ends one weighs {heaviest[e]}",
+    )
 
 
 def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
@@ -75,8 +93,8 @@ def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array
     return np.where(parent == n, np.arange(n), parent), up
 
 
-def _heaviest(parent: Array, up: Array, src: Array, dst: Array) -> tuple[Array, Array]:
-    """The heaviest edge on the way between pairs of vertices, and whether there is one: by steps of powers of two."""
+def _steps(parent: Array, up: Array) -> Steps:
+    """How deep vertices are, and where 1, 2, 4, ... steps up lead, past which heaviest edge."""
     depth, over = np.where(parent == np.arange(len(parent)), 0, 1), parent
     ups, heavy = [parent], [up]
     while (over != over[over]).any():
@@ -84,6 +102,13 @@ def _heaviest(parent: Array, up: Array, src: Array, dst: Array) -> tuple[Array, 
         heavy.append(np.where(over == over[over], heavy[-1], np.maximum(heavy[-1], heavy[-1][over])))
         over = over[over]
         ups.append(over)
+    return Steps(depth, ups, heavy)
+
+
+def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
+    """The heaviest edge on the way between pairs of vertices, and whether there is a way."""
+    depth, ups, heavy = steps
+    parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
     a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
     found = np.full(len(a), lowest, up.dtype)

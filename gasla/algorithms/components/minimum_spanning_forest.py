@@ -211,7 +211,7 @@ def _taken(graph: Graph) -> Any:
     """The edges of the forest of a graph that has all edges in both directions, in ascending rows."""
     kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
-    phases = [
+    phases: list[Any] = [
         Lightest.typed(weight=kind, length=kind),
         Choose.typed(weight=kind, lightest=kind),
         Hook,
