@@ -29,6 +29,7 @@ _HOMES = {
     "is_bipartite": "algorithms.components.is_bipartite",
     "bridges": "algorithms.components.bridges",
     "articulation_points": "algorithms.components.articulation_points",
+    "minimum_spanning_forest": "algorithms.components.minimum_spanning_forest",
     "triangle_count": "algorithms.community.triangle_count",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

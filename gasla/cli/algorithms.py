@@ -196,6 +196,12 @@ def colours(found: Answered) -> Iterator[str]:
     yield from text.histogram([f"colour {name}" for name in names], counts, "vertices")
 
 
+def forest(found: Answered) -> Iterator[str]:
+    """How many edges there are, and what they weigh."""
+    count, n = len(found.answer["edges"]), found.graph.graph.n
+    yield f"{count:,} edges of weight {found.answer['total'].item():,} join {n:,} vertices to {n - count:,} trees"
+
+
 def mates(found: Answered) -> Iterator[str]:
     """How many pairs there are, and which come first."""
     mate = found.answer["mates"]
@@ -301,6 +307,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"points": "articulation_point"},
         summary=points,
         names_vertices=True,
+    ),
+    Verb(
+        *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
+        answers={"edges": "edge"},
+        summary=forest,
     ),
     Verb(
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
