@@ -15,6 +15,8 @@ from semirings.types import SHORT, has_wide
 
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
+Order = Literal["synchronous", "in place"]
+
 
 class _Id:
     """Stands for the graph's own vertex id type: int32 where the ids fit, else int64."""
@@ -78,6 +80,7 @@ class Declared:
     direction: ClassVar[Literal["in", "out", "all"]] = "in"
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
+    order: ClassVar[Order] = "synchronous"
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
