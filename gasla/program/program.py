@@ -21,7 +21,7 @@ __all__ = ["VertexProgram", "as_program"]
 _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
-    *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
+    *("mask", "edge_mask", "gather", "key", "choose", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
     *("bucket", "idle", "wake", "start"),  # what says who goes on
     *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
