@@ -19,6 +19,7 @@ from gasla.gpu.program.plan import Shape
 from gasla.program.plan import Plan
 
 SOME, MANY = 2, int(os.environ.get("GASLA_GENERATED", "40"))
+SLOW = pytest.mark.slow
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 Start = dict[str, Any]
 Engine = Callable[[Any, gasla.Graph, Start], dict[str, Any]]
@@ -156,8 +157,22 @@ class Anywhere(gasla.VertexProgram):
         return True
 
 
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
-@pytest.mark.parametrize("program", [Stamps, Everyone, Anywhere])
+def on_engines(*programs: Any) -> list[Any]:
+    """Each program on each engine; one compiler's run for each that is emulated, unless slow ones are asked for."""
+    quick = {("emulated-grid", Stamps), ("emulated-alone", Everyone)}
+    return [
+        pytest.param(
+            program,
+            *engine.values,
+            id=f"{program.__name__}-{engine.id}",
+            marks=[*engine.marks, *([] if "emul" not in engine.id or (engine.id, program) in quick else [SLOW])],
+        )
+        for program in programs
+        for engine in ENGINES
+    ]
+
+
+@pytest.mark.parametrize(("program", "engine"), on_engines(Stamps, Everyone, Anywhere), indirect=["engine"])
 def test_a_read_sees_this_iteration_or_the_one_before_and_each_applies_once(program: Any, engine: Engine) -> None:
     if "run" in engine.__qualname__ and program is Everyone:  # rows on a grid need a GPU; the one block does them
         program = type("Everyone", (Everyone,), {"post_apply": lambda self, vertex: {"count": vertex.count}})
@@ -257,7 +272,7 @@ def try_monotone(engine: Engine, seed: int, rows: bool) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_some_monotone_programs_end_where_synchronous_ones_do(engine: Engine) -> None:
-    for seed in range(SOME):
+    for seed in range(1 if "run" in engine.__qualname__ else SOME):
         try_monotone(engine, seed, "run" in engine.__qualname__)
 
 
@@ -289,9 +304,12 @@ class Contraction(gasla.VertexProgram):
         return self.change < 1e-6
 
 
-@pytest.mark.parametrize("engine", [e for e in ENGINES if e.id != "emulated-grid"], indirect=True)
-def test_a_contraction_is_as_near_as_its_tolerance_says(engine: Engine) -> None:
-    placed = type("Contraction", (Contraction,), {"order": "in place"})
+@pytest.mark.parametrize(("program", "engine"), on_engines(Contraction), indirect=["engine"])
+def test_a_contraction_is_as_near_as_its_tolerance_says(program: Any, engine: Engine) -> None:
+    if "run" in engine.__qualname__:  # rows on a grid need a GPU
+        noted = {"post_apply": lambda self, vertex: {"noted": vertex.id}, "noted": gasla.vertex(np.int64)}
+        program = type("Contraction", (program,), noted)
+    placed = type("Contraction", (program,), {"order": "in place"})
     for name in ("one vertex", "star", "skewed", "int64 offsets"):
         graph = SHAPES[name]
         x = engine(placed, graph, {})["x"]
