@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
 from gasla.arrays import array_module, moved
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_csr, require_square
 
-KINDS = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")))
+LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a search is compiled for each type
+KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
 def is_sparse(csgraph: Any) -> bool:
@@ -33,8 +35,8 @@ def most_edges(csgraph: Any) -> int:
     return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
 
 
-def graph_of(csgraph: Any) -> Graph:
-    """The graph that SciPy would see."""
+def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
+    """The graph that SciPy would see, with values of one of some types."""
     if isinstance(csgraph, np.ma.MaskedArray):
         return _of_entries(csgraph.data, ~np.ma.getmaskarray(csgraph))
     if not is_sparse(csgraph):
@@ -45,7 +47,7 @@ def graph_of(csgraph: Any) -> Graph:
     if csgraph.format not in ("csr", "csc"):
         csgraph = csgraph.tocsr() if csgraph.format == "coo" else as_csr(csgraph)
     data = csgraph.data
-    if data.dtype in KINDS:
+    if data.dtype in kinds:
         return Graph(csgraph)
     numbers = _as_numbers(data)
     return Graph(type(csgraph)((numbers, csgraph.indices, csgraph.indptr), shape=csgraph.shape))
@@ -66,15 +68,25 @@ def _as_numbers(array: Any) -> Any:
     """An array as one of a type that lengths may have."""
     if array.dtype.kind == "c":
         raise TypeError(f"lengths are complex ({array.dtype}); expected real numbers; pass abs(csgraph)")
-    return array if array.dtype in KINDS else array.astype(np.float64)
+    return array if array.dtype in LENGTHS else array.astype(np.float64)
 
 
 def both_ways(graph: Graph) -> Graph:
-    """The same edges in both directions, each beside those that are there."""
-    src, dst, values = graph.out.owners(), graph.out.indices, graph.out_values
-    xp: Any = array_module(src)
+    """The same edges in both directions, each beside those that are there; itself where that is so already."""
+    if graph.has_symmetric_values:
+        return graph
+    lists, values, n = graph.out, graph.out_values, graph.n
+    xp: Any = array_module(lists.indices)
+    if xp is np:  # rows side by side are soon joined, edges soon sorted on a GPU
+        data = np.zeros(graph.m, np.int8) if values is None else values
+        one_way = csr_array((data, lists.indices, lists.indptr), shape=(n, n))
+        joined = hstack([one_way, one_way.T.tocsr()], format="csr")
+        columns = joined.indices
+        columns[columns >= n] -= n
+        return Graph.from_csr(joined.indptr, columns, None if values is None else joined.data)
+    src, dst = lists.owners(), lists.indices
     twice = None if values is None else xp.concatenate([values, values])
-    return Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), twice, n=graph.n)
+    return Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), twice, n=n)
 
 
 def sources_of(indices: Any, n: int) -> np.ndarray:

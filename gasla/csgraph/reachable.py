@@ -8,7 +8,7 @@ from gasla.algorithms.components.connected_components import connected_component
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.arrays import array_module
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import graph_of, is_foreign
+from gasla.csgraph.inputs import KINDS, graph_of, is_foreign
 
 
 def connected_components(
@@ -57,6 +57,6 @@ def connected_components(
     if is_strong and array_module(csgraph) is np:
         reason = "the order in which SciPy numbers strong components"
         return passing.by_scipy("connected_components", reason, csgraph, **given)
-    found = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph))
+    found = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
     count = int(found.count)
     return (count, found.labels.astype(np.int32, copy=False)) if return_labels else count

@@ -106,7 +106,12 @@ class NegativeCycleError(ValueError):
 
 @overload
 def sssp(
-    graph: Any, source: int | Iterable[int], *, parents: Literal[False] = ..., delta: float | None = ..., dtype: Any = ...
+    graph: Any,
+    source: int | Iterable[int],
+    *,
+    parents: Literal[False] = ...,
+    delta: float | None = ...,
+    dtype: Any = ...,
 ) -> np.ndarray: ...
 @overload
 def sssp(
@@ -180,6 +185,7 @@ def sssp(
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
     start = dict.fromkeys(sources, 0)
+    sources = list(start)  # each once
     if not is_negative:
         distances = run(program, graph, active=sources, distance=start, delta=delta, wait=False, notice=False).distance
     else:
