@@ -1,6 +1,6 @@
 """gasla's csgraph beside SciPy's, in turns: plain SciPy arrays, as users have them, new in each call.
 
-    python -m benchmarks.csgraph FILE.json [seconds a row]
+    python -m benchmarks.csgraph FILE.json [seconds a row [regular expression of rows]]
 
 A row says what both took, in milliseconds (medians), and gasla's share of SciPy's time. Everything is compiled before.
 """
@@ -8,6 +8,7 @@ A row says what both took, in milliseconds (medians), and gasla's share of SciPy
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -79,12 +80,13 @@ def rows() -> Iterator[tuple[str, Call]]:
     yield "dense, 2,000 × 2,000: all pairs", lambda m: m.shortest_path(dense)
 
 
-def main(path: str, budget: float) -> None:
+def main(path: str, budget: float = 5.0, wanted: str = "") -> None:
     """Measure all and write it down."""
     table = []
     for name, call in rows():
-        if budget > 1:
-            call(csgraph)  # compiles
+        if not re.search(wanted, name):
+            continue
+        call(csgraph)  # compiles
         both = {"SciPy": lambda _: call(scipy_csgraph), "gasla": lambda _: call(csgraph)}  # noqa: B023
         seconds = interleaved(both, 15, budget, keep=frozenset(both))
         ms = {who: 1000 * median(times) for who, times in seconds.items()}
@@ -95,4 +97,4 @@ def main(path: str, budget: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 5.0)
+    main(sys.argv[1], *map(float, sys.argv[2:3]), *sys.argv[3:4])

@@ -176,7 +176,8 @@ def sssp(
     array([ 0,  0,  1, -1], dtype=int32)
     """
     graph = as_graph(graph)
-    sources = [source_vertex(graph, s) for s in (source if np.ndim(source) else [source])]  # type: ignore[union-attr]
+    given: Any = source
+    sources = [source_vertex(graph, s) for s in (given if np.ndim(given) else [given])]
     graph.notice_values()
     is_negative = has_negative(graph)
     kind = score_type(float_type(graph), dtype)
