@@ -32,6 +32,7 @@ _HOMES = {
     "triangle_count": "algorithms.community.triangle_count",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",
+    "label_propagation": "algorithms.community.label_propagation",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",

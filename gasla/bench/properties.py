@@ -155,6 +155,13 @@ def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
     return "" if bool((is_member | is_beside).all()) else "a vertex could be added"
 
 
+def communities(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with communities by labels: an edge or more should lead to others of its own, for almost all."""
+    src, dst = edges_of(graph)
+    beside, inside = _found(len(label), src), _found(len(label), src[label[src] == label[dst]])
+    return "" if int((beside & ~inside).sum()) <= 0.1 * len(label) else "many are in a community of no neighbour"
+
+
 def proper(graph: BenchmarkGraph, colour: Any, _: list[int]) -> str:
     """What is wrong with a colouring."""
     src, dst = edges_of(graph)

@@ -48,6 +48,7 @@ TASKS: dict[str, Task] = {
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
+    "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

@@ -14,6 +14,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
 | bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
 | …points     |                                                                                                        |
@@ -43,7 +44,7 @@ from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
 from gasla.verify.cycles import articulation_points, bipartite, bridges
 from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
-from gasla.verify.labels import components, strong_components
+from gasla.verify.labels import components, label_propagation, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
@@ -67,6 +68,7 @@ __all__ = [
     "hits",
     "k_core",
     "katz",
+    "label_propagation",
     "longest_path",
     "maximal_independent_set",
     "maximal_matching",

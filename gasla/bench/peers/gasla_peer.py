@@ -89,6 +89,9 @@ class Gasla:
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)
 
+    def label_propagation(self) -> Any:
+        return gasla.label_propagation(self.graph)
+
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)
 
