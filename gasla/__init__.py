@@ -66,6 +66,7 @@ _HOMES = {
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
     # modules
+    "csgraph": "csgraph",
     "engines": "engines",
     "datasets": "graph.datasets",
     "generators": "graph.generators",
@@ -75,7 +76,7 @@ _HOMES = {
     "stages": "operations.stages",
     "verify": "verify",
 }
-_MODULES = ("datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
+_MODULES = ("csgraph", "datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
 
 __all__ = [name for name in _HOMES if name != "engines"]  # which are there for those who write one
 

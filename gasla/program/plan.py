@@ -226,6 +226,11 @@ class Plan:
         return Function("lane", result, symbols, gather.sources)
 
     @property
+    def only_pushes(self) -> bool:
+        """Whether no iteration pulls: in an order of priorities few are active at once."""
+        return self.prioritised and not self.staged
+
+    @property
     def only_pulls(self) -> bool:
         """Whether no iteration pushes, nor asks who receives, on a graph like this."""
         return False

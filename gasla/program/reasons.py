@@ -176,13 +176,12 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     """What is read of the graph and what of it is copied; `made` says how long such copies last."""
     gather, send = Bound(plan, program, graph)._sides()
     sides: list[tuple[str, NeighbourLists]] = []
-    if plan.prioritised:
-        sides = [("there, though no iteration pulls,", gather), ("sent along", send)]
-    else:
-        sides += [("gathered over", gather)] if plan.gathers else []
-        sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
-        sides += [("sent along", send)] if walks_out else []
-    if gather is send:
+    sides += [("gathered over", gather)] if plan.gathers else []
+    sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
+    sides += [("sent along", send)] if walks_out else []
+    if plan.only_pushes:
+        sides = [("sent along", send)]
+    elif gather is send:
         sides = [("walked", gather)] if sides else []
     found = []
     for verb, lists in sides:
