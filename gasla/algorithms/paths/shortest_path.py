@@ -80,8 +80,8 @@ class BackwardSearch(Search):
     direction = "out"
 
 
-class Back(VertexProgram):
-    """following(v) = a vertex after v on a shortest path to where it starts, by an edge: found along tight edges."""
+class Forth(VertexProgram):
+    """following(v) = a vertex from which a tight edge leads on to v, and the edge; distances are those to the target."""
 
     distance = vertex(np.float64)
     following = vertex(ID, init=-1, missing=-1)
@@ -90,7 +90,6 @@ class Back(VertexProgram):
     goal = parameter(np.int64, -1)
     reduce = semirings.any
     sources = "active"
-    direction = "out"
 
     def mask(self, vertex):
         return vertex.following < 0
@@ -108,10 +107,10 @@ class Back(VertexProgram):
         return self.at(self.goal).following >= 0
 
 
-class Forth(Back):
-    """The same where distances are those to the target."""
+class Back(Forth):
+    """The same against the edges, where distances are those from the source."""
 
-    direction = "in"
+    direction = "out"
 
 
 class PathResult(NamedTuple):
