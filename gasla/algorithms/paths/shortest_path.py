@@ -81,7 +81,7 @@ class BackwardSearch(Search):
 
 
 class Forth(VertexProgram):
-    """following(v) = a vertex from which a tight edge leads on to v, and the edge; distances are those to the target."""
+    """following(v) = the vertex before v on a tight edge, by = that edge; distances are those to the target."""
 
     distance = vertex(np.float64)
     following = vertex(ID, init=-1, missing=-1)
