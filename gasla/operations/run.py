@@ -33,6 +33,7 @@ def run(
     notice: bool = True,
     compile: bool = True,
     out: Mapping[str, Any] | None = None,
+    start: Result | Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result:
     """Run a vertex program on a graph until it ends.
@@ -83,6 +84,12 @@ def run(
     out : dict of str to array, optional
         Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
         what it holds, or with what is given for the field. Not what neighbours read while everyone changes it.
+    start : Result, or dict of str to array, optional
+        What to go on from, in place of start values: a result of the same program, with the same parameters, on this
+        graph or on one that this was made of by `Graph.changed` with edges added alone. Active are then the vertices
+        from which new edges lead. Only for programs that reduce by an idempotent monoid into the fields it goes on
+        from, as shortest paths do. Of fields that are given by themselves nobody knows what they are of: `active` says
+        who goes on, by default everyone.
     **values
         Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
         of vertex to value for those few that differ. And parameters, in place of the program's own.
@@ -98,7 +105,8 @@ def run(
     Raises
     ------
     TypeError, ValueError
-        For unknown fields, wrong shapes or types, ids outside the graph.
+        For unknown fields, wrong shapes or types, ids outside the graph; where `start` is of another program or graph,
+        or edges were removed or values changed since.
 
     Examples
     --------
@@ -125,6 +133,8 @@ def run(
         graph = graph.to(check_device(device))
     options = way_of(direction), deterministic, schedule is not None, compile
     if phases:
+        if start is not None:
+            raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
         if trace or schedule is not None:
             raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
         turns = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
@@ -133,5 +143,18 @@ def run(
     (single,) = programs
     runs = runs_of(single, graph, options)
     return run_once(
-        runs, single, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
+        runs,
+        single,
+        graph,
+        values,
+        active,
+        max_iterations,
+        delta,
+        trace,
+        callback,
+        progress,
+        schedule,
+        wait,
+        out,
+        start,
     )

@@ -117,7 +117,7 @@ class Binding:
 
     def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
-        ordered = self.plan.gathers and not self.traced.monoid.commutative
+        ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both = NeighbourLists(self.graph, "all", ordered)
             return both, both

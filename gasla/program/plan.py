@@ -10,8 +10,8 @@ import numpy as np
 
 import semirings
 from gasla.names import given, inner
-from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
+from gasla.program.reductions.absorbing import absorbing_fields, leaves
 from gasla.program.tracing import AFTERWARDS, Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.expr import cast_expr, fold, rebuilt
@@ -56,8 +56,13 @@ class Plan:
         self.gathers = "gather" in t.functions
         self.components = _components(t.gathered_type) if self.gathers else []
         self.everyone = cls.everyone and not self.scheduled
-        self.takes_first = self.gathers and t.monoid.takes_first(  # type: ignore[union-attr]
-            semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+        self.keyed = t.keyed
+        self.takes_first = (
+            self.gathers
+            and self.keyed is None
+            and t.monoid.takes_first(  # type: ignore[union-attr]
+                semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+            )
         )
         # Fields whose values go on by themselves, once heard: those of vertices that are not active have been.
         heard = self._heard()
@@ -104,7 +109,7 @@ class Plan:
         Floats have no number that NaN could not still change.
         """
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
-        if monoid is None or (terminal := monoid.terminal(kind)) is None:
+        if monoid is None or self.keyed is not None or (terminal := monoid.terminal(kind)) is None:
             return None
         plain = isinstance(kind, np.dtype) and kind.kind != "f"
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
@@ -219,7 +224,7 @@ class Plan:
     @functools.cached_property
     def parts(self) -> list[Part]:
         """The numbers of what is gathered, if each combines on its own and there are few enough to be pushed."""
-        if not self.gathers:
+        if not self.gathers or self.keyed is not None:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
@@ -239,6 +244,8 @@ class Plan:
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
             return "nothing is gathered"
+        if self.keyed is not None:
+            return "values are reduced by key, where they are received"
         if self.scheduled:
             return "the receivers of each iteration are known ahead"
         if self.everyone:
@@ -284,12 +291,21 @@ class Plan:
 
     @functools.cached_property
     def needs_gather_ids(self) -> bool:
-        return bool(self._edge_roles("gather", "edge_mask") - set(self.edge_values))
+        return bool(self._edge_roles("gather", "key", "edge_mask") - set(self.edge_values))
 
     @functools.cached_property
     def needs_send_ids(self) -> bool:
         names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
         return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
+
+    @functools.cached_property
+    def reduces_in_order(self) -> bool:
+        """Whether values are taken in the order of the input's edges."""
+        monoid = self.traced.monoid
+        if monoid is None or not monoid.commutative:
+            return monoid is not None
+        is_sum = self.keyed is not None and self.keyed.total.kind == "f" and not monoid.idempotent
+        return is_sum and self.deterministic
 
     @functools.cached_property
     def sums_in_order(self) -> bool:

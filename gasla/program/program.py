@@ -21,7 +21,7 @@ __all__ = ["VertexProgram", "as_program"]
 _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
-    *("mask", "edge_mask", "gather", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
+    *("mask", "edge_mask", "gather", "key", "choose", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
     *("bucket", "idle", "wake", "start"),  # what says who goes on
     *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
@@ -86,6 +86,12 @@ class VertexProgram(Declared):
     vertex that waits is worked out again before the next one opens. `idle()` returns new values of parameters, as
     `{name: value}`, from parameters, aggregates, `self.iteration` and `self.n`; `wake(vertex)` sees them. It may be
     had alone. Those who are woken, like those a run starts with, don't scatter.
+
+    `key(src, dst, edge)` has values reduced by a key, a whole number: at each receiver those of the same key come
+    together. `choose(vertex, key, total)` scores each, by a number or a tuple of numbers, and the greatest is gathered,
+    of those that tie that of the smallest key: apply sees `gathered.key`, `.total` and `.score`. An edge whose key is
+    below 0 takes no part; where none does, the key is -1, the total the identity of `reduce`, and the score the least
+    there is. `self.choose(vertex, own, 0)` in apply tells the score of a key that no edge had. It never pushes.
 
     `self.at(index)` is any other vertex, whose fields are as they were before the iteration; see `at`.
 

@@ -100,6 +100,10 @@ def _order(plan: Plan) -> list[str]:
         found.append(
             f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
         )
+    if plan.keyed is not None:
+        order = "in the order of the input" if plan.reduces_in_order else "in the order of the lists"
+        exact = "" if plan.keyed.total.kind != "f" else f", {order} within a key"
+        found.append(f"Values are reduced by key{exact}; choose scores each key, and the greatest score is gathered.")
     if plan.takes_first:
         found.append("A pull ends at the first value, as any will do.")
     elif plan.final is not None:

@@ -14,7 +14,9 @@ from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
+from gasla.program.reductions.keys import Keyed
 from gasla.program.tracing import Lazy, Record
+from gasla.reference.by_key import greatest, grouped
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
@@ -211,6 +213,8 @@ class Steps:
         if not self.plan.gathers:
             return None
         kind, monoid = self.plan.traced.gathered_type, self.program.reduce
+        if self.plan.keyed is not None:
+            return self.gather_by_key(self.plan.keyed, receivers, places)
         values = self.call("gather", *self.ends(places))
         kinds = kind.items if self.plan.is_tuple else (kind,)
         items = zip(values if self.plan.is_tuple else (values,), kinds, strict=True)
@@ -223,6 +227,26 @@ class Steps:
         if not self.plan.is_tuple:
             return found[0]
         return values._make(found) if hasattr(values, "_make") else found
+
+    def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
+        """What each receiver chooses of what its values come to for each key."""
+        keys = _spread(self.call("key", *self.ends(places)), keyed.key, len(places))
+        values = _spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
+        place = np.empty(self.graph.n, np.int64)
+        place[receivers] = np.arange(len(receivers))
+        pairs, rows = grouped(place[self.edges.dst[places]], keys)
+        with np.errstate(all="ignore"):
+            (totals,) = reduce_segments(self.program.reduce, (values[pairs.order],), rows, len(pairs.keys), keyed.total)
+        owners = self.vertices(receivers[pairs.owners])
+        scores = self.call("choose", owners, as_values(pairs.keys), as_values(totals))
+        scores = scores if isinstance(scores, tuple) else (scores,)
+        found = pairs.keys, totals, *(_spread(x, k, len(pairs.keys)) for x, k in zip(scores, keyed.scores, strict=True))
+        chosen = greatest(pairs, found[2:])
+        parts = []
+        for nothing, part in zip(keyed.nothing, found, strict=True):
+            parts.append(np.full(len(receivers), nothing, part.dtype))
+            parts[-1][pairs.owners[chosen]] = part[chosen]
+        return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, gathered: Any) -> None:
         """Steps 3 to 6, for those who received."""

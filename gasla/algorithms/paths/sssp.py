@@ -15,7 +15,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module, moved
-from gasla.graph.arguments import float_type, has_negative, source_vertex
+from gasla.graph.arguments import check_source, float_type, has_negative, known_before, new_edges, source_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -100,12 +100,18 @@ class SSSPResult(NamedTuple):
 
 
 @overload
-def sssp(graph: Any, source: int, *, parents: Literal[False] = ..., delta: float | None = ...) -> np.ndarray: ...
+def sssp(
+    graph: Any, source: int, *, parents: Literal[False] = ..., delta: float | None = ..., start: Any = ...
+) -> np.ndarray: ...
 @overload
-def sssp(graph: Any, source: int, *, parents: Literal[True], delta: float | None = ...) -> SSSPResult: ...
+def sssp(
+    graph: Any, source: int, *, parents: Literal[True], delta: float | None = ..., start: Any = ...
+) -> SSSPResult: ...
 
 
-def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None = None) -> np.ndarray | SSSPResult:
+def sssp(
+    graph: Any, source: int, *, parents: bool = False, delta: float | None = None, start: Any = None
+) -> np.ndarray | SSSPResult:
     """Length of a shortest path from `source` to every vertex.
 
     Parameters
@@ -120,6 +126,9 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     delta : float, optional
         Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
         times that.
+    start : array or SSSPResult, optional
+        What this returned, from the same source, for the graph that `graph` was made of by `Graph.changed` with edges
+        added alone: the search goes on from there. For a shorter edge, add it beside the longer one.
 
     Returns
     -------
@@ -131,7 +140,10 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     Raises
     ------
     ValueError
-        If the source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative.
+        If the source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative; if `start` is
+        of another source or graph, as far as that shows, or edges were removed since.
+    TypeError
+        If `start` is something else than this returned.
 
     Notes
     -----
@@ -159,16 +171,32 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     program = graph.kept(("sssp", is_negative), _any_order if is_negative else _near_first)
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
+    given, known = start if isinstance(start, SSSPResult) else (start, None)
+    active, begin = _beginning(graph, source, given)
     if not is_negative:
-        start = {source: 0}
-        distances = run(program, graph, active=[source], distance=start, delta=delta, wait=False, notice=False).distance
+        distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
     else:
-        result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0}, notice=False)
+        result = run(program, graph, active=active, max_iterations=graph.n, distance=begin, notice=False)
         distances = result.state["distance"]
         if not result.converged:
             cycle = _negative_cycle(graph, source)
             raise ValueError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
+    if not parents:
+        return distances
+    if known is not None:
+        known = known_before(graph, "start.parents", known, graph.id_dtype)
+        known = array_module(known).where(distances == given, known, known.dtype.type(-1))  # they lead on as they did
+    return SSSPResult(distances, _parents(graph, source, distances, known))
+
+
+def _beginning(graph: Graph, source: int, before: Any) -> tuple[Any, Any]:
+    """Who is active first, and the distances to start with."""
+    if before is None:
+        return [source], {source: 0}
+    src, _ = new_edges(graph)
+    before = known_before(graph, "start", before, float_type(graph))
+    check_source("start", before, source)
+    return array_module(src).unique(src), before
 
 
 def _any_order(graph: Graph) -> VertexProgram:
@@ -184,11 +212,11 @@ def _types(graph: Graph) -> dict[str, np.dtype]:
     return {"distance": kind, "weight": kind if graph.values is None else graph.values.dtype}
 
 
-def _parents(graph: Graph, source: int, distances: Any) -> Any:
+def _parents(graph: Graph, source: int, distances: Any, known: Any = None) -> Any:
     """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last."""
     xp: Any = array_module(distances)
     types = _types(graph)
-    fields: dict[str, Any] = {"distance": distances, "parent": {source: source}}
+    fields: dict[str, Any] = {"distance": distances, "parent": {source: source} if known is None else known}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
