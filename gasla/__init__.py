@@ -16,6 +16,7 @@ _HOMES = {
     "bfs": "algorithms.traversal.bfs",
     "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "sssp": "algorithms.paths.sssp",
+    "shortest_path": "algorithms.paths.shortest_path",
     "multi_source_shortest_paths": "algorithms.paths.multi_source_shortest_paths",
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
