@@ -17,7 +17,7 @@ from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 from gasla.program.reductions.keys import Keyed
 from gasla.program.tracing import Lazy, Record
-from gasla.reference.by_key import greatest, grouped
+from gasla.reference.choice import greatest, grouped
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
