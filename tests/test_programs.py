@@ -33,8 +33,8 @@ from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
-from gasla.program.absorbing import absorbing_fields
 from gasla.program.plan import Plan
+from gasla.program.reductions.absorbing import absorbing_fields
 
 # Program, what it starts with given a source, whether it starts from the source alone, and a limit of iterations.
 CASES: list[tuple[type, Any, bool, int]] = [

@@ -11,7 +11,7 @@ from waiting import count_sleepers
 import gasla
 import semirings
 from gasla.cpu.program.generate import module_source
-from gasla.program.tracing import MOST_LANES
+from gasla.program.fields import MOST_LANES
 
 
 class Total(gasla.VertexProgram):

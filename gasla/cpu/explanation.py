@@ -7,6 +7,7 @@ import numpy as np
 
 from gasla.cpu.program.pieces import FEW
 from gasla.cpu.program.prepared import Prepared
+from gasla.cpu.program.signature import TABLES
 from gasla.cpu.program.workspace import least_shared
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.modules import is_compiled
@@ -24,9 +25,20 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
         *reasons.sentences(plan, runs._way),
         *reasons.of_graph(plan, program, graph, plan.sends, "for each run"),
         reasons.of_memory(plan, graph, workspace),
+        *_tables(runs),
         *_loop(runs, graph),
         _compiling(runs, program, graph),
     ]
+
+
+def _tables(runs: Prepared) -> list[str]:
+    """Where values are reduced by key."""
+    if runs.plan.keyed is None:
+        return []
+    rooms = [runs._shapes[name] for name in TABLES]
+    (team, entries), _ = rooms[0]
+    size = sum(math.prod(shape) * kind.itemsize for shape, kind in rooms) // team
+    return [f"Each thread has a table of {entries:,} keys, twice the longest list: {size:,} bytes."]
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:

@@ -36,9 +36,15 @@ def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) 
 
 
 def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
-    from gasla.program.tracing import cuda_functions
+    from semirings.printers import cuda
 
-    return cuda_functions(program.traced(id_type))
+    parts = [cuda.PRELUDE]
+    for f in program.traced(id_type).functions.values():
+        result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
+        if isinstance(result, tuple) and len(result) == 1:
+            result = result[0]
+        parts.append(cuda.function(f.printed, f.symbols, result))
+    return "\n".join(parts)
 
 
 def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> int:  # noqa: D103

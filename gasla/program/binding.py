@@ -117,11 +117,14 @@ class Binding:
 
     def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
         """The adjacency that vertices gather over, and the one that activity spreads along."""
-        ordered = self.plan.gathers and not self.traced.monoid.commutative
+        ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both = NeighbourLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
+        if self.plan.only_pushes:  # to turn the lists round may take as long as a search
+            sent = NeighbourLists(self.graph, names[1], False)
+            return sent, sent
         return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
 
     @cached_property

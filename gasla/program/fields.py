@@ -9,11 +9,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 import semirings
-from semirings import Expr, Monoid, VectorType
-from semirings.expr import cast_expr
-from semirings.types import SHORT, has_wide
+from semirings import Expr, Monoid, Symbol, VectorType
+from semirings.expr import cast_expr, in_order
+from semirings.types import SHORT, has_wide, parts_of
 
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
+
+Order = Literal["synchronous", "in place"]
+MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
+MOST_LANES = 1024  # of a vector
 
 
 class _Id:
@@ -78,6 +82,7 @@ class Declared:
     direction: ClassVar[Literal["in", "out", "all"]] = "in"
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
+    order: ClassVar[Order] = "synchronous"
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
@@ -233,6 +238,37 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
         return 0, 1
     limits = np.iinfo(base)
     return int(limits.min), int(limits.max)
+
+
+# --- how much is taken at once ---------------------------------------------------------------------------------------
+
+
+def check_length(what: str, kind: Any) -> None:
+    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
+    parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
+    if len(parts) > MOST_ITEMS:
+        raise TypeError(
+            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, "
+            "as each is a variable of its own in what is compiled"
+        )
+    longest = max((part.length for part in parts if isinstance(part, VectorType)), default=0)
+    if longest > MOST_LANES:
+        raise TypeError(
+            f"{what}: a vector of {longest} items; expected at most {MOST_LANES}, "
+            "as threads hold whole vectors near: take some of them at a time, in a run for each"
+        )
+
+
+def check_lanes(program: type[Declared], kind: Any) -> None:
+    """Refuse a monoid that combines an item of a wide vector with others of the same vector."""
+    combined = semirings.as_expr(program.reduce.combine(Symbol("x", kind), Symbol("y", kind)))
+    for e in in_order(combined):
+        reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
+        if reads_whole and semirings.free_symbols(e):
+            raise TypeError(
+                f"{program.__name__} reduces {kind} by monoid {program.reduce.name}, which looks at {e}; expected one "
+                f"that combines each lane of a vector of more than {SHORT} items for itself"
+            )
 
 
 # --- other vertices --------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import numpy as np
 
 import semirings
 from gasla.names import given, inner
-from gasla.program.absorbing import absorbing_fields, leaves
 from gasla.program.fields import bounds_of
+from gasla.program.reductions.absorbing import absorbing_fields, leaves
 from gasla.program.tracing import AFTERWARDS, Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.expr import cast_expr, fold, rebuilt
@@ -56,15 +56,25 @@ class Plan:
         self.gathers = "gather" in t.functions
         self.components = _components(t.gathered_type) if self.gathers else []
         self.everyone = cls.everyone and not self.scheduled
-        self.takes_first = self.gathers and t.monoid.takes_first(  # type: ignore[union-attr]
-            semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+        self.keyed = t.keyed
+        self.takes_first = (
+            self.gathers
+            and self.keyed is None
+            and t.monoid.takes_first(  # type: ignore[union-attr]
+                semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+            )
         )
         # Fields whose values go on by themselves, once heard: those of vertices that are not active have been.
         heard = self._heard()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
-        conflict = set() if self.absorbs else t.gathers_what_apply_writes
+        conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
+        self.in_place: set[str] = set()  # fields that others read while they are written
+        if cls.order == "in place":
+            self.in_place = conflict | looked_up
+            self._check_in_place(conflict)
+            conflict, looked_up = set(), set()
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
-        self.doubled = conflict | t.looked_up if self.everyone else set()
+        self.doubled = conflict | looked_up if self.everyone else set()
         floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
         if self.deterministic and floats:
             raise ValueError(
@@ -72,7 +82,7 @@ class Plan:
                 "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
             )
         # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
-        self.behind = t.looked_up - self.doubled
+        self.behind = looked_up - self.doubled
         if self.staged and t.looks_up:
             raise TypeError(
                 f"{cls.__name__} reads or reduces at other vertices, as they were before an iteration; stages don't "
@@ -97,6 +107,27 @@ class Plan:
         elif "apply" in t.functions and "activate" not in t.functions:
             self.functions = {**t.functions, "activate": _change(t)}
 
+    def _check_in_place(self, conflict: set[str]) -> None:
+        """Refuse what can't be right where what has been applied is seen at once."""
+        cls, kinds = self.traced.program, self.traced.vertex_types
+        asked = f"{cls.__name__} runs in place, where what a vertex sees depends on who came first; expected "
+        if self.deterministic:
+            raise ValueError(f"{asked}deterministic=False, or order='synchronous'")
+        if self.scheduled:
+            what = "stages" if self.staged else "a schedule, whose vertices see each other as they were before"
+            raise ValueError(f"{asked}order='synchronous' for {what}")
+        if conflict and cls.sources == "active":
+            raise ValueError(
+                f"{asked}sources = 'all': {given(min(conflict))} of an active neighbour may be another by the time "
+                "that it is read, and be read once more in the next iteration"
+            )
+        for name in sorted(self.in_place):
+            if not isinstance(kinds[name], np.dtype):
+                raise TypeError(
+                    f"{cls.__name__}.{given(name)} is {kinds[name]}, and read while it is written, as the program runs "
+                    "in place; expected one number, which is read and written as a whole, or order='synchronous'"
+                )
+
     @functools.cached_property
     def final(self) -> Expr | None:
         """Whether nothing can change what has been gathered, symbol `x`, any more; None if something always can.
@@ -104,7 +135,7 @@ class Plan:
         Floats have no number that NaN could not still change.
         """
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
-        if monoid is None or (terminal := monoid.terminal(kind)) is None:
+        if monoid is None or self.keyed is not None or (terminal := monoid.terminal(kind)) is None:
             return None
         plain = isinstance(kind, np.dtype) and kind.kind != "f"
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
@@ -195,6 +226,11 @@ class Plan:
         return Function("lane", result, symbols, gather.sources)
 
     @property
+    def only_pushes(self) -> bool:
+        """Whether no iteration pulls: in an order of priorities few are active at once."""
+        return self.prioritised and not self.staged
+
+    @property
     def only_pulls(self) -> bool:
         """Whether no iteration pushes, nor asks who receives, on a graph like this."""
         return False
@@ -219,7 +255,7 @@ class Plan:
     @functools.cached_property
     def parts(self) -> list[Part]:
         """The numbers of what is gathered, if each combines on its own and there are few enough to be pushed."""
-        if not self.gathers:
+        if not self.gathers or self.keyed is not None:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
@@ -239,6 +275,8 @@ class Plan:
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
             return "nothing is gathered"
+        if self.keyed is not None:
+            return "values are reduced by key, where they are received"
         if self.scheduled:
             return "the receivers of each iteration are known ahead"
         if self.everyone:
@@ -284,12 +322,21 @@ class Plan:
 
     @functools.cached_property
     def needs_gather_ids(self) -> bool:
-        return bool(self._edge_roles("gather", "edge_mask") - set(self.edge_values))
+        return bool(self._edge_roles("gather", "key", "edge_mask") - set(self.edge_values))
 
     @functools.cached_property
     def needs_send_ids(self) -> bool:
         names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
         return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
+
+    @functools.cached_property
+    def reduces_in_order(self) -> bool:
+        """Whether values are taken in the order of the input's edges."""
+        monoid = self.traced.monoid
+        if monoid is None or not monoid.commutative:
+            return monoid is not None
+        is_sum = self.keyed is not None and self.keyed.total.kind == "f" and not monoid.idempotent
+        return is_sum and self.deterministic
 
     @functools.cached_property
     def sums_in_order(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,19 @@ from gasla.program.fields import (
     Aggregate,
     Declared,
     as_index,
+    check_lanes,
+    check_length,
     check_missing,
     check_other,
     check_start,
     refuse_degree,
     refuse_others,
 )
+from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
-from semirings.expr import cast_expr, in_order, load
-from semirings.types import SHORT, computed, has_wide, parts_of
+from semirings.expr import cast_expr, load
+from semirings.types import computed, has_wide
 
-MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
-MOST_LANES = 1024  # of a vector
 AFTERWARDS = ("stop", "idle", "wake")  # come after an iteration, and see its end
 
 
@@ -105,6 +106,7 @@ class Traced:
     deposits: Mapping[str, Aggregate]  # aggregates at vertices
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
+    keyed: Keyed | None = None  # where values are reduced by key
 
     @property
     def monoid(self) -> Monoid | None:
@@ -112,7 +114,7 @@ class Traced:
 
     @property
     def gathered_type(self) -> Any:
-        return _type(self.functions["gather"].result)
+        return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
         """What is known of the symbols of a function: numbers and counts of things start at 0, and end well in time."""
@@ -135,7 +137,9 @@ class Traced:
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
         """The fields of neighbours that a gather sees and the same iteration changes."""
-        read = {f for n in ("gather", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")}
+        read = {
+            f for n in ("gather", "key", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")
+        }
         return read & self.writes("apply")
 
     @functools.cached_property
@@ -209,13 +213,14 @@ class Tracer:
         self.deposit_types = {name: self.aggregate_types.pop(name) for name in self.deposits}
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
+        self.keyed: Keyed | None = None
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
 
     def _held(self, name: str, declared: Any) -> Any:
         kind = self.id_type if declared is ID else semirings.as_type(declared, stored=True)
-        _check_length(f"{self.program.__name__}.{name}", kind)
+        check_length(f"{self.program.__name__}.{name}", kind)
         return kind
 
     def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
@@ -230,6 +235,8 @@ class Tracer:
         self._function("mask", np.dtype(bool), vertex)
         self._function("edge_mask", np.dtype(bool), source, target, link)
         self._function("gather", None, source, target, link)
+        self._function("key", None, source, target, link)
+        self._trace_choice(vertex)
         self._function("apply", self.vertex_types, vertex, *self._gathered())
         self._function("activate", np.dtype(bool), before, after)
         self._function("scatter", self.edge_types, source, target, link)
@@ -265,6 +272,7 @@ class Tracer:
             self.deposits,
             self.deposit_types,
             self.functions,
+            self.keyed,
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Expr:
@@ -289,15 +297,41 @@ class Tracer:
     def _gathered(self) -> tuple[Any, ...]:
         if "gather" not in self.functions:
             return (None,)
+        self._check_monoid()
+        if self.keyed is not None:
+            fields = self.keyed.fields(list(self._symbol("", "gathered", self.keyed.gathered_type)))
+            return (Record("gathered", fields),)
+        kind = _type(self.functions["gather"].result)
+        if has_wide(kind):
+            check_lanes(self.program, kind)
+        return (self._symbol("", "gathered", kind),)
+
+    def _check_monoid(self) -> None:
         if not isinstance(self.program.reduce, Monoid):
             raise TypeError(
                 f"{self.program.__name__} gathers, but its `reduce` is {self.program.reduce!r}; "
                 "expected a semirings.Monoid, such as semirings.min"
             )
-        kind = _type(self.functions["gather"].result)
-        if has_wide(kind):
-            _check_lanes(self.program, kind)
-        return (self._symbol("", "gathered", kind),)
+
+    def _trace_choice(self, vertex: Record) -> None:
+        """What is chosen where values are reduced by key; `key` has been traced, and `gather`."""
+        where, names = self.program.__name__, set(self.functions)
+        names |= {"choose"} if getattr(self.program, "choose", None) else set()
+        if not names & {"key", "choose"}:
+            return
+        check_complete(where, names)
+        self._check_monoid()
+        gather, key = self.functions["gather"], self.functions["key"]
+        check_values(where, self.program.reduce, gather.result)
+        kind = key_type(where, key.result)
+        self.functions["key"] = replace(key, result=cast_expr(key.result, kind))
+        self._function(
+            "choose", None, vertex, self._symbol("", "key", kind), self._symbol("", "total", gather.result.type)
+        )
+        choose = self.functions["choose"]
+        self.keyed = as_keyed(where, self.program.reduce, gather.result.type, kind, choose.result)
+        scores = choose.result if isinstance(choose.result, tuple) else (choose.result,)
+        self.functions["choose"] = replace(choose, result=scores)
 
     def _other(self, where: str, given_index: Any) -> Record:
         """The vertex at an index, if there is one."""
@@ -354,7 +388,7 @@ class Tracer:
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
             result = _convert(where, result, expected)
-        _check_length(where, result if isinstance(result, dict) else _type(result))
+        check_length(where, result if isinstance(result, dict) else _type(result))
         values = list(result.values()) if isinstance(result, dict) else result
         symbols = _symbols(values if isinstance(values, list | tuple) else [values])
         name = inner(name)
@@ -419,34 +453,6 @@ def _type(result: Expr | tuple[Expr, ...]) -> Any:
     return result.type
 
 
-def _check_length(what: str, kind: Any) -> None:
-    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
-    parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
-    if len(parts) > MOST_ITEMS:
-        raise TypeError(
-            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, "
-            "as each is a variable of its own in what is compiled"
-        )
-    longest = max((part.length for part in parts if isinstance(part, VectorType)), default=0)
-    if longest > MOST_LANES:
-        raise TypeError(
-            f"{what}: a vector of {longest} items; expected at most {MOST_LANES}, "
-            "as threads hold whole vectors near: take some of them at a time, in a run for each"
-        )
-
-
-def _check_lanes(program: type[Declared], kind: Any) -> None:
-    """Refuse a monoid that combines an item of a wide vector with others of the same vector."""
-    combined = semirings.as_expr(program.reduce.combine(Symbol("x", kind), Symbol("y", kind)))
-    for e in in_order(combined):
-        reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
-        if reads_whole and semirings.free_symbols(e):
-            raise TypeError(
-                f"{program.__name__} reduces {kind} by monoid {program.reduce.name}, which looks at {e}; expected one "
-                f"that combines each lane of a vector of more than {SHORT} items for itself"
-            )
-
-
 def _symbols(results: Any) -> tuple[Symbol, ...]:
     return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
@@ -464,16 +470,3 @@ def _convert(where: str, value: Any, expected: Any) -> Expr:
             f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"
         )
     return cast_expr(value, expected)
-
-
-def cuda_functions(traced: Traced) -> str:
-    """The program's functions as CUDA C++ device functions."""
-    from semirings.printers import cuda
-
-    parts = [cuda.PRELUDE]
-    for f in traced.functions.values():
-        result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
-        if isinstance(result, tuple) and len(result) == 1:
-            result = result[0]
-        parts.append(cuda.function(f.printed, f.symbols, result))
-    return "\n".join(parts)

@@ -9,6 +9,8 @@ from gasla.program.plan import Plan
 from semirings import VectorType
 from semirings.types import HALF, has_wide, parts_of
 
+TABLES = ["table_keys", "table_totals", "table_places"]  # of a reduction by key: a row a thread
+
 
 class Field(NamedTuple):
     """What the arrays are called that a vertex field is in, and that say what it starts with: values, and where."""
@@ -40,6 +42,7 @@ class Arguments(Plan):
             names.append("receivers")
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
+        names += TABLES if self.keyed is not None else []
         names += list(self.wide_rooms)
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += ["news"] if self.sends_news else []
@@ -170,7 +173,7 @@ class Arguments(Plan):
     @staticmethod
     def deposit(name: str, row: str, called: str) -> list[str]:
         """An aggregate takes in what a vertex gives, at another."""
-        add = f"accumulate_{name}(to_{name}[{row}], np.uint64(place_{name}), given_{name}, threads > 1)"
+        add = f"improve_{name}(to_{name}[{row}], np.uint64(place_{name}), given_{name}, threads > 1)"
         named = f"place_{name}, given_{name} = {called}"
         return [named, f"if np.uint64(place_{name}) < np.uint64(self_n):", f"    {add}"]
 

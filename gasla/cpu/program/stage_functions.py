@@ -2,7 +2,7 @@
 
 import functools
 
-from gasla.cpu.program.loop.resume import Resumes
+from gasla.cpu.program.keyed.choices import Choices
 from gasla.cpu.program.pieces import (
     FEW,
     FURTHER,
@@ -29,7 +29,7 @@ from semirings import VectorType
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
 
-class Stages(Resumes):
+class Stages(Choices):
     """The source of every stage; `run_loop` strings them together."""
 
     @functools.cached_property
@@ -79,6 +79,7 @@ class Stages(Resumes):
         body.append("low, high = self_n * thread // threads, self_n * (thread + 1) // threads")
         for field in self.fields:
             body += self._fill(field) if field.name in self.filled else []
+        body += self.clear_tables() if self.keyed is not None else []
         body += [f"to_{name}[:, low:high] = {self.aggregate_identity(name)}" for name in self.traced.deposits]
         for name in sorted(self.behind):
             body += ["for v in range(low, high):", *(INDENT + x for x in self._brought_up(name))]
@@ -105,17 +106,17 @@ class Stages(Resumes):
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
         if not self.gathers and (woken or self.everyone):
             return ["found = True"]
-        lines = self.loads("dst", "v", "gather", "edge_mask")
-        lines.append(f"gathered = {self.identity}")
+        lines = self.loads("dst", "v", "gather", "key", "edge_mask")
+        lines += [f"gathered = {self.identity}"] if self.keyed is None else self.begin_table()
         test_active = self.active_only
         needs_wake = not self.everyone and not woken and not test_active
         body: list[str] = []
         loads = self.loads("src", "u", "edge_mask") + self.edge_loads("g", "edge_mask")
-        more = self.loads("src", "u", "gather") + self.edge_loads("g", "gather")
+        more = self.loads("src", "u", "gather", "key") + self.edge_loads("g", "gather", "key")
         more = [line for line in more if line not in loads]
         inner = list(more)
         if self.gathers:
-            inner.append(f"gathered = {self.gather_one()}")
+            inner += [f"gathered = {self.gather_one()}"] if self.keyed is None else self.gather_by_key()
         if needs_wake:
             inner.append("found |= has(active, u)")
         elif not woken and not self.everyone:
@@ -137,6 +138,11 @@ class Stages(Resumes):
             lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
+        if self.keyed is not None:
+            lines += self.choose()
+            if takes_all and not self._edge_roles("gather", "key") & set(self.edge_states):
+                begin = lines.index(self.begin_table()[0])
+                lines[begin:] = self.of_few(more, needs_wake, lines[begin:])
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
 
     @property

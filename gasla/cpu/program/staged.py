@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program.prepared import Prepared
+from gasla.cpu.program.workspace import Workspace
 from gasla.graph.graph import Graph
 from gasla.names import inner
 from gasla.program.frontier import EdgeFrontier, Frontier
@@ -21,7 +22,10 @@ class Staged(Prepared):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         super().__init__(program, graph, staged=True)
-        self._use({})
+        own: Workspace = {}
+        self._use(own)
+        if self.plan.keyed is not None:
+            own["table_keys", self._shapes["table_keys"]].fill(-1)
         self.iteration = 0
         self._start(fields, None)
 

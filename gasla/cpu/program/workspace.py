@@ -50,6 +50,13 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
     }
     for name, kind in plan.components:
         shapes[name] = layout(kind, n)
+    if plan.keyed is not None:
+        longest = longest_list(graph, plan.traced.program.direction)
+        place = np.dtype(np.int32 if longest < 2**30 else np.int64)
+        shapes["table_keys"], shapes["table_totals"] = (
+            ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
+        )
+        shapes["table_places"] = (team, longest), place
     for name, kind in plan.wide_rooms.items():  # a thread's apart from the next one's by a cache line and more
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
@@ -58,6 +65,13 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
     scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # the schedule's own
     return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
+
+
+def longest_list(graph: Graph, direction: str) -> int:
+    """Over how many edges a vertex gathers at most."""
+    if direction == "all":
+        return int(np.diff(graph.both.indptr).max(initial=0))
+    return graph.max_in_degree if direction == "in" else graph.max_out_degree
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:

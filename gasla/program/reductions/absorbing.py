@@ -25,6 +25,8 @@ def absorbing_fields(t: Traced) -> Fields | str:
     monoid = t.monoid
     if monoid is None:
         return "it gathers nothing"
+    if t.keyed is not None:
+        return "values are reduced by key"
     if not (monoid.idempotent and monoid.commutative):
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
     if seen := {*t.measures, *(t.functions.keys() & {"post_apply", "scatter"})}:

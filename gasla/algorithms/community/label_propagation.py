@@ -1,0 +1,165 @@
+"""Label propagation: communities, by everyone taking on the label that most of its neighbours have.
+
+At first every vertex has a label of its own. Then whoever has a neighbour that changed looks at the labels around it,
+and takes that which weighs most; of those that weigh the same, the one that comes first by lot.
+
+Taken at once by all, that goes on for ever: the two ends of an edge swap labels, and on a grid all do, as on a
+chessboard. So in every other iteration labels only change for those that come before them by lot, which no two
+neighbours can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). Who was held back then is not
+forgotten: once nothing moves, all look once more, and only if nobody moves then, it has ended.
+
+An iteration reads, for each edge looked at, a neighbour and its label (8 bytes), and keeps 12 for each label around.
+
+U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks.
+Physical Review E 76 (2007).
+S. Sahu: ν-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection. arXiv:2411.11468 (2024).
+"""
+
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.independence.undirected import undirected
+from gasla.graph.arguments import check_weights, most_iterations, whole_number
+from gasla.graph.graph import as_graph
+from gasla.operations.primitives import number
+from gasla.operations.run import run
+from gasla.program.fields import ID, aggregate, edge, parameter, vertex
+from gasla.program.program import VertexProgram
+
+
+class Labels(VertexProgram):
+    """label(v) = that of most neighbours. A round begins with all; in its odd iterations labels only get earlier."""
+
+    label = vertex(ID, init=lambda vertex: vertex.id)
+    seed = parameter(np.uint64, 0)
+    enough = parameter(np.float64, 0)
+    began = parameter(np.int64, 0)
+    took = parameter(np.int64, 0)
+    reduce = semirings.plus
+
+    def drawn(self, label):
+        """By lot: labels of greater numbers come first."""
+        return semirings.cast(semirings.hash(self.seed, label) >> 33, np.int32)
+
+    def is_free(self):
+        """Whether labels may change for any other."""
+        return (self.iteration - self.began) % 2 == 0
+
+    def key(self, src, dst, edge):
+        return semirings.where(src.id == dst.id, -1, src.label)
+
+    def gather(self, src, dst, edge):
+        return semirings.cast(1, np.int32)
+
+    def choose(self, vertex, key, total):
+        return total, self.drawn(key)
+
+    def apply(self, vertex, gathered):
+        _, drawn = gathered.score
+        takes = (gathered.key >= 0) & (self.is_free() | (drawn > self.drawn(vertex.label)))
+        return {"label": semirings.where(takes, gathered.key, vertex.label)}
+
+    @aggregate(semirings.plus, np.int64)
+    def moved(self, before, after):
+        return semirings.where(before.label != after.label, 1, 0)
+
+    def stop(self):
+        return self.is_free() & (self.moved > 0) & (self.moved <= self.enough)
+
+    def idle(self):
+        return {"began": self.iteration, "took": self.iteration - self.began}
+
+    def wake(self, vertex):
+        return self.took > 1
+
+
+class ByWeight(Labels):
+    """label(v) = that whose edges weigh most."""
+
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):
+        return edge.weight
+
+
+class Smallest(VertexProgram):
+    """least(v) = the smallest of those with the label of v."""
+
+    label = vertex(ID)
+    least = vertex(ID)
+    everyone = True
+
+    @aggregate(semirings.min, ID, at=lambda self, vertex: vertex.label)
+    def first(self, before, after):
+        return after.id
+
+    def apply(self, vertex, _):
+        return {"least": self.at(vertex.label).first}
+
+
+def label_propagation(
+    graph: Any, *, weighted: bool = False, seed: int = 0, max_iter: int = 100, tol: float = 1e-3
+) -> np.ndarray:
+    """Find communities by label propagation.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy or CuPy sparse array or matrix
+        `A[i, j]` is an edge between i and j. Directions don't matter: an edge that is there both ways counts once in a
+        symmetric matrix, and as two in another.
+    weighted : bool
+        Whether values are weights, which must be finite and not negative; by default every edge counts the same.
+    seed : int
+        Of the lot that decides between labels that weigh the same: 0 to 2**64 - 1.
+    max_iter : int
+        The most iterations.
+    tol : float
+        It ends once at most this share of the vertices has changed labels in an iteration; with 0, when nobody would.
+
+    Returns
+    -------
+    (n,) array of int32 or int64
+        The number of each vertex's community, from 0 in the order of their smallest vertices. Who has no neighbour is
+        alone. One of many divisions: the same for the same seed, on either device; but with weights that are no whole
+        numbers, a GPU adds them up in any order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a weight is negative, infinite or NaN; if an argument is out of range.
+
+    Notes
+    -----
+    A community need not hang together. On a graph without communities, most of a part may end in one.
+
+    References
+    ----------
+    U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale
+    Networks. Physical Review E 76 (2007).
+
+    S. Sahu: ν-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection. arXiv:2411.11468 (2024).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> two_triangles = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3])
+    >>> gasla.label_propagation(two_triangles)
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    """
+    graph = as_graph(graph)
+    seed, limit = whole_number("seed", seed), most_iterations("max_iter", max_iter)
+    if not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
+        raise ValueError(f"tol is {tol!r}; expected a number, 0 or more")
+    program: Any = Labels
+    weighted = weighted and graph.values is not None
+    if weighted:
+        graph.notice_values()
+        check_weights(graph, shares=True)
+        program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
+    program = undirected(program, graph, weighted=weighted)
+    found = run(program, graph, max_iterations=limit, seed=seed, enough=float(tol) * graph.n, notice=False)
+    labels = run(Smallest, graph, max_iterations=1, label=found.label).least
+    number(labels)
+    return labels

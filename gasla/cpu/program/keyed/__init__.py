@@ -1,0 +1,1 @@
+"""Reductions by key: a table a thread, and what is chosen of it."""

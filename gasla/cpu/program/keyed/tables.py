@@ -1,0 +1,29 @@
+"""Tables by open addressing: each thread has one, with room for twice as many keys as the longest list has entries.
+
+A vertex uses as much of it as its own list asks for: where lists are short, that stays in the nearest cache. Between
+vertices a table is empty: whoever used an entry has cleared it.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import numpy as np
+
+from gasla.cpu.runtime.blocks import jit
+
+__all__ = ["place_of"]
+
+GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # by the first keys that are neighbours lie far apart
+
+
+@jit
+def place_of(keys, key, room):
+    """Where a key is in the first `room` entries of a table, or where there is a place for it; some of them are empty.
+
+    An entry that is empty holds a number below 0.
+    """
+    one, zero = np.uint64(1), np.uint64(0)
+    place = ((np.uint64(key) * GOLDEN >> HALF) * room) >> HALF
+    while keys[place] != key and keys[place] >= 0:
+        place += one
+        if place == room:
+            place = zero
+    return place
