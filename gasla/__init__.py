@@ -46,7 +46,7 @@ _HOMES = {
     "maximal_matching": "algorithms.independence.maximal_matching",
     "aggregate_features": "algorithms.neighbourhood.aggregate_features",
     "ConvergenceWarning": "operations.result",
-    "reduce_by_key": "graph.derive.by_key",
+    "reduce_by_key": "graph.derive.reduction",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",
     "mxv": "operations.multiply",

@@ -18,7 +18,7 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module
 from gasla.graph.arguments import check_weights
-from gasla.graph.derive.by_key import reduce_by_key
+from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_ids, check_range, same_device
 from gasla.operations.multiply import mxv, vxm
