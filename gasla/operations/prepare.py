@@ -11,8 +11,9 @@ from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import Result, go_on, left_by, remembered, under_way
 from gasla.program.binding import AUTO, PULL, PUSH
+from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import VertexProgram, as_program, in_order
 from gasla.program.schedule import as_schedule
 
 __all__ = ["Prepared", "prepare"]
@@ -30,6 +31,7 @@ def prepare(
     *,
     direction: Direction = "auto",
     deterministic: bool = False,
+    order: Order | None = None,
     scheduled: bool = False,
     notice: bool = True,
     device: Device | None = None,
@@ -46,7 +48,7 @@ def prepare(
         An instance (with its parameters), or a class (with their defaults).
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
-    direction, deterministic, notice, device, compile
+    direction, deterministic, order, notice, device, compile
         As for `gasla.run`.
     scheduled : bool
         Whether its runs will be along schedules.
@@ -70,7 +72,8 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     options = way_of(direction), deterministic, scheduled, compile
-    return Prepared(alone(as_program(program)), as_graph(graph), options, notice, device and check_device(device))
+    single = in_order(alone(as_program(program)), order)
+    return Prepared(single, as_graph(graph), options, notice, device and check_device(device))
 
 
 class Prepared:

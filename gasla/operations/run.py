@@ -1,6 +1,7 @@
 """`run`: a vertex program, a graph, and what came of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gasla.arrays import Device
@@ -9,8 +10,9 @@ from gasla.graph.graph import as_graph
 from gasla.operations.phases import Asked, Phase, as_phases, run_phases
 from gasla.operations.prepare import FLAGS, Direction, alone, check_device, check_flags, run_once, runs_of, way_of
 from gasla.operations.result import Result
+from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import VertexProgram, as_program, in_order
 
 __all__ = ["run"]
 
@@ -23,6 +25,7 @@ def run(
     max_iterations: int | None = None,
     direction: Direction = "auto",
     deterministic: bool = False,
+    order: Order | None = None,
     trace: bool = False,
     callback: Callable[[Result], Any] | None = None,
     progress: Callable[[int], Any] | None = None,
@@ -54,6 +57,9 @@ def run(
         reduction can't be done by pushing.
     deterministic : bool
         The same bits in every run with the same number of threads, after as many iterations.
+    order : "synchronous" or "in place", optional
+        In place of the program's own `order`. In place, what has been applied is seen at once, by whoever comes to it
+        later in the same iteration: see `VertexProgram`. Not with `deterministic=True`, and not with a schedule.
     trace : bool
         Record each iteration: `Result.trace`.
     callback : function of a Result, optional
@@ -123,7 +129,8 @@ def run(
     (array([0, 1, 2, 3], dtype=int32), True)
     """
     phases = as_phases(program) if isinstance(program, list | tuple) else []
-    programs = [phase.program for phase in phases] or [alone(as_program(program))]
+    phases = [replace(phase, program=in_order(phase.program, order)) for phase in phases]
+    programs = [phase.program for phase in phases] or [in_order(alone(as_program(program)), order)]
     graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
