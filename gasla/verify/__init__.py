@@ -47,12 +47,12 @@ from gasla.verify.counts import triangles
 from gasla.verify.cycles import articulation_points, bipartite, bridges
 from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
 from gasla.verify.labels import components, label_propagation, strong_components
-from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
-from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
-from gasla.verify.routes import shortest_path
+from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
+from gasla.verify.searches.paths import bfs, sssp
+from gasla.verify.searches.routes import shortest_path
 from gasla.verify.trees import minimum_spanning_forest
 
 __all__ = [

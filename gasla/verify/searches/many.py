@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph
 from gasla.progress import track
 from gasla.verify._common import VerificationError
-from gasla.verify.paths import bfs, sssp
+from gasla.verify.searches.paths import bfs, sssp
 
 
 def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, depth_limit: int | None = None) -> None:

@@ -86,4 +86,5 @@ def _least(edges: Edges, source: int) -> Any:
     first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
     indptr = np.searchsorted(src[first], np.arange(edges.n + 1))
     lightest: Any = csr_array((weight[first], dst[first], indptr), shape=(edges.n, edges.n))
-    return dijkstra(lightest, indices=source, return_predecessors=False)
+    search: Any = dijkstra
+    return search(lightest, indices=source)

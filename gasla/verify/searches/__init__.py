@@ -1,0 +1,1 @@
+"""Verifiers of levels, distances and paths."""
