@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import gasla
-from gasla.arrays import array_module
+from gasla import verify
+from gasla.arrays import array_module, moved
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import TOLERANCE, hub_iteration, personal_iteration, power_iteration
@@ -144,6 +145,15 @@ def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
     src, dst = edges_of(graph)
     among = array_module(number).bincount(src[number[dst] >= number[src]], minlength=len(number))
     return "a vertex has too few neighbours in its core" if bool((among < number).any()) else ""
+
+
+def lightest_forest(graph: BenchmarkGraph, edges: Any, _: list[int]) -> str:
+    """What is wrong with a minimum spanning forest, decided on the CPU."""
+    try:
+        verify.minimum_spanning_forest(graph.on("cpu").graph, moved(edges, "cpu"))
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
 
 
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:

@@ -61,6 +61,8 @@ def _sending(plan: Plan) -> list[str]:
         found.append(
             f"It absorbs: what arrives is reduced straight into {fields}, and may go on in the same iteration."
         )
+    elif plan.in_place:
+        found.append("What has been applied is seen at once, because order = 'in place'.")
     elif plan.gathers:
         found.append(f"What arrives is seen in the next iteration, because {why_it_waits(plan)}.")
     if plan.push_at_once:
@@ -123,6 +125,8 @@ def _copies(plan: Plan) -> list[str]:
     for name in sorted(plan.doubled):
         who = " and ".join(["neighbours"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
         found.append(f"{given(name)} has two copies, read and written in turn: {who} read it while apply writes it.")
+    for name in sorted(plan.in_place):
+        found.append(f"{given(name)} has one copy, which others read while it is written.")
     for name in sorted(plan.behind):
         found.append(
             f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "

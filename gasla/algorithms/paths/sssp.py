@@ -16,7 +16,15 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module, moved
-from gasla.graph.arguments import float_type, has_negative, score_type, source_vertex
+from gasla.graph.arguments import (
+    check_source,
+    float_type,
+    has_negative,
+    known_before,
+    new_edges,
+    score_type,
+    source_vertex,
+)
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -112,10 +120,17 @@ def sssp(
     parents: Literal[False] = ...,
     delta: float | None = ...,
     dtype: Any = ...,
+    start: Any = ...,
 ) -> np.ndarray: ...
 @overload
 def sssp(
-    graph: Any, source: int | Iterable[int], *, parents: Literal[True], delta: float | None = ..., dtype: Any = ...
+    graph: Any,
+    source: int | Iterable[int],
+    *,
+    parents: Literal[True],
+    delta: float | None = ...,
+    dtype: Any = ...,
+    start: Any = ...,
 ) -> SSSPResult: ...
 
 
@@ -126,6 +141,7 @@ def sssp(
     parents: bool = False,
     delta: float | None = None,
     dtype: Any = None,
+    start: Any = None,
 ) -> np.ndarray | SSSPResult:
     """Length of a shortest path from `source` to every vertex.
 
@@ -143,6 +159,9 @@ def sssp(
         times that.
     dtype : float32 or float64, optional
         The type of sums of lengths; by default float32 for float32 lengths, else float64.
+    start : array or SSSPResult, optional
+        What this returned, from the same sources, for the graph that `graph` was made of by `Graph.changed` with edges
+        added alone: the search goes on from there. For a shorter edge, add it beside the longer one.
 
     Returns
     -------
@@ -153,8 +172,11 @@ def sssp(
 
     Raises
     ------
-    TypeError, ValueError
-        If a source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative.
+    ValueError
+        If a source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative; if `start` is
+        of other sources or another graph, as far as that shows, or edges were removed since.
+    TypeError
+        If `start` is something else than this returned, or a source no integer.
 
     Notes
     -----
@@ -185,17 +207,34 @@ def sssp(
     program = graph.kept(("sssp", is_negative, kind), lambda graph: make(graph, kind))
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
-    start = dict.fromkeys(sources, 0)
-    sources = list(start)  # each once
+    before, known = start if isinstance(start, SSSPResult) else (start, None)
+    sources = list(dict.fromkeys(sources))  # each once
+    active, begin = _beginning(graph, sources, before, kind)
     if not is_negative:
-        distances = run(program, graph, active=sources, distance=start, delta=delta, wait=False, notice=False).distance
+        distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
     else:
-        result = run(program, graph, active=sources, max_iterations=graph.n, distance=start, notice=False)
+        result = run(program, graph, active=active, max_iterations=graph.n, distance=begin, notice=False)
         distances = result.state["distance"]
         if not result.converged:
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    return SSSPResult(distances, _parents(graph, sources, distances, is_negative)) if parents else distances
+    if not parents:
+        return distances
+    if known is not None:
+        known = known_before(graph, "start.parents", known, graph.id_dtype)
+        known = array_module(known).where(distances == before, known, known.dtype.type(-1))  # they lead on as they did
+    return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
+
+
+def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
+    """Who is active first, and the distances to start with."""
+    if before is None:
+        return sources, dict.fromkeys(sources, 0)
+    src, _ = new_edges(graph)
+    before = known_before(graph, "start", before, kind)
+    for source in sources:
+        check_source("start", before, source)
+    return array_module(src).unique(src), before
 
 
 def _any_order(graph: Graph, kind: np.dtype) -> VertexProgram:
@@ -210,16 +249,18 @@ def _types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
     return {"distance": kind, "weight": kind if graph.values is None else graph.values.dtype}
 
 
-def _parents(graph: Graph, sources: list[int], distances: Any, is_negative: bool) -> Any:
+def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
     """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last.
 
     Where lengths are negative a circle of no length goes up and down: then it is a search from the sources on.
     """
     xp: Any = array_module(distances)
     types = _types(graph, distances.dtype)
-    fields: dict[str, Any] = {"distance": distances, "parent": {source: source for source in sources}}
+    at_sources = {source: source for source in sources}
     if is_negative:
-        return run(TightLevels.typed(**types), graph, active=sources, **fields).parent
+        program = TightLevels.typed(**types)
+        return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
+    fields: dict[str, Any] = {"distance": distances, "parent": at_sources if known is None else known}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):

@@ -197,6 +197,11 @@ def weighted_matching(work: Work, _: list[Reach]) -> Floor:
     return work.floor(8 * work.m + 5 * work.n, work.m, 1)
 
 
+def minimum_spanning_forest(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once with its weight, and whose tree its end is in; a tree and an edge a vertex."""
+    return work.floor(8 * work.m + 12 * work.n, work.m, 4)
+
+
 def topological_order(work: Work, _: list[Reach]) -> Floor:
     """Each edge in one direction is read once, and what its end waits for; a count, a level and a place a vertex."""
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
@@ -244,6 +249,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "greedy_color": greedy_color,
     "maximal_matching": maximal_matching,
     "weighted_matching": weighted_matching,
+    "minimum_spanning_forest": minimum_spanning_forest,
     "topological_order": topological_order,
     "longest_path": longest_path,
     "betweenness": betweenness,

@@ -83,6 +83,9 @@ class Gasla:
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
 
+    def minimum_spanning_forest(self) -> Any:
+        return gasla.minimum_spanning_forest(self.graph).edges
+
     def strong_components(self) -> Any:
         return gasla.strongly_connected_components(self.made.directed).labels
 
