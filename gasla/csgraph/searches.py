@@ -17,6 +17,7 @@ from gasla.graph.graph import Graph
 
 NONE = -9999  # for a predecessor
 FEW = 1 << 16  # edges, those of each source: before as many are looked at SciPy has answered
+ALONE = 1 << 17  # likewise, where each source is searched from by itself
 METHODS = ("auto", "FW", "D", "BF", "J")
 
 
@@ -80,7 +81,10 @@ def shortest_path(
     given |= {"method": method, "indices": indices}
     places = np.prod(csgraph.shape) if hasattr(csgraph, "shape") else np.size(csgraph)
     is_full = method in ("auto", "FW") and indices is None and 4 * most_edges(csgraph) >= places
-    reason = _reason(csgraph, indices) or (_sparing("all pairs of a dense graph", csgraph) if is_full else "")
+    often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
+    reason = _reason(csgraph, indices, return_predecessors, often) or (
+        _sparing("all pairs of a dense graph", csgraph) if is_full else ""
+    )
     if reason:
         return passing.by_scipy("shortest_path", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
@@ -138,7 +142,7 @@ def dijkstra(
     given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
     given |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
     stops = _sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
-    reason = _reason(csgraph, 0 if min_only else indices) or stops
+    reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
     if reason:
         return passing.by_scipy("dijkstra", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
@@ -185,7 +189,8 @@ def bellman_ford(
     """
     given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
     given |= {"unweighted": unweighted}
-    if reason := _reason(csgraph, indices):
+    often = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
+    if reason := _reason(csgraph, indices, return_predecessors, often):
         return passing.by_scipy("bellman_ford", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     if not (least := _least_length(graph)) > -np.inf:
@@ -193,12 +198,17 @@ def bellman_ford(
     return _searched(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
-def _reason(csgraph: Any, indices: Any) -> str:
-    """Why SciPy's function is called, where that shows before the lengths are looked at; empty if it isn't."""
+def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
+    """Why SciPy's function is called, where that shows before the lengths are looked at; empty if it isn't.
+
+    SciPy's function looks at each edge so often for each source.
+    """
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
-    return _sparing("few edges", csgraph) if most_edges(csgraph) * rows < FEW else ""
+    edges = often * most_edges(csgraph)
+    are_few = edges * rows < FEW or (is_alone and edges < ALONE)
+    return _sparing("few edges", csgraph) if are_few else ""
 
 
 def _sparing(reason: str, csgraph: Any) -> str:
