@@ -20,19 +20,30 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("gasla.gpu.program.space.SMALL", request.param)
 
 
+OPTIONS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "push": {"direction": "push"},
+    "deterministic": {"deterministic": True},
+}
+# Reaches runs as many searches as there are vertices: minutes under a sanitizer.
+SANITIZED = ((Cores, "auto"), (Thawing, "auto"))
+
+
 @pytest.mark.parametrize(
-    "options",
-    [pytest.param({}, marks=pytest.mark.sanitize), {"direction": "push"}, {"deterministic": True}],
-    ids=["auto", "push", "deterministic"],
+    ("program", "options"),
+    [
+        pytest.param(program, options, marks=pytest.mark.sanitize if (program, options) in SANITIZED else ())
+        for program in (Cores, Reaches, Thawing)
+        for options in OPTIONS
+    ],
 )
-@pytest.mark.parametrize("program", [Cores, Reaches, Thawing])
-def test_equals_numpy(program: type[gasla.VertexProgram], options: dict[str, Any]) -> None:
+def test_equals_numpy(program: type[gasla.VertexProgram], options: str) -> None:
     for name in ("karate", "star", "path", "apart", "nothing", "one"):
         graph = Graph(graph_of(GRAPHS[name]))
         for active in (None, []):
             expected = gasla.run(program, graph, active=active, compile=False)
             for more in ({}, {"callback": lambda result: False}):
-                found = gasla.run(program, graph, device="gpu", active=active, **options, **more)
+                found = gasla.run(program, graph, device="gpu", active=active, **OPTIONS[options], **more)
                 for field in program.vertex_fields:
                     np.testing.assert_array_equal(getattr(found, field).get(), getattr(expected, field), err_msg=name)
                 assert (found.iterations, found.converged) == (expected.iterations, expected.converged)

@@ -37,7 +37,7 @@ workers=$("$python" -c 'import xdist' 2>/dev/null && nproc | awk '{print "-n", (
 assert cupy.cuda.is_available(), "no GPU"
 print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 
-if wanted tests; then check "tests" 300 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
+if wanted tests; then check "tests" 400 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
 if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
 # Side by side, as the GPU has little to do. What CuPy brings along is not ours to check. Processes of their own, not
 # pytest-xdist's, share the tests out: under racecheck, which takes many times as long as the others, its workers hardly start.

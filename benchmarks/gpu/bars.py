@@ -13,8 +13,10 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
     "betweenness": (40, 40, 60, None, 150, 500),
     "multi_source_bfs": (10, None, 7, None, 110, 150),
     "core_number": (120, None, 20, None, 25, 12),
+    "label_propagation": (60, None, 80, None, 30, 40),
     "hits": (42, None, 46, None, 8, 12),  # 20 iterations
     "maximal_independent_set": (4.5, None, 9, None, 1.2, 1.9),
+    "minimum_spanning_forest": (35, None, 30, None, 20, 60),
     "katz": (3, None, 40, None, 4, None),
     "eigenvector": (4.3, None, 5, None, 5.5, None),
     "strong_components": (40, None, None, None, None, None),  # each edge kept one way by lot

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import gasla
-from gasla.arrays import array_module
+from gasla import verify
+from gasla.arrays import array_module, moved
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import TOLERANCE, hub_iteration, personal_iteration, power_iteration
@@ -146,6 +147,15 @@ def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
     return "a vertex has too few neighbours in its core" if bool((among < number).any()) else ""
 
 
+def lightest_forest(graph: BenchmarkGraph, edges: Any, _: list[int]) -> str:
+    """What is wrong with a minimum spanning forest, decided on the CPU."""
+    try:
+        verify.minimum_spanning_forest(graph.on("cpu").graph, moved(edges, "cpu"))
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
+
+
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
     """What is wrong with a maximal independent set."""
     src, dst = edges_of(graph)
@@ -153,6 +163,13 @@ def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
         return "two members are neighbours"
     is_beside = _found(len(is_member), dst[is_member[src]])
     return "" if bool((is_member | is_beside).all()) else "a vertex could be added"
+
+
+def communities(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
+    """What is wrong with communities by labels: an edge or more should lead to others of its own, for almost all."""
+    src, dst = edges_of(graph)
+    beside, inside = _found(len(label), src), _found(len(label), src[label[src] == label[dst]])
+    return "" if int((beside & ~inside).sum()) <= 0.1 * len(label) else "many are in a community of no neighbour"
 
 
 def proper(graph: BenchmarkGraph, colour: Any, _: list[int]) -> str:

@@ -44,10 +44,12 @@ TASKS: dict[str, Task] = {
     "articulation_points": Task("nowhere", lambda *_: "", answers.ascending, is_trusted=False),
     "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
+    "minimum_spanning_forest": Task("nowhere", properties.lightest_forest, answers.nothing),
     "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=KEPT),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
+    "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

@@ -103,15 +103,21 @@ def links(found: Answered) -> Iterator[str]:
     yield from text.ranking(found.graph, found.answer["authorities"], found.top)
 
 
-def components(found: Answered) -> Iterator[str]:
+def components(found: Answered, what: str = "components") -> Iterator[str]:
     """How many there are, and the largest."""
     labels = found.answer["labels"]
     sizes = np.bincount(labels)
     single = (sizes == 1).sum()
-    yield f"{found.answer['count']:,} components, {single:,} of them single vertices; the largest:"
+    yield f"{found.answer['count']:,} {what}, {single:,} of them single vertices; the largest:"
     _, first = np.unique(labels, return_index=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: found.top].tolist(), 1):
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
+
+
+def communities(found: Answered) -> Iterator[str]:
+    """How many there are, and the largest."""
+    count = int(found.answer["labels"].max(initial=-1)) + 1
+    yield from components(found._replace(answer={**found.answer, "count": count}), "communities")
 
 
 def sides(found: Answered) -> Iterator[str]:
@@ -154,6 +160,22 @@ def path(found: Answered) -> Iterator[str]:
         yield f"      and {len(whole) - found.top:,} more, to {found.graph.label(whole[-1])}"
 
 
+def route(found: Answered) -> Iterator[str]:
+    """The shortest path, and how long each of its vertices is on the way."""
+    answer, graph, label = found.answer, found.graph.graph, found.graph.label
+    ends = f"from {label(found.arguments['source'])} to {label(found.arguments['target'])}"
+    if not len(answer["path"]):
+        yield f"no path leads {ends}"
+        return
+    yield f"a shortest path {ends} has {len(answer['path']):,} vertices; its length is {answer['distance']:,.6g}:"
+    lengths = np.ones(len(answer["edges"])) if graph.values is None else graph.values[answer["edges"]]
+    way = np.append(0, lengths.cumsum(dtype=np.float64)).tolist()
+    for place, (v, length) in list(enumerate(zip(answer["path"].tolist(), way), 1))[: found.top]:
+        yield f"{place:4}  {length:14,.6g}  {label(v)}"
+    if len(way) > found.top:
+        yield f"      and {len(way) - found.top:,} more"
+
+
 def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterator[str]:
     for place, v in enumerate(vertices, 1):
         yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
@@ -188,6 +210,12 @@ def colours(found: Answered) -> Iterator[str]:
     yield f"{len(counts):,} colours"
     names, counts = text.shortened([str(colour) for colour in range(len(counts))], counts, 20)
     yield from text.histogram([f"colour {name}" for name in names], counts, "vertices")
+
+
+def forest(found: Answered) -> Iterator[str]:
+    """How many edges there are, and what they weigh."""
+    count, n = len(found.answer["edges"]), found.graph.graph.n
+    yield f"{count:,} edges of weight {found.answer['total'].item():,} join {n:,} vertices to {n - count:,} trees"
 
 
 def mates(found: Answered) -> Iterator[str]:
@@ -237,6 +265,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"distances": "distance", "parents": "parent"},
         summary=distances,
         edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
+    ),
+    Verb(
+        *("shortest-path", gasla.shortest_path, verify.shortest_path),
+        answers={"path": "on_path"},
+        summary=route,
+        fixed={"bound": None, "check_bound": False},
+        names_vertices=True,
     ),
     Verb(
         *("multi-source-shortest-paths", gasla.multi_source_shortest_paths, verify.multi_source_shortest_paths),
@@ -297,6 +332,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         names_vertices=True,
     ),
     Verb(
+        *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
+        answers={"edges": "edge"},
+        summary=forest,
+    ),
+    Verb(
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
         answers={"labels": "component"},
         summary=components,
@@ -306,6 +346,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
         fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("label-propagation", gasla.label_propagation, verify.label_propagation),
+        answers={"labels": "community"},
+        summary=communities,
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),

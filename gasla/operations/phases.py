@@ -144,6 +144,11 @@ class _Stay(Binding):
         kinds = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
         return {name: (what, kind) for what, types in kinds for name, kind in self.by_given_name(types).items()}
 
+    @functools.cached_property
+    def deposits(self) -> Mapping[str, Any]:
+        """The types of its aggregates at vertices, by the names that a person gave."""
+        return self.by_given_name(self.traced.deposit_types)
+
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """The arrays of its fields, but for those that are known, as the run starts."""
         own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
@@ -211,6 +216,7 @@ class _Shared:
                     running.advance(stay.limit)
                 fields, _, _, edges, active, aggregates = running.found()
                 self.state.update(fields)
+                self.state.update({name: aggregates[name] for name in stay.deposits if name in self.state})
                 self.aggregates.update(aggregates)
                 self.parameters.update(running.changed())
                 return active, edges, running.stopped
@@ -244,7 +250,8 @@ def _agree(stays: list[_Stay]) -> None:
     seen: dict[str, tuple[str, Any, str]] = {}
     for stay in stays:
         where = type(stay.program).__name__
-        for name, (what, kind) in stay.types.items():
+        declared = {**stay.types, **{name: ("vertex field", kind) for name, kind in stay.deposits.items()}}
+        for name, (what, kind) in declared.items():
             first = seen.setdefault(name, (what, kind, where))
             if first[:2] != (what, kind):
                 raise TypeError(

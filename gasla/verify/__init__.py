@@ -8,12 +8,14 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 |-------------|--------------------------------------------------------------------------------------------------------|
 | bfs         | only the source is at level 0; no edge skips a level; whoever is reached has a neighbour one level up  |
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
+| …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
 | eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
 | bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
 | …points     |                                                                                                        |
@@ -29,6 +31,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | features    | sums and means are those of SciPy's product; the largest and the least are those edge by edge          |
 | independent | no edge joins two members, and who is none has a neighbour that is                                     |
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
+| minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
@@ -43,12 +46,14 @@ from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
 from gasla.verify.cycles import articulation_points, bipartite, bridges
 from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
-from gasla.verify.labels import components, strong_components
+from gasla.verify.labels import components, label_propagation, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
+from gasla.verify.routes import shortest_path
+from gasla.verify.trees import minimum_spanning_forest
 
 __all__ = [
     "VerificationError",
@@ -67,13 +72,16 @@ __all__ = [
     "hits",
     "k_core",
     "katz",
+    "label_propagation",
     "longest_path",
     "maximal_independent_set",
     "maximal_matching",
+    "minimum_spanning_forest",
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",
     "salsa",
+    "shortest_path",
     "sssp",
     "strong_components",
     "topological_order",

@@ -1,4 +1,4 @@
-"""Verify components: weak ones are connected and no edge leaves them; strong ones so by paths to and fro."""
+"""Verify components, weak ones and strong ones, and communities by the labels of neighbours."""
 
 from typing import Any
 
@@ -90,6 +90,71 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
         ),
     )
     _check_pieces(label, piece, count, "no paths within it lead to and fro")
+
+
+def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, share: float = 0.25) -> None:
+    """Verify communities: almost all vertices are in the one that most of their neighbours are in.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; edges have no direction.
+    labels : array of int
+        For each vertex the number of its community; they are numbered by their smallest vertices.
+    weighted : bool
+        Whether neighbours count by the weights of edges.
+    share : float
+        Of the vertices that may be elsewhere: some, as propagation stops while few still move.
+
+    Raises
+    ------
+    VerificationError
+        If more are, if the numbers are not in order, or if a vertex without neighbours is not alone.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> label_propagation(path, [0, 0, 0], share=0)
+    >>> label_propagation(path, [0, 1, 0], share=0)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 0 is in community 0, where 0 of its edges lead, and 1 to community 1...
+    """
+    from scipy.sparse import coo_array
+
+    edges = edges_of(graph)
+    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    names, first = np.unique(label, return_index=True)
+    first.sort()
+    require(
+        label[first] == np.arange(names.size),
+        lambda c: (
+            f"the community of vertex {first[c]} is numbered {label[first[c]]}; in the order of the smallest vertices "
+            f"it is {c}"
+        ),
+    )
+    kept = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
+    src, dst = edges.src[kept], edges.dst[kept]
+    weight = edges.weight[kept] if weighted else np.ones(src.size)
+    both = np.r_[src, dst], label[np.r_[dst, src]]
+    towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, max(names.size, 1))).tocsr()
+    most = towards.max(axis=1).toarray().ravel() if names.size else np.zeros(0)
+    inside = np.zeros(edges.n)
+    np.add.at(inside, both[0], np.where(both[1] == label[both[0]], np.r_[weight, weight], 0))
+    elsewhere = inside < most * (1 - 1e-6)
+    if elsewhere.sum() > share * edges.n:
+        v = int(elsewhere.argmax())
+        row = slice(*towards.indptr[v : v + 2])
+        other = int(towards.indices[row][towards.data[row].argmax()])
+        raise VerificationError(
+            f"vertex {v} is in community {label[v]}, where {inside[v]:g} of its edges lead, and {most[v]:g} to "
+            f"community {other}; {elsewhere.sum():,} of {edges.n:,} vertices are like that, expected {share:.0%}"
+        )
+    touched = np.zeros(edges.n, bool)
+    touched[src] = touched[dst] = True
+    if not weighted:
+        sizes = np.bincount(label, minlength=names.size)
+        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbour and is not alone")
 
 
 def _strong_pieces(n: int, src: Array, dst: Array) -> Array:

@@ -171,6 +171,12 @@ def core_number(work: Work, _: list[Reach]) -> Floor:
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
 
 
+def label_propagation(work: Work, _: list[Reach]) -> Floor:
+    """In two passes, with fewer of which no label has come further than a step, each edge and the label at its end."""
+    once = work.floor(4 * work.m + 16 * work.n, work.m, 1)
+    return Floor(2 * once.seconds, once.cause)
+
+
 def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
     """Each vertex looks up its row and a sector of it, and a neighbour's rank; it has one itself, and an answer."""
     return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
@@ -189,6 +195,11 @@ def maximal_matching(work: Work, _: list[Reach]) -> Floor:
 def weighted_matching(work: Work, _: list[Reach]) -> Floor:
     """The same with its weight."""
     return work.floor(8 * work.m + 5 * work.n, work.m, 1)
+
+
+def minimum_spanning_forest(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once with its weight, and whose tree its end is in; a tree and an edge a vertex."""
+    return work.floor(8 * work.m + 12 * work.n, work.m, 4)
 
 
 def topological_order(work: Work, _: list[Reach]) -> Floor:
@@ -233,10 +244,12 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "strong_components": strong_components,
     "triangles": triangles,
     "core_number": core_number,
+    "label_propagation": label_propagation,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
     "maximal_matching": maximal_matching,
     "weighted_matching": weighted_matching,
+    "minimum_spanning_forest": minimum_spanning_forest,
     "topological_order": topological_order,
     "longest_path": longest_path,
     "betweenness": betweenness,

@@ -83,11 +83,17 @@ class Gasla:
     def components(self) -> Any:
         return gasla.connected_components(self.graph).labels
 
+    def minimum_spanning_forest(self) -> Any:
+        return gasla.minimum_spanning_forest(self.graph).edges
+
     def strong_components(self) -> Any:
         return gasla.strongly_connected_components(self.made.directed).labels
 
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)
+
+    def label_propagation(self) -> Any:
+        return gasla.label_propagation(self.graph)
 
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)

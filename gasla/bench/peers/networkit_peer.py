@@ -95,6 +95,10 @@ class NetworKit:
         score.run()
         return sum(score.scores()) // 3
 
+    def label_propagation(self) -> list[int]:
+        found: list[int] = nk.community.PLP(self.unweighted).run().getPartition().getVector()
+        return found
+
     def core_number(self) -> list[float]:
         peeling = nk.centrality.CoreDecomposition(self.unweighted)
         peeling.run()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, tril
-from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
+from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 from scipy.sparse.linalg import eigsh
 
 from gasla.bench import mxm
@@ -96,6 +96,10 @@ class SciPy:
     def strong_components(self) -> np.ndarray:
         """By Tarjan's algorithm, in Pearce's form."""
         return connected_components(self.directed, connection="strong")[1]
+
+    def minimum_spanning_forest(self) -> Any:
+        """By Kruskal's algorithm, as a matrix."""
+        return minimum_spanning_tree(self.weights).data
 
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")

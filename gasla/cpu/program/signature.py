@@ -173,7 +173,7 @@ class Arguments(Plan):
     @staticmethod
     def deposit(name: str, row: str, called: str) -> list[str]:
         """An aggregate takes in what a vertex gives, at another."""
-        add = f"accumulate_{name}(to_{name}[{row}], np.uint64(place_{name}), given_{name}, threads > 1)"
+        add = f"improve_{name}(to_{name}[{row}], np.uint64(place_{name}), given_{name}, threads > 1)"
         named = f"place_{name}, given_{name} = {called}"
         return [named, f"if np.uint64(place_{name}) < np.uint64(self_n):", f"    {add}"]
 

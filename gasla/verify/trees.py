@@ -1,0 +1,125 @@
+"""Verify a minimum spanning forest: by the heaviest edge on the way between the ends of every other."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.verify._common import Array, VerificationError, require
+
+SOME = 1 << 20  # edges looked at together
+
+
+class Steps(NamedTuple):
+    """Ways up in a forest, by powers of two."""
+
+    depth: Array
+    ups: list[Array]
+    heavy: list[Array]
+
+
+def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = None) -> None:
+    """Verify that edges are a spanning forest, and that no other would be lighter.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, whose edges count in either direction.
+    edges : array of int
+        The numbers of the forest's edges.
+    total : number, optional
+        What they weigh together.
+
+    Raises
+    ------
+    VerificationError
+        If an edge is none of the graph or there twice, if edges close a circle or leave a component in parts, if an
+        edge outside of the forest is lighter than one on the way between its ends, or if the total is another.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> ring = Graph.from_edges([0, 1, 2], [1, 2, 0], [4, 1, 2])
+    >>> minimum_spanning_forest(ring, [1, 2])
+    >>> minimum_spanning_forest(ring, [0, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 2 weighs 2, and on the way between its ends one weighs 4
+    """
+    graph = as_graph(graph)
+    numbers, taken = graph.out.numbers(), np.asarray(edges)
+    src, dst = np.empty((2, graph.m), np.int64)
+    src[numbers], dst[numbers] = np.repeat(np.arange(graph.n), np.diff(graph.out.indptr)), graph.out.indices
+    weight = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
+    if taken.ndim != 1 or taken.dtype.kind not in "iu":
+        raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
+    require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
+    require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is there twice")
+    parent, up = _rooted(graph.n, src[taken], dst[taken], weight[taken])
+    steps = _steps(parent, up)
+    for first in range(0, graph.m, SOME):
+        part = slice(first, first + SOME)
+        _check_edges(first, weight[part], src[part], dst[part], steps)
+    found = weight[taken].sum(dtype=np.float64 if weight.dtype.kind == "f" else None)
+    if total is not None and not np.isclose(float(total), float(found), rtol=1e-12):
+        raise VerificationError(f"the edges weigh {found}, and it was said {total}")
+
+
+def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
+    """Some edges, of which this is the first: no forest is lighter by any of them."""
+    heaviest, is_joined = _heaviest(steps, src, dst)
+    require(is_joined, lambda e: f"edge {first + e} joins vertices that the forest leaves apart")
+    require(
+        (src == dst) | (heaviest <= weight),
+        lambda e: f"edge {first + e} weighs {weight[e]}, and on the way between its ends one weighs {heaviest[e]}",
+    )
+
+
+def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
+    """Of every vertex its parent, a root being its own, and the weight of the edge to it."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    tree = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
+    count, piece = connected_components(tree, directed=False)
+    if len(src) != n - count:
+        raise VerificationError(f"{len(src)} edges make {count} trees of {n} vertices; some close a circle")
+    _, roots = np.unique(piece, return_index=True)
+    ends = np.append(src, np.full(count, n)), np.append(dst, roots)  # all hang from one more vertex
+    whole = csr_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
+    parent = breadth_first_order(whole, n, directed=False)[1][:n].astype(np.int64)
+    up, below = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
+    up[below] = weight
+    return np.where(parent == n, np.arange(n), parent), up
+
+
+def _steps(parent: Array, up: Array) -> Steps:
+    """How deep vertices are, and where 1, 2, 4, ... steps up lead, past which heaviest edge."""
+    depth, over = np.where(parent == np.arange(len(parent)), 0, 1), parent
+    ups, heavy = [parent], [up]
+    while (over != over[over]).any():
+        depth = depth + depth[over]
+        heavy.append(np.where(over == over[over], heavy[-1], np.maximum(heavy[-1], heavy[-1][over])))
+        over = over[over]
+        ups.append(over)
+    return Steps(depth, ups, heavy)
+
+
+def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
+    """The heaviest edge on the way between pairs of vertices, and whether there is a way."""
+    depth, ups, heavy = steps
+    parent, up = ups[0], heavy[0]
+    lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
+    a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
+    found = np.full(len(a), lowest, up.dtype)
+    for k in reversed(range(len(ups))):  # to one depth
+        far = depth[a] - depth[b] >= 1 << k
+        found = np.where(far, np.maximum(found, heavy[k][a]), found)
+        a = np.where(far, ups[k][a], a)
+    for k in reversed(range(len(ups))):  # then to below where they meet
+        apart = ups[k][a] != ups[k][b]
+        found = np.where(apart, np.maximum(found, np.maximum(heavy[k][a], heavy[k][b])), found)
+        a, b = np.where(apart, ups[k][a], a), np.where(apart, ups[k][b], b)
+    apart = a != b
+    found = np.where(apart, np.maximum(found, np.maximum(up[a], up[b])), found)
+    return found, parent[a] == parent[b]
