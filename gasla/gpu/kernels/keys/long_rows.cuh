@@ -13,10 +13,9 @@ template <class P> __device__ __forceinline__ char* tables_of_block() {
 #endif
 
 // All threads of the block know what comes of it.
-template <class P, bool TEST> __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, vertex_t v) {
+template <class P, bool TEST>
+__device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, Bests<P>& s, vertex_t v) {
     constexpr u32 SLOTS_OF_BLOCK = P::TABLE_SLOTS * (THREADS / WARP);
-    __shared__ typename P::Gathered bests[MOST_WARPS];
-    __shared__ u64 place;
     const offset_t first = c.a.gp[v];
     const u64 length = (u64)(c.a.gp[v + 1] - first);
     Totals<P> table;
@@ -26,18 +25,18 @@ template <class P, bool TEST> __device__ __forceinline__ Row<P> row_of_block(con
         if (is_near) table = table_in_block<P>(0, SLOTS_OF_BLOCK, length);
     }
     if (!is_near) {
-        if (threadIdx.x == 0) place = take_slots<P>(c, length);
+        if (threadIdx.x == 0) s.place = take_slots<P>(c, length);
         __syncthreads();
-        table = table_in_memory<P>(c, place, length);
+        table = table_in_memory<P>(c, s.place, length);
     }
     table.clear(threadIdx.x, blockDim.x);
     __syncthreads();
     const bool found = fill_table<P, TEST, true>(c, table, v, first, WARP * this_warp(), blockDim.x, length);
     const bool receives = __syncthreads_or(found);
     const typename P::Gathered mine = best_of_lanes<P, WARP>(table.best(c, v, threadIdx.x, blockDim.x));
-    if (lane() == 0) bests[warp_of_block()] = mine;
+    if (lane() == 0) s.of_warps[warp_of_block()] = mine;
     __syncthreads();
-    const typename P::Gathered own = lane() < warps_of_block() ? bests[lane()] : P::identity();
+    const typename P::Gathered own = lane() < warps_of_block() ? s.of_warps[lane()] : P::identity();
     return Row<P>{best_of_lanes<P, WARP>(own), receives, false};
 }
 
@@ -50,7 +49,7 @@ template <class P> template <bool WOKEN, class Then> __device__ __forceinline__ 
             const u64 count = fresh(keys_used<P>(c, PUT_OFF));
             for (u64 i = blockIdx.x; i < count; i += gridDim.x) {
                 const vertex_t v = c.a.put_off[i];
-                Row<P> row = row_of_block<P, test>(c, v);
+                Row<P> row = row_of_block<P, test>(c, s.bests, v);
                 row.found |= WOKEN || P::EVERYONE;
                 if (this_warp() == 0) then(v, row);
             }

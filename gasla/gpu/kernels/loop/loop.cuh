@@ -17,6 +17,13 @@
 
 namespace gasla {
 
+// What they share of a row by key that a block takes.
+template <class P> struct Bests {
+    typename P::Gathered of_warps[MOST_WARPS];
+    u64 place;  // of the table
+};
+struct NoBests {};
+
 // What the threads of a block share.
 template <class P> struct Shared {
     typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
@@ -38,6 +45,7 @@ template <class P> struct Shared {
     long long next_look;
     ThinShared thin;
     u64 pieces;  // of long rows
+    typename Choose<P::KEYED, Bests<P>, NoBests>::type bests;
 };
 
 template <class P> struct Loop {
