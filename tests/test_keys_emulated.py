@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import semirings
 from emulated_loop import BLOCK, EmulatedRun
 from keyed_programs import Labels, Told
 
 import gasla
+import semirings
 from gasla.gpu.program import tables
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Shape
@@ -59,7 +59,7 @@ class Heard(Moods):
 
 
 def shapes() -> dict[str, Graph]:
-    """Rows for every way: short ones of any length, of a warp's table, of a block's, and beyond; one of one key alone."""
+    """Rows for every way: short ones of any length, of a warp's table, of a block's, and beyond; all of one key."""
     rng = np.random.default_rng(28)
     n = 400
     lengths = np.r_[np.arange(70), 95, 96, 97, 130, 300]

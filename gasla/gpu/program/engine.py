@@ -473,11 +473,6 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
     facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
-    thin = _is_flat(facts.longest, facts.entries, graph.n)
+    thin = rows.is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
     return Shape(offsets, deterministic, scheduled, thin, local, small=small)
-
-
-def _is_flat(longest: int, entries: int, n: int) -> bool:
-    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
-    return n > 0 and longest <= 64 + 4 * entries // n

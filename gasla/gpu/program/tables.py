@@ -75,7 +75,7 @@ def _room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
 
 def _lengths(graph: Graph, side: str) -> np.ndarray:
     offsets = NeighbourLists(graph, side, ordered=False).indptr().astype(np.int64)
-    return module_of(graph.device).diff(offsets)  # type: ignore[no-any-return]
+    return module_of(graph.device).diff(offsets)
 
 
 def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
