@@ -34,6 +34,9 @@ def loop(plan: GpuPlan) -> list[str]:
         found.append(f"{given(name)} lives in that block's shared memory.")
     if plan.wide:
         found.append("A warp takes a vertex, and its lanes those of wide vectors, 32 at a time.")
+    if plan.keyed is not None:
+        near = f", of others in {shape.table_slots} slots a warp" if shape.table_slots else ""
+        found.append(f"Keys of lists of up to 32 edges are told apart in registers{near}; hubs have tables in memory.")
     if plan.wide and plan.shares_rows:
         found.append("Long rows are cut into pieces, which all warps share.")
     if plan.rows:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import as_bits, finish
-from gasla.gpu.program import generate, levels, relabel, rows
+from gasla.gpu.program import generate, levels, relabel, rows, tables
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Shape, Start, as_held, has_wide_values
 from gasla.gpu.program.rows import PACKED
@@ -457,6 +457,9 @@ def _keep(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Kept:
 def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:
     """What the kernel is made for."""
     offsets = offset_type(program, graph)
+    if (keyed := program.traced(graph.id_dtype).keyed) is not None:
+        slots = tables.slots_near(keyed, tables.longest_row(graph, program.direction), compile.most_shared())
+        return Shape(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
     if small and not scheduled:
         return Shape(offsets, deterministic, small=True, near=graph.n <= NEAR)
     gathers = program.everyone or scheduled
@@ -470,11 +473,6 @@ def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled:
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
         return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
     facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
-    thin = _is_flat(facts.longest, facts.entries, graph.n)
+    thin = rows.is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
     return Shape(offsets, deterministic, scheduled, thin, local, small=small)
-
-
-def _is_flat(longest: int, entries: int, n: int) -> bool:
-    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
-    return n > 0 and longest <= 64 + 4 * entries // n

@@ -18,7 +18,7 @@ from gasla.program.tracing import Traced
 from semirings import VectorType
 from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
-from semirings.types import HALF, has_wide
+from semirings.types import HALF, SHORT, has_wide
 
 # What kernels take beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
@@ -29,6 +29,7 @@ _LOOP = [
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "received", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
+_KEYED = [("keys_used", "gasla::u64"), ("put_off", "vertex_t"), ("table_keys", "Key"), ("table_totals", "Value")]
 _LOOP_NUMBERS = [
     *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active", "first_level")],
     *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
@@ -52,7 +53,7 @@ class Shape:
     frontiers may be thin. `local`: and neighbours have near numbers, as in a road network, so that there will be many
     iterations, of few vertices. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices
     are numbered by falling degree (see `relabel`). `small`: one block does all. `near`: and its shared memory has room
-    for what is gathered.
+    for what is gathered. `table_slots`: keys for which a warp has places in shared memory (see `tables`).
     """
 
     offset_type: np.dtype
@@ -65,6 +66,7 @@ class Shape:
     relabelled: bool = False
     small: bool = False
     near: bool = False
+    table_slots: int = 0
 
 
 class Start:
@@ -94,6 +96,11 @@ class GpuPlan(Plan):
 
     def __init__(self, traced: Traced, shape: Shape) -> None:
         super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
+        if traced.keyed is not None and has_wide_values(traced):
+            raise TypeError(
+                f"{traced.program.__name__} reduces by key, and has vectors of more than {SHORT} numbers: on a GPU a "
+                "warp has their lanes and could not tell keys apart; expected shorter ones, or device='cpu'"
+            )
         self.shape, self.offset_type = shape, shape.offset_type
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
@@ -121,6 +128,11 @@ class GpuPlan(Plan):
         return super().reason_to_pull
 
     @property
+    def shares_keys(self) -> bool:
+        """Whether a block takes a long row by key as a whole: its warps add up in any order, as blocks come."""
+        return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
+
+    @property
     def walks_out(self) -> bool:
         """Whether a kernel reads the lists that activity spreads along."""
         return self.sends or (self.staged and "edge_mask" in self.functions)
@@ -128,7 +140,7 @@ class GpuPlan(Plan):
     @property
     def rows(self) -> bool:
         """Whether iterations are just a reduction over all rows."""
-        plain = self.everyone and self.gathers and not self.active_only and not self.wide
+        plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
         return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
 
     @property
@@ -156,7 +168,7 @@ class GpuPlan(Plan):
     @property
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
-        plain = not (self.scheduled or self.two_phases or self.wide or self.behind)
+        plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
         return self.shape.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
 
     @functools.cached_property
@@ -180,7 +192,7 @@ class GpuPlan(Plan):
     @property
     def lists_rows(self) -> bool:
         """Whether iterations are reductions over the rows of a schedule."""
-        plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide
+        plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
         return self.scheduled and not self.staged and self.gathers and plain
 
     @property
@@ -302,6 +314,9 @@ class GpuPlan(Plan):
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [("leaving", "const bool")] if self.scatters_from_tails else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
+        if self.keyed is not None:
+            kinds = {"Key": ctype(self.keyed.key), "Value": ctype(self.keyed.total)}
+            pointers += [(name, kinds.get(kind, kind)) for name, kind in _KEYED]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
         pointers += [("heads", "vertex_t")] if self.has_heads else []

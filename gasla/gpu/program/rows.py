@@ -249,6 +249,11 @@ def choose(facts: Facts) -> tuple[int, int]:
     return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
 
 
+def is_flat(longest: int, entries: int, n: int) -> bool:
+    """Whether no vertex has very many edges, so that a few lanes a vertex are balanced enough."""
+    return n > 0 and longest <= 64 + 4 * entries // n
+
+
 def make_plan(
     indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int | None = None
 ) -> Plan:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.gpu.program import generate, relabel, rows
+from gasla.gpu.program import generate, relabel, rows, tables
 from gasla.gpu.program.inputs import graph_arrays
 from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.gpu.runtime import compile
@@ -97,6 +97,7 @@ class Space:
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
+        shared = shared or tables.shared_bytes(plan, plan.shape.table_slots)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
@@ -303,6 +304,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
         sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
+    sizes |= tables.sizes(plan, graph, plan.shape.table_slots, plan.shares_keys)
     if plan.keeps_bits_of_receivers:
         sizes["received"] = words
     if plan.keeps:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.gpu.program import generate
+from gasla.gpu.program import generate, tables
 from gasla.gpu.program.inputs import graph_arrays, offset_type
 from gasla.gpu.program.plan import Shape
 from gasla.gpu.runtime.compile import Kernel, device, struct
@@ -32,6 +32,8 @@ class Staged(Binding):
         self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
         self.arrays |= {name: self._aside(kind) for name, kind in self.plan.components}
         self.arrays |= graph_arrays(self)
+        needed = tables.sizes(self.plan, graph, 0, shares=False)
+        self.arrays |= {name: self.xp.zeros(size, np.uint8) for name, size in needed.items()}
         self._arguments = self.plan.struct()
         self._arguments.self_n = graph.n
         for name, array in self.arrays.items():
@@ -51,6 +53,8 @@ class Staged(Binding):
         """Put aside what each receiver gathers."""
         if self.plan.keeps_active:
             self._set("bits", self._bits(active.mask))
+        if self.plan.keyed is not None:
+            self.arrays["keys_used"].fill(0)
         self._over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:

@@ -150,6 +150,18 @@ def _multiprocessors(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
+def most_shared() -> int:
+    """Bytes of shared memory that a block may have on the current device."""
+    return _most_shared(device())
+
+
+@functools.cache
+def _most_shared(device: int) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
+
+
 def launches_cooperatively() -> bool:
     """Whether the current device can hold a whole grid at once; a virtual or an old one may not promise it."""
     return _launches_cooperatively(device())

@@ -6,6 +6,7 @@
 #include "far.cuh"
 #include "frontier.cuh"
 #include "gather.cuh"
+#include "keyed_rows.cuh"
 #include "rows.cuh"
 #include "runtime.cuh"
 #include "schedule.cuh"
@@ -15,6 +16,13 @@
 #include "thin.cuh"
 
 namespace gasla {
+
+// What they share of a row by key that a block takes.
+template <class P> struct Bests {
+    typename P::Gathered of_warps[MOST_WARPS];
+    u64 place;  // of the table
+};
+struct NoBests {};
 
 // What the threads of a block share.
 template <class P> struct Shared {
@@ -37,6 +45,7 @@ template <class P> struct Shared {
     long long next_look;
     ThinShared thin;
     u64 pieces;  // of long rows
+    typename Choose<P::KEYED, Bests<P>, NoBests>::type bests;
 };
 
 template <class P> struct Loop {
@@ -204,6 +213,9 @@ template <class P> struct Loop {
     __device__ void gather_list(const vertex_t* list);
     __device__ void apply_list(const vertex_t* list);
 
+    // The same of rows by key that are long (long_rows.cuh).
+    template <bool WOKEN, class Then> __device__ void over_put_off(Then then);
+
     // The same where values are wide (loop_wide.cuh): a warp takes a vertex, not a lane.
     __device__ void fill_wide();
     __device__ void dense_wide();
@@ -332,6 +344,7 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "account.cuh"
 #include "active.cuh"
 #include "choose.cuh"
+#include "long_rows.cuh"
 #include "loop_wide.cuh"
 #include "pull.cuh"
 #include "push.cuh"

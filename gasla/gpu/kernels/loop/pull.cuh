@@ -81,6 +81,19 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         }
         if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, (vertex_t)v);
     }
+    over_put_off<false>([&](vertex_t v, const Row<P>& row) {
+        const bool receives = lane() == 0 && row.found;
+        if constexpr (P::TWO_PHASES) {
+            if (receives) P::keep(c, v, row.gathered);
+            if constexpr (P::SUMS_IN_ORDER)
+                if (receives) atomicOr(c.a.received + v / WARP, bit_of(v));
+        } else if (receives && (P::finish(c, v, row.gathered) & ACTIVE)) {
+            if constexpr (P::KEEPS_ACTIVE) atomicOr(c.next_active() + v / WARP, bit_of(v));
+            next += 1;
+            if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
+        }
+        if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, v);
+    });
     if constexpr (P::KEEPS_RECEIVERS) listed.flush_block();
     conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
         s.receivers = read[ASIDE];
@@ -133,14 +146,24 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         bool active = false;
         if (is) {
             if constexpr (P::TWO_PHASES) {
-                P::keep(c, v, result.gathered);
+                if (!P::KEYED || result.found) P::keep(c, v, result.gathered);
             } else {
-                active = P::finish(c, v, result.gathered) & ACTIVE;
+                if (!P::KEYED || result.found) active = P::finish(c, v, result.gathered) & ACTIVE;
                 if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
             }
         }
         if constexpr (lists_next) next.add(active, v);
     }
+    over_put_off<true>([&](vertex_t v, const Row<P>& row) {
+        bool active = false;
+        if (lane() == 0) {
+            if constexpr (P::TWO_PHASES)
+                P::keep(c, v, row.gathered);
+            else
+                active = P::finish(c, v, row.gathered) & ACTIVE;
+        }
+        if constexpr (lists_next) next.add(active, v);
+    });
     if constexpr (lists_next) next.flush_block();
     conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }

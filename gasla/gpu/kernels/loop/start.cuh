@@ -62,6 +62,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
                 if (base + lane() < n) P::aggregate_start(c, (vertex_t)(base + lane()));
     }
     clear_claims();
+    if constexpr (P::KEYED)
+        if (thread_of_grid() < 4) c.a.keys_used[thread_of_grid()] = 0;
     if constexpr (P::PRIORITISED) far().clear();
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;

@@ -92,6 +92,9 @@ template <class P, bool WOKEN> struct Tests {
     static constexpr bool value = P::ACTIVE_ONLY || (!WOKEN && !P::EVERYONE);
 };
 
+template <class P, bool WOKEN>  // the same where values reduce by key (keyed_rows.cuh)
+__device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, u64& touched);
+
 // Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. WOKEN: they receive in any case.
 template <class P, bool WOKEN>
 __device__ __forceinline__ Row<P> gather_rows(
@@ -100,7 +103,9 @@ __device__ __forceinline__ Row<P> gather_rows(
     constexpr bool test = Tests<P, WOKEN>::value;
     constexpr int ahead = ahead_of<P>;
     Row<P> row{P::identity(), WOKEN || P::EVERYONE, !wanted};
-    if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
+    if constexpr (P::KEYED) {
+        row = keyed_rows<P, WOKEN>(c, wanted, v, first, last, touched);
+    } else if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
         typename P::Target target;
         if (wanted) {
             target = P::load_target(c, v);

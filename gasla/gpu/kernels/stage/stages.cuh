@@ -3,6 +3,7 @@
 #pragma once
 #include "frontier.cuh"
 #include "gather_wide.cuh"
+#include "keyed_rows.cuh"
 #include "runtime.cuh"
 #include "send.cuh"
 

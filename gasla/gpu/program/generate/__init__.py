@@ -94,11 +94,14 @@ def _printed(plan: GpuPlan) -> list[str]:
     parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
-        if isinstance(f.result, dict) and len(result) == 1:
+        if isinstance(result, tuple) and len(result) == 1:
             result = result[0]
         parts.append(function(f.printed, f.symbols, result))
     if plan.gathers:
         kind, monoid = plan.traced.gathered_type, plan.traced.monoid
+        if plan.keyed is not None:
+            kind = plan.keyed.total
+            parts.append(function("better_", plan.keyed.better_symbols, plan.keyed.better))
         parts.append(combination("combine_", monoid, kind, function))
         if plan.wide:
             parts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]

@@ -59,6 +59,9 @@ def flags(plan: GpuPlan) -> str:
         "WIDE": plan.wide,
         "GATHERS": plan.gathers,
         "TAKES_FIRST": plan.takes_first,
+        "KEYED": plan.keyed is not None,
+        "KEYS_IN_ORDER": plan.keyed is not None and plan.reduces_in_order,
+        "SHARES_KEYS": plan.shares_keys,
         "COMMUTES": not plan.gathers or bool(plan.traced.monoid.commutative),  # type: ignore[union-attr]
         "LEAVES_EARLY": plan.final is not None or not plan.gathers,
         "EVERYONE": plan.everyone,
@@ -114,6 +117,7 @@ def flags(plan: GpuPlan) -> str:
     # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
     at_once = 1 if plan.shape.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
     lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
+    lines.append(f"static constexpr gasla::u32 TABLE_SLOTS = {plan.shape.table_slots};")
     return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.shape.row_lanes or 0};"])
 
 

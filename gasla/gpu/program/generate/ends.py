@@ -11,7 +11,7 @@ from gasla.program.statements import edge_loads, loads, read, scattered
 from semirings.printers import cuda, warp
 
 ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
-ALONG = ("gather", "edge_mask")  # the functions of an edge whose value goes to the vertex at its head
+ALONG = ("gather", "key", "edge_mask")  # the functions of an edge whose value goes to the vertex at its head
 
 
 def ends(plan: GpuPlan) -> list[str]:

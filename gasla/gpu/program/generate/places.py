@@ -74,7 +74,7 @@ def call(plan: GpuPlan, name: str) -> str:
         elif role == "other":
             arguments.append(copy_of(plan, name, field))
         elif role == "":
-            arguments.append("gathered")
+            arguments.append(field)
         elif role in LOCAL:
             arguments.append(f"{LOCAL[role]}_{field}")
         else:

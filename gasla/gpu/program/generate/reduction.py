@@ -1,6 +1,7 @@
 """How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
 
 import semirings
+from gasla.gpu.program.generate.keyed import by_key
 from gasla.gpu.program.generate.parts import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.places import call, got, put, rendered
 from gasla.gpu.program.generate.writing import function, literal
@@ -15,6 +16,8 @@ def reduction(plan: GpuPlan) -> list[str]:
     ends = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({ends})", [f"return {edge_mask};"])]
+    if plan.keyed is not None and plan.traced.monoid is not None:
+        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_kept(plan) if plan.keeps else [])]
     parts.append(function(f"Gathered gather({ends})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
     if not plan.gathers:
         parts.append(function("Gathered identity()", ["return 0;"]))

@@ -1,0 +1,199 @@
+// Rows reduced by key. Short ones lie side by side in a warp, whose registers are all that they need; longer ones have a
+// table in shared memory, one after the other. Those for which that is too small a block takes, all of it, once the others
+// are done (long_rows.cuh); or where order matters, or there is no loop, a warp does, with a table in global memory.
+#pragma once
+#include "totals.cuh"
+
+namespace gasla {
+
+constexpr u32 SHORT_ROW = 32;  // entries
+
+// Entries of a row for which so many slots are enough: three quarters of them may be taken. As in tables.py.
+__device__ __forceinline__ u64 most_for(u64 slots) { return slots - slots / 4; }
+
+// Counters of an iteration, by turns with those of the next: how many rows are put off, and slots in global memory taken.
+enum KeysUsed { PUT_OFF, SLOTS };
+template <class P> __device__ __forceinline__ u64* keys_used(const typename P::Context& c, u32 which) {
+    return c.a.keys_used + 2 * (c.u.self_iteration & 1) + which;
+}
+template <class P> __device__ __forceinline__ void forget_keys_used(const typename P::Context& c) {  // of the next
+    if (thread_of_grid() < 2) c.a.keys_used[2 * (1 - (c.u.self_iteration & 1)) + thread_of_grid()] = 0;
+}
+
+// A table in global memory for a row: one thread takes the place, others have to be told.
+template <class P> __device__ __forceinline__ u64 take_slots(const typename P::Context& c, u64 length) {
+    return atomicAdd(keys_used<P>(c, SLOTS), 2 * length);
+}
+template <class P>
+__device__ __forceinline__ Totals<P> table_in_memory(const typename P::Context& c, u64 place, u64 length) {
+    return Totals<P>{c.a.table_keys + place, c.a.table_totals + place, (u32)(2 * length)};
+}
+
+// Slots from `first` on of those in shared memory, twice as many as entries if there are so many.
+template <class P> __device__ __forceinline__ Totals<P> table_in_block(u32 first, u32 slots, u64 length) {
+    typename P::Key* keys = (typename P::Key*)tables_of_block<P>();
+    typename P::Value* totals = (typename P::Value*)(keys + P::TABLE_SLOTS * (THREADS / WARP));
+    return Totals<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
+}
+
+// Rows of up to `lanes` entries, of those lanes that are `wanted`: as many side by side as there is room for.
+template <class P, bool TEST, u32 lanes>
+__device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wanted, vertex_t v, offset_t first, u32 length,
+                                           Row<P>& row) {
+    constexpr u32 GROUPS = WARP / lanes, N = lanes <= 8 ? 4 : 2, EACH_LANE = ALL >> (WARP - lanes);
+    const u32 group = lane() / lanes;
+    while (wanted) {
+        const u32 any = __ffs(wanted) - 1;
+        u32 taken[N];
+        vertex_t w[N];
+        offset_t from[N];
+        u64 at[N], lengths[N];
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            u32 owner = WARP, rest = wanted;
+#pragma unroll
+            for (u32 g = 0; g < GROUPS; ++g) {
+                if (group == g && rest) owner = __ffs(rest) - 1;
+                rest &= rest - 1;
+            }
+            taken[k] = wanted & ~rest;
+            wanted = rest;
+            const u32 source = owner < WARP ? owner : any;
+            w[k] = shuffle(v, source);
+            from[k] = shuffle(first, source);
+            lengths[k] = __shfl_sync(ALL, length, source);
+            at[k] = owner < WARP ? lane() % lanes : lengths[k];
+        }
+        Terms<P, N> terms;
+        terms.template load<TEST>(c, w, from, at, lengths);
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            if (k && !taken[k]) break;
+            const u32 alike = alike_of(terms.key[k]) & EACH_LANE << group * lanes;
+            const typename P::Value total = total_of<P>(P::no_value(), terms.value[k], alike);
+            typename P::Gathered best = P::identity();
+            if (terms.key[k] != P::NO_KEY && !(alike & lanes_below()))
+                best = P::choice(c, P::load_chooser(c, w[k]), terms.key[k], total);
+            best = best_of_lanes<P, lanes>(best);
+            const u32 finders = __ballot_sync(ALL, terms.found[k]);
+            const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;  // of the group that has the lane's own row
+            best = shuffle(best, place * lanes);
+            if (taken[k] >> lane() & 1) {
+                row.gathered = best;
+                row.found |= (finders >> place * lanes & EACH_LANE) != 0;
+            }
+        }
+    }
+}
+
+// Put what some lanes of a warp have for a key each into a table, which other warps may do as well, or not.
+template <class P, bool SHARED>
+__device__ __forceinline__ void put_into(const Totals<P>& table, typename P::Key key, typename P::Value value) {
+    typedef typename P::Value Value;
+    const u32 alike = alike_of(key);
+    const bool leads = key != P::NO_KEY && !(alike & lanes_below());
+    Value* place = leads ? table.at(key) : nullptr;
+    if constexpr (SHARED) {
+        const Value total = total_of<P>(P::no_value(), value, alike);
+        if (leads) P::add_to(place, total);
+    } else {
+        const Value total = total_of<P>(leads ? *place : P::no_value(), value, alike);
+        if (leads) *place = total;
+        __syncwarp();
+    }
+}
+
+// Entries of one row, 32 of every `apart`, into a table; whether one of a lane's makes it receive.
+template <class P, bool TEST, bool SHARED>
+__device__ __forceinline__ bool fill_table(const typename P::Context& c, const Totals<P>& table, vertex_t v, offset_t first,
+                                           u64 begin, u64 apart, u64 length) {
+    constexpr u32 N = 2;
+    bool found = false;
+    for (u64 base = begin; base < length; base += N * apart) {
+        vertex_t w[N];
+        offset_t from[N];
+        u64 at[N], lengths[N];
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) w[k] = v, from[k] = first, lengths[k] = length, at[k] = base + k * apart + lane();
+        Terms<P, N> terms;
+        terms.template load<TEST>(c, w, from, at, lengths);
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            if (base + k * apart >= length) break;
+            put_into<P, SHARED>(table, terms.key[k], terms.value[k]);
+            found |= terms.found[k];
+        }
+    }
+    return found;
+}
+
+// One row by a warp that has the table for itself. All of its lanes know what comes of it.
+template <class P, bool TEST>
+__device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, const Totals<P>& table, vertex_t v,
+                                              offset_t first, u64 length) {
+    table.clear(lane(), WARP);
+    __syncwarp();
+    const bool found = fill_table<P, TEST, false>(c, table, v, first, 0, WARP, length);
+    __syncwarp();
+    const typename P::Gathered best = best_of_lanes<P, WARP>(table.best(c, v, lane(), WARP));
+    __syncwarp();
+    return Row<P>{best, __any_sync(ALL, found), false};
+}
+
+// List the rows that blocks are to take.
+template <class P> __device__ __forceinline__ void put_off(const typename P::Context& c, bool is, vertex_t v) {
+    const u32 all = __ballot_sync(ALL, is);
+    if (!all) return;
+    u64 start = 0;
+    if (lane() == 0) start = atomicAdd(keys_used<P>(c, PUT_OFF), (u64)__popc(all));
+    start = __shfl_sync(ALL, start, 0);
+    if (is) c.a.put_off[start + __popc(all & lanes_below())] = v;
+}
+
+// Reduce the rows of up to 32 vertices, one a lane, as `gather_rows` does; one that is put off is not found to receive.
+template <class P, bool WOKEN>
+__device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first,
+                                             offset_t last, u64& touched) {
+    constexpr bool test = Tests<P, WOKEN>::value, receives = WOKEN || P::EVERYONE;
+    const u64 length = wanted ? (u64)(last - first) : 0;
+    Row<P> row{P::identity(), receives, !wanted};
+    touched += length;
+    const auto lanes_with = [&](u64 above, u64 most) { return __ballot_sync(ALL, length > above && length <= most); };
+    short_rows<P, test, 4>(c, lanes_with(0, 4), v, first, (u32)length, row);
+    short_rows<P, test, 8>(c, lanes_with(4, 8), v, first, (u32)length, row);
+    short_rows<P, test, 16>(c, lanes_with(8, 16), v, first, (u32)length, row);
+    short_rows<P, test, 32>(c, lanes_with(16, SHORT_ROW), v, first, (u32)length, row);
+    u32 rest = lanes_with(SHORT_ROW, ~(u64)0);
+    if constexpr (P::SHARES_KEYS) {
+        const bool is_long = length > SHORT_ROW && length > most_for(P::TABLE_SLOTS);
+        if (is_long) row.found = false;
+        put_off<P>(c, is_long, v);
+        rest &= ~__ballot_sync(ALL, is_long);
+    }
+    for (; rest; rest &= rest - 1) {
+        const u32 owner = __ffs(rest) - 1;
+        const vertex_t w = shuffle(v, owner);
+        const offset_t from = shuffle(first, owner);
+        const u64 its = shuffle(length, owner);
+        Totals<P> table;
+        bool is_near = false;
+        if constexpr (P::TABLE_SLOTS > 0) {
+            is_near = its <= most_for(P::TABLE_SLOTS);
+            if (is_near) table = table_in_block<P>(P::TABLE_SLOTS * warp_of_block(), P::TABLE_SLOTS, its);
+        }
+        if constexpr (!P::SHARES_KEYS)
+            if (!is_near) {
+                u64 place = 0;
+                if (lane() == 0) place = take_slots<P>(c, its);
+                table = table_in_memory<P>(c, __shfl_sync(ALL, place, 0), its);
+            }
+        const Row<P> part = row_of_warp<P, test>(c, table, w, from, its);
+        if (lane() == owner) {
+            row.gathered = part.gathered;
+            row.found |= part.found;
+        }
+    }
+    return row;
+}
+
+}  // namespace gasla

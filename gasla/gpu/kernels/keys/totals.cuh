@@ -1,0 +1,134 @@
+// Reducing by key: where the keys of a row are told apart, each with what its values come to, and which of them is chosen.
+//
+// Lanes of a warp that have the same key combine what they have before anybody looks for its place. So a table sees each
+// key of 32 entries once, and a warp that has a table for itself needs no atomic for what is there.
+#pragma once
+#include "gather.cuh"
+
+namespace gasla {
+
+// The shared memory that a launch adds to that of a block's variables: the tables of its warps, or one of the block.
+template <class P> char* tables_of_block();
+
+// The lanes of a warp that have the same key.
+template <class Key> __device__ __forceinline__ u32 alike_of(Key key) {
+    u32 alike = __match_any_sync(ALL, (u32)key);
+    if constexpr (sizeof(Key) == 8) alike &= __match_any_sync(ALL, (u32)((u64)key >> 32));
+    return alike;
+}
+
+// What values of these lanes come to, on top of `start`: known to the first of them. In their order, or by halves.
+template <class P>
+__device__ __forceinline__ typename P::Value total_of(typename P::Value start, typename P::Value value, u32 alike) {
+    typedef typename P::Value Value;
+    if constexpr (P::KEYS_IN_ORDER) {
+        for (u32 rest = alike; __any_sync(ALL, rest); rest &= rest - 1) {
+            const Value next = shuffle(value, rest ? __ffs(rest) - 1 : 0);
+            if (rest) start = P::combine_values(start, next);
+        }
+        return start;
+    } else {
+        u32 rank = __popc(alike & lanes_below()), rest = alike;
+        while (__any_sync(ALL, rest & (rest - 1))) {  // some have company
+            const u32 above = rest & ~lanes_below() & ~(1u << lane());
+            const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
+            if (above) value = P::combine_values(value, next);
+            rest &= __ballot_sync(ALL, !(rank & 1));  // every second one has been taken in
+            rank >>= 1;
+        }
+        return P::combine_values(start, value);
+    }
+}
+
+// Open addressing: the next slot is tried where one is taken. There are always free ones.
+template <class P> struct Totals {
+    typedef typename P::Key Key;
+    typedef typename P::Value Value;
+    typedef typename Choose<sizeof(Key) == 8, u64, u32>::type Word;
+    Key* keys;
+    Value* values;
+    u32 size;
+
+    __device__ __forceinline__ u32 home(Key key) const {
+        const u32 mixed = sizeof(Key) == 8 ? (u32)((u64)key * 0x9e3779b97f4a7c15ull >> 32) : (u32)key * 2654435769u;
+        return (u32)((u64)mixed * size >> 32);
+    }
+    __device__ __forceinline__ void clear(u32 first, u32 stride) const {
+        for (u32 i = first; i < size; i += stride) {
+            keys[i] = P::NO_KEY;
+            values[i] = P::no_value();
+        }
+    }
+    // The place of a key, taken if it had none. A slot once taken stays so: who reads that it is free asks by an atomic.
+    __device__ __forceinline__ Value* at(Key key) const {
+        for (u32 slot = home(key);; slot = slot + 1 == size ? 0 : slot + 1) {
+            Key held = *const_cast<volatile Key*>(keys + slot);
+            if (held == P::NO_KEY) {
+                held = (Key)atomicCAS(reinterpret_cast<Word*>(keys + slot), (Word)P::NO_KEY, (Word)key);
+                if (held == P::NO_KEY) return values + slot;
+            }
+            if (held == key) return values + slot;
+        }
+    }
+    // The best of the keys in every `stride`-th slot.
+    __device__ __forceinline__ typename P::Gathered best(const typename P::Context& c, vertex_t v, u32 first, u32 stride) const {
+        typename P::Gathered best = P::identity();
+        const typename P::Chooser chooser = P::load_chooser(c, v);
+        for (u32 i = first; i < size; i += stride)
+            if (keys[i] != P::NO_KEY) best = P::combine(best, P::choice(c, chooser, keys[i], values[i]));
+        return best;
+    }
+};
+
+// The best that so many lanes side by side have: all of them know it.
+template <class P, u32 lanes> __device__ __forceinline__ typename P::Gathered best_of_lanes(typename P::Gathered best) {
+#pragma unroll
+    for (u32 step = lanes / 2; step; step >>= 1) best = P::combine(best, shuffle_xor(best, step));
+    return best;
+}
+
+// What entries of rows give: N of each lane's, all on their way together. A place at or beyond the row's length counts for
+// nothing; no row is empty.
+template <class P, u32 N> struct Terms {
+    typename P::Key key[N];  // NO_KEY: it takes no part
+    typename P::Value value[N];
+    bool found[N];  // whether it makes the target receive
+
+    template <bool TEST>
+    __device__ __forceinline__ void load(const typename P::Context& c, const vertex_t (&v)[N], const offset_t (&first)[N],
+                                         const u64 (&at)[N], const u64 (&length)[N]) {
+        vertex_t u[N];
+        offset_t place[N];
+        typename P::Source source[N];
+        typename P::Edge edge[N];
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {  // past the end the last one again, so that no load waits for a branch
+            place[k] = first[k] + (offset_t)least<u64>(at[k], length[k] - 1);
+            u[k] = c.a.gi[place[k]];
+        }
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            source[k] = P::load_source(c, u[k]);
+            edge[k] = P::load_edge_in(c, place[k]);
+        }
+#pragma unroll
+        for (u32 k = 0; k < N; ++k) {
+            key[k] = P::NO_KEY;
+            value[k] = P::no_value();
+            found[k] = false;
+            if (at[k] >= length[k]) continue;
+            const bool awake = !TEST || has(c.active(), u[k]);
+            if (P::ACTIVE_ONLY && !awake) continue;
+            const typename P::Target target = P::load_target(c, v[k]);
+            if constexpr (P::HAS_EDGE_MASK)
+                if (!P::edge_mask(c, source[k], target, edge[k])) continue;
+            found[k] = awake;
+            const typename P::Key own = P::key(c, source[k], target, edge[k]);
+            if (own < 0) continue;
+            key[k] = own;
+            value[k] = P::value(c, source[k], target, edge[k]);
+        }
+    }
+};
+
+}  // namespace gasla

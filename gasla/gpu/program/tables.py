@@ -1,0 +1,93 @@
+"""Where keys are told apart: how much shared memory tables have, which rows are too long for that, and what those need.
+
+A row of up to 32 entries needs none. A longer one has twice as many slots as entries, or at least a third more: in its
+warp's part of the shared memory, or in that of a whole block, or in global memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gasla.arrays import module_of
+from gasla.graph.graph import Graph
+from gasla.program.binding import NeighbourLists
+from gasla.program.plan import Plan
+from gasla.program.reductions.keys import Keyed
+
+SHORT = 32  # entries of a row that needs no table, as in kernels/keys/keyed_rows.cuh
+WARPS = 32  # of a block
+ROOM = 128 << 10  # bytes of shared memory for tables; the cache has what is left of it
+OTHER_SHARED = 44 << 10  # bytes that a block needs for other things
+LONGEST = 1 << 30  # entries, lest a slot's number not fit in 32 bits
+
+
+class Room(NamedTuple):
+    """What tables need in global memory."""
+
+    rows: int  # that may be put off until blocks take them
+    slots: int
+
+
+def most_for(slots: int) -> int:
+    """Entries of a row for which so many slots are enough, as in keyed_rows.cuh."""
+    return slots - slots // 4
+
+
+def slot_bytes(keyed: Keyed) -> int:
+    """A key, and what its values come to."""
+    return int(keyed.key.itemsize + keyed.total.itemsize)
+
+
+def slots_near(keyed: Keyed, longest: int, available: int) -> int:
+    """Slots of a warp in shared memory, where a block has so many bytes; none if no row is longer than short."""
+    if longest <= SHORT:
+        return 0
+    return max(0, min(ROOM, available - OTHER_SHARED)) // WARPS // slot_bytes(keyed) // 32 * 32
+
+
+def shared_bytes(plan: Plan, slots: int) -> int:
+    """Bytes of shared memory for the tables of a block."""
+    return 0 if plan.keyed is None else WARPS * slots * slot_bytes(plan.keyed)
+
+
+def longest_row(graph: Graph, side: str) -> int:
+    """Entries of the longest list."""
+    lengths = _lengths(graph, side)
+    return int(lengths.max()) if len(lengths) else 0
+
+
+def room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
+    """What rows of these lists need, with so many slots of each warp; `shares`: blocks take those that are too long."""
+    return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _room(graph, side, slots, shares))
+
+
+def _room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
+    lengths = _lengths(graph, side)
+    put_off = lengths[lengths > max(SHORT, most_for(slots))]
+    if len(put_off) and int(put_off.max()) > LONGEST:
+        raise ValueError(
+            f"a vertex has {int(put_off.max()):,} neighbours; expected at most {LONGEST:,}, for which a GPU can have a "
+            "table of keys"
+        )
+    in_memory = put_off[put_off > most_for(WARPS * slots)] if shares else put_off
+    return Room(len(put_off) if shares else 0, 2 * int(in_memory.sum()))
+
+
+def _lengths(graph: Graph, side: str) -> np.ndarray:
+    offsets = NeighbourLists(graph, side, ordered=False).indptr().astype(np.int64)
+    return module_of(graph.device).diff(offsets)
+
+
+def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
+    """Bytes of the arrays that reducing by key needs, by the names of arguments."""
+    keyed = plan.keyed
+    if keyed is None:
+        return {}
+    found = room(graph, plan.traced.program.direction, slots, shares)
+    every = {
+        "keys_used": 32,
+        "put_off": found.rows * graph.id_dtype.itemsize,
+        "table_keys": found.slots * keyed.key.itemsize,
+        "table_totals": found.slots * keyed.total.itemsize,
+    }
+    return {name: size for name, size in every.items() if size}
