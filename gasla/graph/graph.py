@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.structure import Structure, ascends, lasting
+from gasla.graph.derive.derivable import Derivable
+from gasla.graph.structure import ascends, lasting
 from gasla.graph.validate import (
     as_coordinates,
     as_csr,
@@ -33,6 +34,7 @@ from gasla.graph.validate import (
     same_device,
     vertex_count,
 )
+from semirings import Monoid
 
 __all__ = ["Adjacency", "Graph", "as_graph"]
 
@@ -53,7 +55,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
 _FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
 
 
-class Graph(Structure):
+class Graph(Derivable):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
@@ -79,6 +81,8 @@ class Graph(Structure):
         One value an edge, in the order of the input.
     device : "cpu" or "gpu"
         Where its arrays are: NumPy's or CuPy's.
+    origin : Origin or None
+        Of a graph made of another one (`contract`, `subgraph`, …): where its vertices and edges came from.
 
     Examples
     --------
@@ -122,7 +126,12 @@ class Graph(Structure):
 
     @classmethod
     def from_edges(
-        cls, src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None = None, n: int | None = None
+        cls,
+        src: ArrayLike,
+        dst: ArrayLike,
+        weights: ArrayLike | None = None,
+        n: int | None = None,
+        combine: Monoid | None = None,
     ) -> Graph:
         """A graph of the edges ``src[e] -> dst[e]``, numbered in that order.
 
@@ -134,18 +143,24 @@ class Graph(Structure):
             One value an edge.
         n : int, optional
             Number of vertices; by default one more than the largest id.
+        combine : semirings.Monoid, optional
+            Makes one edge of all from i to j, whose values come to that: ``from_edges(...).simple(combine,
+            loops=True)``, which says more. Edges are then numbered by rows. By default all stay as they are.
 
         Examples
         --------
         >>> Graph.from_edges([0, 1, 1], [1, 2, 2]).out_degrees
         array([1, 2, 0], dtype=int32)
+        >>> import semirings
+        >>> Graph.from_edges([1, 0, 1], [2, 1, 2], [5, 3, 4], combine=semirings.plus).values
+        array([3, 9])
         """
         src, dst = as_ids("src", src), as_ids("dst", dst)
         if n is None:
             n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
         graph = cls.__new__(cls)
         graph._set_edges(vertex_count(n), src, dst, weights)
-        return graph
+        return graph if combine is None else graph.simple(combine, loops=True)
 
     @classmethod
     def from_csr(cls, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike | None = None) -> Graph:
@@ -182,7 +197,10 @@ class Graph(Structure):
         check_range("dst", dst, n)
         self.values = as_values(data, self.m)
         xp = array_module(src)
-        src, dst = (xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst))
+        self._hold(*(xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst)))
+
+    def _hold(self, src: Array, dst: Array) -> None:
+        """Keep the edges, as lists where they are in the order of such."""
         self._rows = self._columns = self._ends = None
         if ascends(src):
             self._rows = Adjacency(self._offsets(src), dst)
@@ -278,6 +296,7 @@ class Graph(Structure):
             if lists is not None:
                 lists = Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             setattr(copy, name, lists)
+        copy.origin = self.origin
         copy._original = weakref.ref(self)
         return copy
 
@@ -367,6 +386,7 @@ class Graph(Structure):
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
         made = {id(part): part for part in self._known.values()}.values()  # once, whatever the names it is known by
+        own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 
     def __repr__(self) -> str:

@@ -1,0 +1,97 @@
+"""Many values to few: those that belong together, in their order, by any monoid.
+
+By operations on whole arrays that NumPy and CuPy both have, so that nothing is compiled for a monoid. Neighbours that
+belong together are combined, and what they come to again, so that each keeps its order and a long run takes no more
+rounds than its length has bits; who is alone is done and goes. Every round leaves two thirds at most.
+
+On the CPU, where NumPy has a loop for it, values are taken one by one instead, in the order of the input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module
+from gasla.graph.adjacency import Array, lists_on
+from gasla.graph.derive.origin import numbered
+from semirings import Monoid, Symbol, TupleType
+
+Parts = tuple[Array, ...]  # the items of a tuple, or one array alone
+
+
+def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
+    """For each key from 0 to `count` what its values come to; the identity where it has none."""
+    found = nothing(monoid, parts, count)
+    if takes_one_by_one(monoid, parts):
+        monoid.op.function.at(found[0], keys, parts[0])  # type: ignore[attr-defined]
+        return found
+    _, rows, order = lists_on(keys).group(keys, keys, count)
+    reduce_runs(monoid, rows, tuple(part[order] for part in parts), found)
+    return found
+
+
+def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None:
+    """Write into `found`, at each number that there is among `rows`, what the values there come to.
+
+    `rows` ascends. Vectors have their items first.
+    """
+    if takes_one_by_one(monoid, parts):
+        monoid.op.function.at(found[0], rows, parts[0])  # type: ignore[attr-defined]
+        return
+    xp, single = array_module(rows), len(parts) == 1
+    place = _places(rows)
+    while len(rows):
+        alone = xp.equal(place, 0)
+        alone[:-1] &= xp.equal(place[1:], 0)
+        done = xp.flatnonzero(alone)
+        for result, part in zip(found, parts, strict=True):
+            result[..., rows[done]] = part[..., done]
+        if len(done) == len(rows):
+            return
+        left = xp.flatnonzero(xp.greater(xp.equal(xp.bitwise_and(place, 1), 0), alone))
+        nexts = xp.minimum(xp.add(left, 1), len(rows) - 1)
+        paired = xp.flatnonzero(xp.greater(place[nexts], place[left]))
+        a, b = (tuple(part[..., at] for part in parts) for at in (left[paired], nexts[paired]))
+        combined = (monoid.combine(a[0], b[0]),) if single else monoid.combine(a, b)
+        rows, place, parts = rows[left], xp.right_shift(place[left], 1), tuple(part[..., left] for part in parts)
+        for part, new in zip(parts, combined, strict=True):
+            part[..., paired] = new
+
+
+def _places(rows: Array) -> Array:
+    """Of ascending numbers, the place of each among its like."""
+    xp, count = array_module(rows), len(rows)
+    kind = np.dtype(np.int32 if count < 2**31 else np.int64)
+    begins = xp.zeros(count, bool)
+    begins[:1] = True
+    begins[1:] = xp.not_equal(rows[1:], rows[:-1])
+    starts = xp.flatnonzero(begins).astype(kind)
+    return xp.subtract(xp.arange(count, dtype=kind), starts[numbered(starts, count, kind)])
+
+
+def takes_one_by_one(monoid: Monoid, parts: Parts) -> bool:
+    """Whether NumPy has a loop that combines values in place, one after the other."""
+    op = monoid.op.function
+    if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
+        return False
+    kind = parts[0].dtype
+    return op.nin == 2 and op.resolve_dtypes((kind, kind, None)) == (kind, kind, kind)
+
+
+def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
+    """As many times what no values come to, of the types of some."""
+    xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
+    identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
+    each = (identity,) if len(types) == 1 else identity
+    return tuple(xp.full(count, start, kind) for start, kind in zip(each, types, strict=True))
+
+
+def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...]) -> None:
+    """Refuse what is no monoid, and one that can't combine values of such a type, or makes another type of them."""
+    if not isinstance(monoid, Monoid):
+        raise TypeError(f"got {monoid!r}; expected a semirings.Monoid, such as semirings.plus or semirings.min")
+    kind = types[0] if len(types) == 1 else TupleType(types)
+    monoid.identity(kind)
+    monoid.combine(Symbol("x", kind), Symbol("y", kind))

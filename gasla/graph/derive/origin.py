@@ -1,0 +1,145 @@
+"""Where the vertices and edges of a graph came from that was made of another one, and where those of that one went.
+
+Both follow from who became whom, which is kept; each is worked out when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gasla.arrays import Device, array_module, module_of
+from gasla.graph.adjacency import Array, lists_on
+from gasla.graph.structure import lasting
+
+
+class Numbers:
+    """Who became whom: each of the new ones was one or more of the old ones, and an old one became one, or none.
+
+    Parameters
+    ----------
+    device : "cpu" or "gpu"
+    old, new : int
+        How many there were, and how many there are.
+    members : array of integers, optional
+        The old ones, by the new ones that they became: each those it was, ascending. By default, they stayed.
+    begins : (new,) array of integers, optional
+        Where in `members` each of the new ones begins. By default each was one.
+    became : (old,) array of integers, optional
+        In place of both: what each of the old ones became, of whom none is gone.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        old: int,
+        new: int,
+        members: Array | None = None,
+        begins: Array | None = None,
+        became: Array | None = None,
+    ) -> None:
+        self.device = device
+        self._counts = old, new
+        self._members, self._begins, self._became = members, begins, became
+
+    @lasting
+    def first(self) -> Array:
+        """Of each of the new ones, the first that it was."""
+        if self._became is not None:
+            offsets, _, members = lists_on(self._became).group(self._became, self._became, self._counts[1])
+            return members[offsets[:-1]]
+        if self._members is None:
+            return self._arange(self._counts[1])
+        return self._members if self._begins is None else self._members[self._begins]
+
+    @lasting
+    def became(self) -> Array:
+        """Of each of the old ones, what it became; -1 if it is gone."""
+        if self._became is not None:
+            return self._became
+        if self._members is None:
+            return self._arange(self._counts[0])
+        found = module_of(self.device).full(self._counts[0], -1, self._members.dtype)
+        found[self._members] = self._places()
+        return found
+
+    def _places(self) -> Array:
+        """What each of the members became."""
+        assert self._members is not None
+        count = len(self._members)
+        return self._arange(count) if self._begins is None else numbered(self._begins, count, self._members.dtype)
+
+    def _arange(self, count: int) -> Array:
+        kind = np.dtype(np.int32 if max(self._counts) < 2**31 else np.int64)
+        made: Array = module_of(self.device).arange(count, dtype=kind)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        held = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
+        return sum(held.values())
+
+
+class Origin:
+    """Where the vertices and edges of a graph came from: `Graph.origin`.
+
+    Arrays are on the device where the graph was made, of int32 where that suffices, and not to be written to. They are
+    made when they are first asked for; what they are made of, up to 8 bytes for an edge of the graph before, is held as
+    long as the graph is.
+
+    Attributes
+    ----------
+    vertices : (n,) array
+        The number that each vertex had in the graph before. Of one made of several, the least.
+    edges : (m,) array
+        The number that each edge had. Of one made of several, the least.
+    new_vertices, new_edges : array
+        For each vertex, and each edge, of the graph before its number here; -1 if it is not here.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    >>> part = graph.subgraph([3, 2, 1])
+    >>> part.origin.vertices, part.origin.edges
+    (array([3, 2, 1], dtype=int32), array([1, 2], dtype=int32))
+    >>> part.origin.new_vertices, part.origin.new_edges
+    (array([-1,  2,  1,  0], dtype=int32), array([-1,  0,  1, -1], dtype=int32))
+    """
+
+    def __init__(self, vertices: Numbers, edges: Numbers) -> None:
+        self._vertices, self._edges = vertices, edges
+
+    @property
+    def vertices(self) -> Array:
+        return self._vertices.first
+
+    @property
+    def edges(self) -> Array:
+        return self._edges.first
+
+    @property
+    def new_vertices(self) -> Array:
+        return self._vertices.became
+
+    @property
+    def new_edges(self) -> Array:
+        return self._edges.became
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now."""
+        return self._vertices.nbytes + self._edges.nbytes
+
+    def __repr__(self) -> str:
+        (vertices, n), (edges, m) = self._vertices._counts, self._edges._counts
+        return f"Origin({n} of {vertices} vertices, {m} of {edges} edges)"
+
+
+def numbered(begins: Array, count: int, kind: np.dtype) -> Array:
+    """Of so many positions, in which run each is; the first run begins at 0."""
+    xp = array_module(begins)
+    steps = xp.zeros(count, kind)
+    steps[begins[1:]] = 1
+    made: Array = xp.cumsum(steps, dtype=kind) if count else steps
+    return made
