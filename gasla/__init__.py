@@ -16,6 +16,7 @@ _HOMES = {
     "bfs": "algorithms.traversal.bfs",
     "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "sssp": "algorithms.paths.sssp",
+    "shortest_path": "algorithms.paths.shortest_path",
     "multi_source_shortest_paths": "algorithms.paths.multi_source_shortest_paths",
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
@@ -34,6 +35,9 @@ _HOMES = {
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",
     "label_propagation": "algorithms.community.label_propagation",
+    "modularity": "algorithms.community.modularity",
+    "condensation": "algorithms.components.condensation",
+    "ego_graph": "algorithms.neighbourhood.ego_graph",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",
@@ -42,6 +46,7 @@ _HOMES = {
     "maximal_matching": "algorithms.independence.maximal_matching",
     "aggregate_features": "algorithms.neighbourhood.aggregate_features",
     "ConvergenceWarning": "operations.result",
+    "reduce_by_key": "graph.derive.by_key",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",
     "mxv": "operations.multiply",
@@ -62,6 +67,7 @@ _HOMES = {
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
     # modules
+    "csgraph": "csgraph",
     "engines": "engines",
     "datasets": "graph.datasets",
     "generators": "graph.generators",
@@ -71,7 +77,7 @@ _HOMES = {
     "stages": "operations.stages",
     "verify": "verify",
 }
-_MODULES = ("datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
+_MODULES = ("csgraph", "datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
 
 __all__ = [name for name in _HOMES if name != "engines"]  # which are there for those who write one
 

@@ -401,7 +401,7 @@ class Thawing(gasla.VertexProgram):
     """Buckets that sink below the open one, are left, and come again: warmth spreads, and whoever thaws is bucket 0."""
 
     warmth = gasla.vertex(np.int32, init=lambda vertex: vertex.id % 5)
-    order = gasla.vertex(np.int64, init=-1)
+    opened = gasla.vertex(np.int64, init=-1)
     turns = gasla.parameter(np.int32, 0)
     reduce = semirings.plus
     sources = "active"
@@ -413,7 +413,7 @@ class Thawing(gasla.VertexProgram):
         return src.warmth % 3 + 1
 
     def apply(self, vertex, gathered):
-        return {"warmth": vertex.warmth + gathered, "order": self.iteration * 100 + self.bucket}
+        return {"warmth": vertex.warmth + gathered, "opened": self.iteration * 100 + self.bucket}
 
     def idle(self):
         return {"turns": self.turns + 1}

@@ -63,7 +63,7 @@ def test_buckets_and_waking_are_as_by_numpy(name, options):
     for limit in (0, 1, 5, 100):
         expected = gasla.run(Thawing, graph, compile=False, max_iterations=limit)
         found = gasla.run(Thawing, graph, max_iterations=limit, **options)
-        for field in ("warmth", "order"):
+        for field in ("warmth", "opened"):
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
         assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
         np.testing.assert_array_equal(found.active.mask, expected.active.mask)

@@ -69,7 +69,7 @@ def check_origin(graph: Graph, before: Graph, ends: bool = True) -> None:
 
 def places(data: Any, device: str) -> list[Graph]:
     n, src, dst, values = data
-    values = None if values is None else np.asarray(values).astype(np.int64)
+    values = None if values is None else np.nan_to_num(np.asarray(values), posinf=9, neginf=-9).astype(np.int64)
     graphs = both_ways(n, src, dst, values)
     graphs.append(Graph(sp.csc_array(sp.coo_array((np.ones(len(src)), (src, dst)), shape=(n, n)))))
     return graphs if device == "cpu" else [graph.to("gpu") for graph in graphs]

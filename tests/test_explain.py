@@ -115,7 +115,7 @@ SENTENCES: list[tuple[str, Case, Case]] = [
     ("In-edges are gathered over in lists made of what was given", case(programs.Waking), case(programs.Settling)),
     ("Out-edges are gathered over as the graph was given.", case(programs.Settling), case(programs.Waking)),
     ("Out-edges are sent along as the graph was given.", case(programs.Waking), case(programs.Spread)),
-    ("In-edges are there, though no iteration pulls", case(programs.Cheapest), case(programs.Hops)),
+    ("In-edges are gathered over", case(programs.Hops), case(programs.Cheapest)),
     ("In-edges are asked for who is active", case(programs.Counter), case(programs.Waking)),
     ("Edges of both directions are walked", case(programs.Bits), case(programs.Hops)),
     ("is converted from int64 to float64: 40 bytes", case(programs.Nearest), case(programs.Nearest, FLOATS)),

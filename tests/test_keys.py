@@ -99,8 +99,9 @@ def test_keys_never_push() -> None:
 @pytest.mark.parametrize("program", [Heard, Both, Out])
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_engines_agree(program: Any, direction: Any, deterministic: bool) -> None:
-    """With masks, frontiers, active sources, directions, aggregates of both kinds, and `stop`."""
+def test_engines_agree(program: Any, direction: Any, deterministic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By several threads, with masks, frontiers, active sources, directions, aggregates of both kinds, and `stop`."""
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     for name, graph in shapes().items():
         active = None if graph.n < 3 else np.arange(0, graph.n, 3)
         wanted = gasla.run(program, graph, active=active, max_iterations=6, compile=False)

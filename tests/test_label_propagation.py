@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla import datasets, verify
+from gasla.algorithms.community.label_propagation import Labels
 from gasla.cli.compute import on_host
 from gasla.graph.graph import Graph
 from gasla.verify import VerificationError
@@ -121,3 +122,16 @@ def test_the_verifier_says_what_is_wrong() -> None:
             verify.label_propagation(matrix, wrong)
     with pytest.raises(VerificationError, match="vertex 2 has no neighbour and is not alone"):
         verify.label_propagation(csr_array(np.eye(3, k=1) * [[1], [0], [0]]), [0, 0, 0])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_engines_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of all lengths, of which the short ones have code of their own, and activity."""
+    if threads > 1:
+        monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    for n, m in ((300, 350), (300, 900), (60, 2000), (4, 3)):
+        src, dst = np.random.default_rng(m).integers(0, n, (2, m))
+        graph = Graph.from_edges(np.r_[src, dst], np.r_[dst, src], n=n)
+        results = [gasla.run(Labels, graph, max_iterations=30, seed=7, compile=c) for c in (False, True)]
+        np.testing.assert_array_equal(results[0].label, results[1].label)
+        assert results[0].iterations == results[1].iterations

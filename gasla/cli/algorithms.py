@@ -160,6 +160,22 @@ def path(found: Answered) -> Iterator[str]:
         yield f"      and {len(whole) - found.top:,} more, to {found.graph.label(whole[-1])}"
 
 
+def route(found: Answered) -> Iterator[str]:
+    """The shortest path, and how long each of its vertices is on the way."""
+    answer, graph, label = found.answer, found.graph.graph, found.graph.label
+    ends = f"from {label(found.arguments['source'])} to {label(found.arguments['target'])}"
+    if not len(answer["path"]):
+        yield f"no path leads {ends}"
+        return
+    yield f"a shortest path {ends} has {len(answer['path']):,} vertices; its length is {answer['distance']:,.6g}:"
+    lengths = np.ones(len(answer["edges"])) if graph.values is None else graph.values[answer["edges"]]
+    way = np.append(0, lengths.cumsum(dtype=np.float64)).tolist()
+    for place, (v, length) in list(enumerate(zip(answer["path"].tolist(), way), 1))[: found.top]:
+        yield f"{place:4}  {length:14,.6g}  {label(v)}"
+    if len(way) > found.top:
+        yield f"      and {len(way) - found.top:,} more"
+
+
 def _row_by_row(found: Answered, vertices: list[int], numbers: Array) -> Iterator[str]:
     for place, v in enumerate(vertices, 1):
         yield f"{place:4}  {numbers[v].item():14,.6g}  {found.graph.label(v)}"
@@ -249,6 +265,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"distances": "distance", "parents": "parent"},
         summary=distances,
         edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
+    ),
+    Verb(
+        *("shortest-path", gasla.shortest_path, verify.shortest_path),
+        answers={"path": "on_path"},
+        summary=route,
+        fixed={"bound": None, "check_bound": False},
+        names_vertices=True,
     ),
     Verb(
         *("multi-source-shortest-paths", gasla.multi_source_shortest_paths, verify.multi_source_shortest_paths),

@@ -79,7 +79,11 @@ class Verb:
         elif "features" in self.parameters:
             default = "default: the numbers of its in-edges and out-edges"
             parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
-        others = {"source", "sources", "features"} | ({"k", "seed"} if "sources" in self.parameters else set())
+        if "target" in self.parameters:
+            parser.add_argument("--target", metavar="VERTEX", help="where to end (default: the last vertex)")
+        others = {"source", "target", "sources", "features"} | (
+            {"k", "seed"} if "sources" in self.parameters else set()
+        )
         for name, parameter in self.parameters.items():
             if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
@@ -100,6 +104,8 @@ class Verb:
         given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
         if "source" in given:
             given["source"] = _source(graph, options.source)
+            if "target" in given:
+                given["target"] = graph.graph.n - 1 if options.target is None else graph.vertex(options.target)
         elif "sources" in given:
             if options.sources is not None:
                 given["sources"] = [graph.vertex(name) for name in options.sources]

@@ -37,6 +37,11 @@ class Adjacency:
             self._edge_ids = made
         return self._edge_ids
 
+    @property
+    def are_numbered(self) -> bool:
+        """Whether the edge ids are there; else the first who reads them makes them."""
+        return not callable(self._edge_ids)
+
     @cached_property
     def facts(self) -> Any:
         """What is asked of the lists: `Facts` of the device where they are."""

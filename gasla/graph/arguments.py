@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, moved
+from gasla.arrays import array_module, module_of, moved
 from gasla.graph.graph import Graph
 
 NO_LIMIT = 2**62  # of iterations
@@ -113,3 +113,37 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         v, wanted = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
         raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {wanted}")
     return numbers
+
+
+def new_edges(graph: Graph) -> tuple[Any, Any]:
+    """The ends of a graph's new edges, where `start` holds what was so without them."""
+    change = graph.change
+    if change is None:
+        raise ValueError(
+            "start goes on where edges are new, and this graph was not changed from another; expected the graph that "
+            "before.changed(insert=...) gives"
+        )
+    if len(change.removed):
+        raise ValueError(
+            f"start can't go on where edges were removed, here {len(change.removed)}: nobody knows what led through "
+            "them; leave it out"
+        )
+    return change.src, change.dst
+
+
+def known_before(graph: Graph, name: str, given: Any, kind: np.dtype[Any]) -> Any:
+    """An array of what was known of each vertex, as it is."""
+    xp = module_of(graph.device)
+    if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != kind:
+        is_array = hasattr(given, "dtype") and hasattr(given, "shape")
+        found = f"{type(given).__module__} {given.dtype}{given.shape}" if is_array else type(given).__name__
+        raise TypeError(
+            f"{name} is {found}; expected a {xp.__name__} array of {graph.n} {kind}, as this returned before"
+        )
+    return given
+
+
+def check_source(name: str, given: Any, source: int) -> None:
+    """Refuse what was found from another source, as far as that shows."""
+    if (found := given[source].item()) != 0:
+        raise ValueError(f"{name} has {found} at the source {source}; expected 0: it is of another source")

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.changes import Changing
 from gasla.graph.derive.derivable import Derivable
 from gasla.graph.structure import ascends, lasting
 from gasla.graph.validate import (
@@ -55,7 +56,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
 _FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
 
 
-class Graph(Derivable):
+class Graph(Derivable, Changing):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
@@ -256,7 +257,7 @@ class Graph(Derivable):
         True
         """
         graph = Graph.__new__(Graph)
-        own = {"values", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
+        own = {"values", "change", "_known", "_copy", "_original", "_noted", "_words", *_FROM_VALUES}
         graph.__dict__.update({name: part for name, part in self.__dict__.items() if name not in own})
         graph.values = as_values(values, self.m)
         if graph.values is not None:
@@ -298,6 +299,7 @@ class Graph(Derivable):
             setattr(copy, name, lists)
         copy.origin = self.origin
         copy._original = weakref.ref(self)
+        copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
         return copy
 
     def __getstate__(self) -> dict[str, Any]:

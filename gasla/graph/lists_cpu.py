@@ -56,6 +56,21 @@ def count_ids(ids: Array, n: int) -> Array:
     return counts
 
 
+def moves(places: Array, m: int) -> Array:
+    """What `moved_up` goes by where entries at these of m places are new."""
+    is_old = np.ones(m, bool)
+    is_old[places] = False
+    return is_old
+
+
+def moved_up(old: Array, moves: Array, places: Array, new: Array) -> Array:
+    """Old entries in their order around new ones at some places."""
+    result = np.empty(len(moves), old.dtype)
+    result[moves] = old
+    result[places] = new
+    return result
+
+
 class Facts:
     """What is asked of lists; each is looked for when it is first asked."""
 

@@ -98,6 +98,21 @@ def count_ids(ids: Array, n: int) -> Array:
     return counts
 
 
+def moves(places: Array, m: int) -> Array:
+    """What `moved_up` goes by where entries at these of m places are new: which old entry comes before or at each."""
+    xp = array_module(places)
+    steps = xp.ones(m, np.int64)
+    steps[places] = 0
+    return xp.maximum(xp.cumsum(steps) - 1, 0)
+
+
+def moved_up(old: Array, moves: Array, places: Array, new: Array) -> Array:
+    """Old entries in their order around new ones at some places."""
+    result = old[moves] if len(old) else array_module(old).empty(len(moves), old.dtype)
+    result[places] = new
+    return result
+
+
 class Facts:
     """What is asked of lists, by one pass over them."""
 

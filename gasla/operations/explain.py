@@ -6,7 +6,8 @@ from gasla.arrays import Device
 from gasla.engines import engine
 from gasla.graph.graph import as_graph
 from gasla.operations.prepare import Direction, check_device, check_flags, runs_of, way_of
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.fields import Order
+from gasla.program.program import VertexProgram, as_program, in_order
 
 __all__ = ["explain"]
 
@@ -17,6 +18,7 @@ def explain(
     *,
     direction: Direction = "auto",
     deterministic: bool = False,
+    order: Order | None = None,
     scheduled: bool = False,
     device: Device | None = None,
 ) -> str:
@@ -32,7 +34,7 @@ def explain(
         An instance, or a class.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
-    direction, deterministic, device
+    direction, deterministic, order, device
         As for `gasla.run`.
     scheduled : bool
         Whether the run will be along a schedule.
@@ -57,7 +59,7 @@ def explain(
     rank has two copies, read and written in turn: neighbours read it while apply writes it.
     ...
     """
-    program, graph = as_program(program), as_graph(graph)
+    program, graph = in_order(as_program(program), order), as_graph(graph)
     check_flags(deterministic=deterministic, scheduled=scheduled)
     if device is not None:
         graph = graph.to(check_device(device))

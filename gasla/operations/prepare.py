@@ -9,10 +9,11 @@ from gasla.arrays import Device
 from gasla.engines import Running, Runs, runner
 from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.result import Result, left_by, under_way
+from gasla.operations.result import Result, go_on, left_by, remembered, under_way
 from gasla.program.binding import AUTO, PULL, PUSH
+from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import VertexProgram, as_program, in_order
 from gasla.program.schedule import as_schedule
 
 __all__ = ["Prepared", "prepare"]
@@ -30,6 +31,7 @@ def prepare(
     *,
     direction: Direction = "auto",
     deterministic: bool = False,
+    order: Order | None = None,
     scheduled: bool = False,
     notice: bool = True,
     device: Device | None = None,
@@ -46,7 +48,7 @@ def prepare(
         An instance (with its parameters), or a class (with their defaults).
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
-    direction, deterministic, notice, device, compile
+    direction, deterministic, order, notice, device, compile
         As for `gasla.run`.
     scheduled : bool
         Whether its runs will be along schedules.
@@ -70,7 +72,8 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     options = way_of(direction), deterministic, scheduled, compile
-    return Prepared(alone(as_program(program)), as_graph(graph), options, notice, device and check_device(device))
+    single = in_order(alone(as_program(program)), order)
+    return Prepared(single, as_graph(graph), options, notice, device and check_device(device))
 
 
 class Prepared:
@@ -110,13 +113,14 @@ class Prepared:
         schedule: Any = None,
         wait: bool = True,
         out: Mapping[str, Any] | None = None,
+        start: Result | Mapping[str, Any] | None = None,
         **values: Any,
     ) -> Result:
         """Run it.
 
         Parameters
         ----------
-        active, max_iterations, delta, trace, callback, progress, schedule, wait, out
+        active, max_iterations, delta, trace, callback, progress, schedule, wait, out, start
             As for `gasla.run`.
         **values
             Start values of fields, as for `gasla.run`, and parameters that are to be others in this run.
@@ -151,7 +155,7 @@ class Prepared:
                 check_flags(trace=trace, wait=wait)
             return run_once(
                 self._runs, self._program, self._graph, values,
-                active, max_iterations, delta, trace, callback, progress, schedule, wait, out,
+                active, max_iterations, delta, trace, callback, progress, schedule, wait, out, start,
             )  # fmt: skip
         finally:
             self._is_running = False
@@ -198,33 +202,39 @@ def run_once(
     schedule: Any,
     wait: bool,
     out: Mapping[str, Any] | None,
+    start: Result | Mapping[str, Any] | None = None,
 ) -> Result:
     """Run what has been prepared."""
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
     if delta is not None and not (isinstance(delta, int | float | np.number) and delta > 0):
         raise ValueError(f"delta is {delta!r}; expected a positive number")
+    if program.parameters:
+        changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
+        program = type(program)(**program.values | changed) if changed else program
+    if start is not None:
+        if schedule is not None:
+            raise ValueError("a scheduled run takes no start; leave it out, or the schedule")
+        active, values = go_on(start, program, graph, active, values)
     if schedule is None:
         frontier = as_frontier(graph.n, active)
     else:
         frontier, schedule = None, as_schedule(graph.n, schedule)
         if active is not None:
             raise ValueError("a scheduled run takes no active set; leave out active, or the schedule")
-    if program.parameters:
-        changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
-        program = type(program)(**program.values | changed) if changed else program
     with runs.turn:
         running, is_left = runs.begin(program, graph, values, frontier, schedule, delta, out), False
         try:
             if not (trace or callback):
                 is_left = not wait and not progress and running.leave(limit)
                 if is_left:
-                    return under_way(running)
+                    return remembered(under_way(running), program, graph)
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
-                return left_by(running)
+                return remembered(left_by(running), program, graph)
             rows = in_pieces(running, limit, trace, callback, progress)
-            return left_by(running, _as_table(rows, running.reasons()) if trace else None)
+            table = _as_table(rows, running.reasons()) if trace else None
+            return remembered(left_by(running, table), program, graph)
         finally:
             if not is_left:
                 running.close()

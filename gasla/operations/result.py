@@ -1,13 +1,19 @@
-"""What a run leaves behind."""
+"""What a run leaves behind, and how another goes on from there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gasla.arrays import array_module
 from gasla.engines import Running
+from gasla.graph.graph import Graph
+from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
 
 __all__ = ["ConvergenceWarning", "Result"]
 
@@ -84,3 +90,91 @@ def _wait_for(own: dict[str, Any]) -> None:
     finally:
         running.close()
     own.update(vars(found) | own)
+
+
+# --- going on --------------------------------------------------------------------------------------------------------
+
+
+def remembered(result: Result, program: VertexProgram, graph: Graph) -> Result:
+    """The result, which from now on knows what it is of."""
+    result.__dict__["_origin"] = program, graph.edition
+    return result
+
+
+def go_on(
+    start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Who is active, and the start values, of a run that goes on from a result or from fields."""
+    kind: Any = type(program)
+    if why := _why_not(kind, graph.id_dtype):
+        raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
+    if isinstance(start, Result):
+        if active is not None:
+            raise ValueError(
+                "start is a result, from which a run goes on where edges are new; leave out active, or give the "
+                "fields alone: start=result.state"
+            )
+        active, start = _waked(start, program, graph), start.state
+    if not isinstance(start, Mapping):
+        raise TypeError(f"start is {type(start).__name__}; expected a Result, or a dict of field to array")
+    if unknown := sorted(start.keys() - program.vertex_fields):
+        known = ", ".join(sorted(program.vertex_fields)) or "none"
+        raise TypeError(f"{type(program).__name__} has no vertex field {unknown[0]!r} to go on from; its own: {known}")
+    if twice := sorted(start.keys() & values.keys()):
+        raise TypeError(f"{twice[0]} is given twice, by start and by itself; expected one of them")
+    for name, array in start.items():
+        if len(np.shape(array)) == 0 or len(array) != graph.n:
+            raise ValueError(
+                f"start has {name} of shape {np.shape(array)}; expected an entry for each of {graph.n} vertices"
+            )
+    return active, {**start, **values}
+
+
+def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
+    """The vertices whose values travel along new edges; those, too, that were active when the run before was ended."""
+    name, origin = type(program).__name__, result.__dict__.get("_origin")
+    if origin is None:
+        raise ValueError(
+            "start is a result that doesn't say what it is of: of phases, of a callback, or loaded from a file; give "
+            "its fields alone, and who is active: start=result.state, active=..."
+        )
+    before, edition = origin
+    if type(before) is not type(program):
+        raise ValueError(f"start is a result of {type(before).__name__}; expected one of {name}, the same class")
+    for parameter, value in program.values.items():
+        if not np.array_equal(before.values[parameter], value):
+            raise ValueError(
+                f"start is a result with {parameter} = {before.values[parameter]!r}, and this run has {value!r}; "
+                "expected the same, or a run from nothing"
+            )
+    ends = graph.ends_since(edition)
+    if ends is None:
+        raise ValueError(
+            "start is a result of a graph to which edges were not just added to get this one: where edges are removed, "
+            "or values are others, nobody knows what followed from them. Expected graph.changed(insert=...) of that "
+            "graph; else run from nothing"
+        )
+    if not result.converged and "priority" in Plan(type(program).traced(graph.id_dtype)).functions:
+        raise ValueError("start is a result of a run that had not ended, and doesn't say who waited; let it end first")
+    src, dst = ends
+    xp: Any = array_module(src)
+    senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
+    waked = Frontier(graph.n, xp.unique(senders))
+    return waked if result.converged else waked | result.active
+
+
+@cache
+def _why_not(kind: Any, id_type: np.dtype[Any]) -> str | None:
+    """Why values of one run are no values on the way of another, as a sentence; None if they are."""
+    plan = Plan(kind.traced(id_type))
+    if kind.everyone:
+        return "everyone takes part in each iteration, from the first on"
+    if isinstance(plan.absorption, str):
+        return plan.absorption
+    if found := sorted({"stop", "idle", "wake"} & plan.functions.keys()):
+        return f"{found[0]} says how it goes on from the first iteration on"
+    if plan.edge_states:
+        return f"new edges have no value of {given_name(plan.edge_states[0])}, an edge field of its own"
+    if plan.degrees:
+        return f"it reads {min(plan.degrees)}, which new edges change"
+    return None

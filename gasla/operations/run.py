@@ -1,6 +1,7 @@
 """`run`: a vertex program, a graph, and what came of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gasla.arrays import Device
@@ -9,8 +10,9 @@ from gasla.graph.graph import as_graph
 from gasla.operations.phases import Asked, Phase, as_phases, run_phases
 from gasla.operations.prepare import FLAGS, Direction, alone, check_device, check_flags, run_once, runs_of, way_of
 from gasla.operations.result import Result
+from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
-from gasla.program.program import VertexProgram, as_program
+from gasla.program.program import VertexProgram, as_program, in_order
 
 __all__ = ["run"]
 
@@ -23,6 +25,7 @@ def run(
     max_iterations: int | None = None,
     direction: Direction = "auto",
     deterministic: bool = False,
+    order: Order | None = None,
     trace: bool = False,
     callback: Callable[[Result], Any] | None = None,
     progress: Callable[[int], Any] | None = None,
@@ -33,6 +36,7 @@ def run(
     notice: bool = True,
     compile: bool = True,
     out: Mapping[str, Any] | None = None,
+    start: Result | Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result:
     """Run a vertex program on a graph until it ends.
@@ -53,6 +57,9 @@ def run(
         reduction can't be done by pushing.
     deterministic : bool
         The same bits in every run with the same number of threads, after as many iterations.
+    order : "synchronous" or "in place", optional
+        In place of the program's own `order`. In place, what has been applied is seen at once, by whoever comes to it
+        later in the same iteration: see `VertexProgram`. Not with `deterministic=True`, and not with a schedule.
     trace : bool
         Record each iteration: `Result.trace`.
     callback : function of a Result, optional
@@ -83,6 +90,12 @@ def run(
     out : dict of str to array, optional
         Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
         what it holds, or with what is given for the field. Not what neighbours read while everyone changes it.
+    start : Result, or dict of str to array, optional
+        What to go on from, in place of start values: a result of the same program, with the same parameters, on this
+        graph or on one that this was made of by `Graph.changed` with edges added alone. Active are then the vertices
+        from which new edges lead. Only for programs that reduce by an idempotent monoid into the fields it goes on
+        from, as shortest paths do. Of fields that are given by themselves nobody knows what they are of: `active` says
+        who goes on, by default everyone.
     **values
         Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
         of vertex to value for those few that differ. And parameters, in place of the program's own.
@@ -98,7 +111,8 @@ def run(
     Raises
     ------
     TypeError, ValueError
-        For unknown fields, wrong shapes or types, ids outside the graph.
+        For unknown fields, wrong shapes or types, ids outside the graph; where `start` is of another program or graph,
+        or edges were removed or values changed since.
 
     Examples
     --------
@@ -115,7 +129,8 @@ def run(
     (array([0, 1, 2, 3], dtype=int32), True)
     """
     phases = as_phases(program) if isinstance(program, list | tuple) else []
-    programs = [phase.program for phase in phases] or [alone(as_program(program))]
+    phases = [replace(phase, program=in_order(phase.program, order)) for phase in phases]
+    programs = [phase.program for phase in phases] or [in_order(alone(as_program(program)), order)]
     graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
@@ -125,6 +140,8 @@ def run(
         graph = graph.to(check_device(device))
     options = way_of(direction), deterministic, schedule is not None, compile
     if phases:
+        if start is not None:
+            raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
         if trace or schedule is not None:
             raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
         turns = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
@@ -133,5 +150,18 @@ def run(
     (single,) = programs
     runs = runs_of(single, graph, options)
     return run_once(
-        runs, single, graph, values, active, max_iterations, delta, trace, callback, progress, schedule, wait, out
+        runs,
+        single,
+        graph,
+        values,
+        active,
+        max_iterations,
+        delta,
+        trace,
+        callback,
+        progress,
+        schedule,
+        wait,
+        out,
+        start,
     )

@@ -122,6 +122,9 @@ class Binding:
             both = NeighbourLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
+        if self.plan.only_pushes:  # to turn the lists round may take as long as a search
+            sent = NeighbourLists(self.graph, names[1], False)
+            return sent, sent
         return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
 
     @cached_property

@@ -15,6 +15,7 @@ from semirings.types import SHORT, has_wide, parts_of
 
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
+Order = Literal["synchronous", "in place"]
 MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
 MOST_LANES = 1024  # of a vector
 
@@ -81,6 +82,7 @@ class Declared:
     direction: ClassVar[Literal["in", "out", "all"]] = "in"
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
+    order: ClassVar[Order] = "synchronous"
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}

@@ -67,9 +67,14 @@ class Plan:
         # Fields whose values go on by themselves, once heard: those of vertices that are not active have been.
         heard = self._heard()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
-        conflict = set() if self.absorbs else t.gathers_what_apply_writes
+        conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
+        self.in_place: set[str] = set()  # fields that others read while they are written
+        if cls.order == "in place":
+            self.in_place = conflict | looked_up
+            self._check_in_place(conflict)
+            conflict, looked_up = set(), set()
         # Where every vertex writes, what neighbours read has two copies, read and written in turn.
-        self.doubled = conflict | t.looked_up if self.everyone else set()
+        self.doubled = conflict | looked_up if self.everyone else set()
         floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
         if self.deterministic and floats:
             raise ValueError(
@@ -77,7 +82,7 @@ class Plan:
                 "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
             )
         # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
-        self.behind = t.looked_up - self.doubled
+        self.behind = looked_up - self.doubled
         if self.staged and t.looks_up:
             raise TypeError(
                 f"{cls.__name__} reads or reduces at other vertices, as they were before an iteration; stages don't "
@@ -101,6 +106,27 @@ class Plan:
             self.functions = {name: f for name, f in t.functions.items() if name != "activate"}
         elif "apply" in t.functions and "activate" not in t.functions:
             self.functions = {**t.functions, "activate": _change(t)}
+
+    def _check_in_place(self, conflict: set[str]) -> None:
+        """Refuse what can't be right where what has been applied is seen at once."""
+        cls, kinds = self.traced.program, self.traced.vertex_types
+        asked = f"{cls.__name__} runs in place, where what a vertex sees depends on who came first; expected "
+        if self.deterministic:
+            raise ValueError(f"{asked}deterministic=False, or order='synchronous'")
+        if self.scheduled:
+            what = "stages" if self.staged else "a schedule, whose vertices see each other as they were before"
+            raise ValueError(f"{asked}order='synchronous' for {what}")
+        if conflict and cls.sources == "active":
+            raise ValueError(
+                f"{asked}sources = 'all': {given(min(conflict))} of an active neighbour may be another by the time "
+                "that it is read, and be read once more in the next iteration"
+            )
+        for name in sorted(self.in_place):
+            if not isinstance(kinds[name], np.dtype):
+                raise TypeError(
+                    f"{cls.__name__}.{given(name)} is {kinds[name]}, and read while it is written, as the program runs "
+                    "in place; expected one number, which is read and written as a whole, or order='synchronous'"
+                )
 
     @functools.cached_property
     def final(self) -> Expr | None:
@@ -198,6 +224,11 @@ class Plan:
         if found or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
             return None
         return Function("lane", result, symbols, gather.sources)
+
+    @property
+    def only_pushes(self) -> bool:
+        """Whether no iteration pulls: in an order of priorities few are active at once."""
+        return self.prioritised and not self.staged
 
     @property
     def only_pulls(self) -> bool:

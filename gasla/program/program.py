@@ -7,13 +7,13 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 import functools
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from gasla.graph.graph import as_graph
 from gasla.names import LONGEST, inner
-from gasla.program.fields import Aggregate, Declared, EdgeField, Parameter, VertexField
+from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField
 from gasla.program.tracing import Record, Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
@@ -37,8 +37,11 @@ _RESERVED = {
         "reduce",
         "sources",
         "everyone",
+        "order",
     ),
 }
+
+ORDERS = get_args(Order)
 
 
 class VertexProgram(Declared):
@@ -74,6 +77,10 @@ class VertexProgram(Declared):
         gets no worse where that is better, the values of others count as heard, and it gathers from the active alone.
     everyone : bool
         Whether every vertex takes part in every iteration.
+    order : "synchronous" or "in place"
+        In place, what has been applied is seen at once: whoever reads a field of another vertex finds what this
+        iteration, or the one before, has left there. Each receiver still applies once an iteration. That often takes
+        fewer iterations, half the memory for fields that neighbours read, and is not deterministic.
 
     Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
     record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
@@ -128,6 +135,8 @@ class VertexProgram(Declared):
             raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
         if cls.sources not in ("all", "active"):
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
+        if cls.order not in ORDERS:
+            raise ValueError(f"{cls.__name__}.order is {cls.order!r}; expected 'synchronous' or 'in place'")
 
     def __init__(self, /, **parameters: Any) -> None:
         self.values = self._defaults | parameters
@@ -245,3 +254,19 @@ def as_program(given: Any) -> VertexProgram:
     if not isinstance(program, VertexProgram):
         raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
     return program
+
+
+def in_order(program: VertexProgram, order: Any) -> VertexProgram:
+    """The program with what is asked for as its `order`; itself, where it has that, or nothing is asked for."""
+    if order is None or order == program.order:
+        return program
+    if order not in ORDERS:
+        raise ValueError(f"order is {order!r}; expected 'synchronous', 'in place', or None for the program's own")
+    kind: Any = type(program)
+    made: VertexProgram = _ordered(kind, order)(**program.values)
+    return made
+
+
+@functools.cache
+def _ordered(program: type[VertexProgram], order: str) -> type[VertexProgram]:
+    return type(program.__name__, (program,), {"order": order})

@@ -61,6 +61,8 @@ def _sending(plan: Plan) -> list[str]:
         found.append(
             f"It absorbs: what arrives is reduced straight into {fields}, and may go on in the same iteration."
         )
+    elif plan.in_place:
+        found.append("What has been applied is seen at once, because order = 'in place'.")
     elif plan.gathers:
         found.append(f"What arrives is seen in the next iteration, because {why_it_waits(plan)}.")
     if plan.push_at_once:
@@ -123,6 +125,8 @@ def _copies(plan: Plan) -> list[str]:
     for name in sorted(plan.doubled):
         who = " and ".join(["neighbours"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
         found.append(f"{given(name)} has two copies, read and written in turn: {who} read it while apply writes it.")
+    for name in sorted(plan.in_place):
+        found.append(f"{given(name)} has one copy, which others read while it is written.")
     for name in sorted(plan.behind):
         found.append(
             f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "
@@ -172,13 +176,12 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     """What is read of the graph and what of it is copied; `made` says how long such copies last."""
     gather, send = Bound(plan, program, graph)._sides()
     sides: list[tuple[str, NeighbourLists]] = []
-    if plan.prioritised:
-        sides = [("there, though no iteration pulls,", gather), ("sent along", send)]
-    else:
-        sides += [("gathered over", gather)] if plan.gathers else []
-        sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
-        sides += [("sent along", send)] if walks_out else []
-    if gather is send:
+    sides += [("gathered over", gather)] if plan.gathers else []
+    sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
+    sides += [("sent along", send)] if walks_out else []
+    if plan.only_pushes:
+        sides = [("sent along", send)]
+    elif gather is send:
         sides = [("walked", gather)] if sides else []
     found = []
     for verb, lists in sides:

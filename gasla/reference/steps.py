@@ -1,6 +1,7 @@
 """The numbered steps in the documentation of `VertexProgram`, one plain step after another, over whole arrays.
 
-In an iteration everything is computed before anything is written: so all sees the state before it.
+In an iteration everything is computed before anything is written: so all sees the state before it. In place, receivers
+come in parts, and each part sees what those before it have applied.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
 from semirings import VectorType
 from semirings.types import computed
+
+PARTS = 16  # of the receivers of an iteration that is in place
 
 
 class Steps:
@@ -174,35 +177,37 @@ class Steps:
     def step(self) -> tuple[int, int]:
         """One iteration; how many were active before it, and how many edges it looked at."""
         active = len(self.active)
-        copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up}
+        copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
         self.seen_by_others = {**self.vertex, **copies}
-        receivers, places = self.receivers()
+        awake, receivers = self.receivers()
         if self.levels is not None:
             active = len(receivers)
-        self.apply(receivers, self.gather(receivers, places))
+        looked = self.apply(receivers, awake)
         self.seen_by_others = self.vertex
         self.stopped = self.has("stop") and bool(self.call("stop"))
         self.iteration += 1
         if not self.stopped:
             self.resume()
-        return active, len(places) if self.plan.gathers else 0
+        return active, looked if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Who receives, and the places of the edges that they gather over."""
-        if self.levels is not None:
-            receivers = np.flatnonzero(self.levels == self.iteration)
-            return receivers, self.usable(self.edges.into(receivers))
+        """The places of the edges that lead on from active vertices, if anyone asks for them; and who receives."""
         receivers, awake = np.arange(self.graph.n), np.zeros(0, np.int64)
+        if self.levels is not None:
+            return awake, np.flatnonzero(self.levels == self.iteration)
         if not self.plan.everyone or self.plan.active_only:
             awake = self.usable(self.edges.out_of(self.active))
         if not self.plan.everyone:
             receivers = np.unique(self.edges.dst[awake])
-        receivers = receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
+        return awake, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
+
+    def places(self, receivers: np.ndarray, awake: np.ndarray) -> np.ndarray:
+        """The places of the edges that some receivers gather over."""
         if not self.plan.active_only:
-            return receivers, self.usable(self.edges.into(receivers))
+            return self.usable(self.edges.into(receivers))
         takes = np.zeros(self.graph.n, bool)
         takes[receivers] = True
-        return receivers, awake[takes[self.edges.dst[awake]]]
+        return awake[takes[self.edges.dst[awake]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
         """Those edges that `edge_mask` admits."""
@@ -248,11 +253,15 @@ class Steps:
             parts[-1][pairs.owners[chosen]] = part[chosen]
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
-    def apply(self, receivers: np.ndarray, gathered: Any) -> None:
-        """Steps 3 to 6, for those who received."""
-        before = self.vertices(receivers, now=True)
-        changes = self.call("apply", before, gathered) if self.has("apply") else {}
-        self.write(receivers, changes)
+    def apply(self, receivers: np.ndarray, awake: np.ndarray) -> int:
+        """Steps 2 to 6, for those who receive; how many edges were looked at."""
+        before, looked, changes = self.vertices(receivers, now=True), 0, {}
+        for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
+            places = self.places(part, awake)
+            gathered, looked = self.gather(part, places), looked + len(places)
+            if self.has("apply"):
+                changes = self.call("apply", self.vertices(part, now=True), gathered)
+                self.write(part, changes)
         after = self.vertices(receivers)
         fresh = self.reduce_aggregates(before, after, len(receivers))
         at_vertices = self.reduce_at_vertices(before, after, len(receivers))
@@ -263,6 +272,7 @@ class Steps:
         if self.has("post_apply"):
             self.write(receivers, self.call("post_apply", self.vertices(receivers)))
         self.aggregates, self.deposits = fresh, at_vertices
+        return looked
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
         """Change fields of some vertices."""

@@ -8,6 +8,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 |-------------|--------------------------------------------------------------------------------------------------------|
 | bfs         | only the source is at level 0; no edge skips a level; whoever is reached has a neighbour one level up  |
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
+| …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
@@ -51,6 +52,7 @@ from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
+from gasla.verify.routes import shortest_path
 from gasla.verify.trees import minimum_spanning_forest
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "multi_source_shortest_paths",
     "pagerank",
     "salsa",
+    "shortest_path",
     "sssp",
     "strong_components",
     "topological_order",

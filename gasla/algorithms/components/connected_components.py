@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import any_true, array_module
+from gasla.graph.arguments import known_before, new_edges
+from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import check_range
 from gasla.operations.primitives import label_components
 
 
@@ -25,19 +29,27 @@ class ComponentsResult(NamedTuple):
     labels: np.ndarray[Any, Any]  # or CuPy's, as then is `count`, of no dimension
 
 
-def connected_components(graph: Any) -> ComponentsResult:
+def connected_components(graph: Any, *, start: ComponentsResult | None = None) -> ComponentsResult:
     """Find the weakly connected components of a graph.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Edges join their ends whichever way they point.
+    start : ComponentsResult, optional
+        What this returned for the graph that `graph` was made of by `Graph.changed`, with edges added alone: only those
+        are looked at.
 
     Returns
     -------
     ComponentsResult
         A named tuple ``(count, labels)``: the number of components, and for each vertex the number of its own, from 0
         in the order of each component's smallest vertex.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `start` is of another graph, as far as that shows, or edges were removed since.
 
     Notes
     -----
@@ -51,4 +63,25 @@ def connected_components(graph: Any) -> ComponentsResult:
     >>> gasla.connected_components(graph)
     ComponentsResult(count=3, labels=array([0, 1, 0, 1, 1, 2], dtype=int32))
     """
-    return ComponentsResult(*label_components(graph))
+    if start is None:
+        return ComponentsResult(*label_components(graph))
+    return _joined(as_graph(graph), start)
+
+
+def _joined(graph: Graph, before: ComponentsResult) -> ComponentsResult:
+    """Components of components: each is a vertex, which new edges join.
+
+    They keep their order, as each is named after its smallest vertex, and the first of those joined has the smallest.
+    """
+    src, dst = new_edges(graph)
+    if not isinstance(before, tuple) or len(before) != 2:
+        raise TypeError(f"start is {type(before).__name__}; expected a ComponentsResult, as this returned before")
+    labels = known_before(graph, "start.labels", before[1], graph.id_dtype)
+    xp: Any = array_module(labels)
+    tails, heads = labels[src], labels[dst]
+    if not any_true(xp.not_equal(tails, heads)):
+        return ComponentsResult(before[0], labels.copy())
+    count = int(before[0])
+    check_range("start.labels", labels, count)
+    joined, numbers = label_components(Graph.from_edges(tails, heads, n=count))
+    return ComponentsResult(joined, numbers[labels])

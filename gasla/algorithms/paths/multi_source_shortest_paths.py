@@ -16,7 +16,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.multi_source_bfs import look
 from gasla.arrays import module_of
-from gasla.graph.arguments import float_type, has_negative, source_vertex
+from gasla.graph.arguments import float_type, has_negative, score_type, source_vertex
 from gasla.graph.graph import as_graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, vertex
@@ -43,7 +43,7 @@ class Lanes(VertexProgram):
         return semirings.min(vertex.distance)
 
 
-def multi_source_shortest_paths(graph: Any, sources: Iterable[int]) -> np.ndarray:
+def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: Any = None) -> np.ndarray:
     """Length of a shortest path from each of some sources to every vertex.
 
     Parameters
@@ -53,12 +53,13 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int]) -> np.ndarra
         edges of length 1. Negative lengths are allowed where no cycle that a source reaches is negative.
     sources : ids
         Where to start: any number of vertices, in any order, also one several times.
+    dtype : float32 or float64, optional
+        The type of sums of lengths; by default float32 for float32 lengths, else float64.
 
     Returns
     -------
     (len(sources), n) float
-        Row i is what `gasla.sssp(graph, sources[i])` gives: infinite where the source does not reach. float32 for
-        float32 lengths, else float64.
+        Row i is what `gasla.sssp(graph, sources[i])` gives: infinite where the source does not reach.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int]) -> np.ndarra
     graph = as_graph(graph)
     chosen = [source_vertex(graph, s) for s in sources]
     graph.notice_values()
-    kind, is_negative = float_type(graph), has_negative(graph)
+    kind, is_negative = score_type(float_type(graph), dtype), has_negative(graph)
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if len(chosen) > 1 and not is_negative and look(graph, chosen).waits:
         weight = kind if graph.values is None else graph.values.dtype
@@ -86,7 +87,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int]) -> np.ndarra
             _search(search, chosen[first : first + LANES], distances[first : first + LANES])
     else:
         for row, source in track(list(enumerate(chosen)), "sources"):
-            distances[row] = sssp(graph, source)
+            distances[row] = sssp(graph, source, dtype=kind)
     return distances
 
 

@@ -9,13 +9,22 @@ weights there is no priority, and as many rounds as vertices mean a negative cyc
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
 
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module, moved
-from gasla.graph.arguments import float_type, has_negative, source_vertex
+from gasla.graph.arguments import (
+    check_source,
+    float_type,
+    has_negative,
+    known_before,
+    new_edges,
+    score_type,
+    source_vertex,
+)
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -99,13 +108,41 @@ class SSSPResult(NamedTuple):
     parents: np.ndarray
 
 
-@overload
-def sssp(graph: Any, source: int, *, parents: Literal[False] = ..., delta: float | None = ...) -> np.ndarray: ...
-@overload
-def sssp(graph: Any, source: int, *, parents: Literal[True], delta: float | None = ...) -> SSSPResult: ...
+class NegativeCycleError(ValueError):
+    """A source reaches a cycle of negative length: shortest paths do not exist."""
 
 
-def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None = None) -> np.ndarray | SSSPResult:
+@overload
+def sssp(
+    graph: Any,
+    source: int | Iterable[int],
+    *,
+    parents: Literal[False] = ...,
+    delta: float | None = ...,
+    dtype: Any = ...,
+    start: Any = ...,
+) -> np.ndarray: ...
+@overload
+def sssp(
+    graph: Any,
+    source: int | Iterable[int],
+    *,
+    parents: Literal[True],
+    delta: float | None = ...,
+    dtype: Any = ...,
+    start: Any = ...,
+) -> SSSPResult: ...
+
+
+def sssp(
+    graph: Any,
+    source: int | Iterable[int],
+    *,
+    parents: bool = False,
+    delta: float | None = None,
+    dtype: Any = None,
+    start: Any = None,
+) -> np.ndarray | SSSPResult:
     """Length of a shortest path from `source` to every vertex.
 
     Parameters
@@ -113,25 +150,33 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j; stored zeros are edges of length 0. A graph without values has
         edges of length 1. Negative lengths are allowed where no cycle that the source reaches is negative.
-    source : int
-        Where to start.
+    source : int or ids
+        Where to start; of several, the one that is nearest counts.
     parents : bool
         Also return a vertex before each one on a shortest path.
     delta : float, optional
         Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
         times that.
+    dtype : float32 or float64, optional
+        The type of sums of lengths; by default float32 for float32 lengths, else float64.
+    start : array or SSSPResult, optional
+        What this returned, from the same sources, for the graph that `graph` was made of by `Graph.changed` with edges
+        added alone: the search goes on from there. For a shorter edge, add it beside the longer one.
 
     Returns
     -------
     distances : (n,) float
-        Infinite where the source does not reach. float32 for float32 lengths, else float64.
+        Infinite where the source does not reach.
     SSSPResult(distances, parents)
-        With `parents=True`. The source is its own parent; -1 where it does not reach.
+        With `parents=True`. A source is its own parent; -1 where none reaches.
 
     Raises
     ------
     ValueError
-        If the source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative.
+        If a source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative; if `start` is
+        of other sources or another graph, as far as that shows, or edges were removed since.
+    TypeError
+        If `start` is something else than this returned, or a source no integer.
 
     Notes
     -----
@@ -153,42 +198,69 @@ def sssp(graph: Any, source: int, *, parents: bool = False, delta: float | None 
     array([ 0,  0,  1, -1], dtype=int32)
     """
     graph = as_graph(graph)
-    source = source_vertex(graph, source)
+    given: Any = source
+    sources = [source_vertex(graph, s) for s in (given if np.ndim(given) else [given])]
     graph.notice_values()
     is_negative = has_negative(graph)
-    program = graph.kept(("sssp", is_negative), _any_order if is_negative else _near_first)
+    kind = score_type(float_type(graph), dtype)
+    make = _any_order if is_negative else _near_first
+    program = graph.kept(("sssp", is_negative, kind), lambda graph: make(graph, kind))
     if delta is not None and not delta > 0:
         raise ValueError(f"delta is {delta}; expected a positive length")
+    before, known = start if isinstance(start, SSSPResult) else (start, None)
+    sources = list(dict.fromkeys(sources))  # each once
+    active, begin = _beginning(graph, sources, before, kind)
     if not is_negative:
-        start = {source: 0}
-        distances = run(program, graph, active=[source], distance=start, delta=delta, wait=False, notice=False).distance
+        distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
     else:
-        result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0}, notice=False)
+        result = run(program, graph, active=active, max_iterations=graph.n, distance=begin, notice=False)
         distances = result.state["distance"]
         if not result.converged:
-            cycle = _negative_cycle(graph, source)
-            raise ValueError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    return SSSPResult(distances, _parents(graph, source, distances)) if parents else distances
+            cycle = _negative_cycle(graph, sources)
+            raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
+    if not parents:
+        return distances
+    if known is not None:
+        known = known_before(graph, "start.parents", known, graph.id_dtype)
+        known = array_module(known).where(distances == before, known, known.dtype.type(-1))  # they lead on as they did
+    return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
 
 
-def _any_order(graph: Graph) -> VertexProgram:
-    return AnyOrder.typed(**_types(graph))()
+def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
+    """Who is active first, and the distances to start with."""
+    if before is None:
+        return sources, dict.fromkeys(sources, 0)
+    src, _ = new_edges(graph)
+    before = known_before(graph, "start", before, kind)
+    for source in sources:
+        check_source("start", before, source)
+    return array_module(src).unique(src), before
 
 
-def _near_first(graph: Graph) -> VertexProgram:
-    return NearFirst.typed(**_types(graph))()
+def _any_order(graph: Graph, kind: np.dtype) -> VertexProgram:
+    return AnyOrder.typed(**_types(graph, kind))()
 
 
-def _types(graph: Graph) -> dict[str, np.dtype]:
-    kind = float_type(graph)
+def _near_first(graph: Graph, kind: np.dtype) -> VertexProgram:
+    return NearFirst.typed(**_types(graph, kind))()
+
+
+def _types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
     return {"distance": kind, "weight": kind if graph.values is None else graph.values.dtype}
 
 
-def _parents(graph: Graph, source: int, distances: Any) -> Any:
-    """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last."""
+def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
+    """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last.
+
+    Where lengths are negative a circle of no length goes up and down: then it is a search from the sources on.
+    """
     xp: Any = array_module(distances)
-    types = _types(graph)
-    fields: dict[str, Any] = {"distance": distances, "parent": {source: source}}
+    types = _types(graph, distances.dtype)
+    at_sources = {source: source for source in sources}
+    if is_negative:
+        program = TightLevels.typed(**types)
+        return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
+    fields: dict[str, Any] = {"distance": distances, "parent": at_sources if known is None else known}
     found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
@@ -197,14 +269,15 @@ def _parents(graph: Graph, source: int, distances: Any) -> Any:
     return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(xp.greater_equal(found, 0)), **fields).parent
 
 
-def _negative_cycle(graph: Graph, source: int) -> str:
+def _negative_cycle(graph: Graph, sources: list[int]) -> str:
     """Where a negative cycle is, once there have been as many rounds as vertices.
 
     Whoever improves in a round was improved by one who did in the round before: so the last to improve has as many
     ancestors as there were rounds, and they come round.
     """
-    program = Improvers.typed(**_types(graph))
-    result = run(program, graph, active=[source], max_iterations=graph.n, distance={source: 0})
+    program = Improvers.typed(**_types(graph, float_type(graph)))
+    start = dict.fromkeys(sources, 0)
+    result = run(program, graph, active=sources, max_iterations=graph.n, distance=start)
     if not result.active:  # the improvements of another order of sums were rounding
         return ""
     vertex, parents = int(result.active.ids[0]), moved(result.parent, "cpu")

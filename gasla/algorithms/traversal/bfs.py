@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.graph.arguments import most_iterations, source_vertex
-from gasla.graph.graph import as_graph
+from gasla.arrays import any_true, array_module
+from gasla.graph.arguments import check_source, known_before, most_iterations, new_edges, source_vertex
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
 from gasla.program.program import VertexProgram
@@ -50,7 +51,40 @@ class Parents(Levels):
         return {"level": self.iteration + 1, "parent": gathered - 1}
 
 
-LEVELS, PARENTS = Levels(), Parents()
+class Nearer(VertexProgram):
+    """level(v) = min over in-edges of level(u) + 1, from levels that are known. As unsigned, -1 is the largest."""
+
+    level = vertex(np.uint32)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return semirings.minimum(src.level, np.uint32(2**32 - 2)) + np.uint32(1)
+
+    def apply(self, vertex, gathered):
+        return {"level": semirings.minimum(vertex.level, gathered)}
+
+
+class Before(VertexProgram):
+    """parent(v) = some u a level before v, for those that have none."""
+
+    level = vertex(np.int32)
+    parent = vertex(ID)
+    reduce = semirings.any
+
+    def mask(self, vertex):
+        return (vertex.parent < 0) & (vertex.level > 0)
+
+    def edge_mask(self, src, dst, edge):
+        return (src.level >= 0) & (src.level + 1 == dst.level)
+
+    def gather(self, src, dst, edge):
+        return src.id + 1  # `any` passes over zero
+
+    def apply(self, vertex, gathered):
+        return {"parent": gathered - 1}
+
+
+LEVELS, PARENTS, NEARER, BEFORE = Levels(), Parents(), Nearer(), Before()
 
 
 class BFSResult(NamedTuple):
@@ -61,12 +95,18 @@ class BFSResult(NamedTuple):
 
 
 @overload
-def bfs(graph: Any, source: int, *, parents: Literal[False] = ..., depth_limit: int | None = ...) -> np.ndarray: ...
+def bfs(
+    graph: Any, source: int, *, parents: Literal[False] = ..., depth_limit: int | None = ..., start: Any = ...
+) -> np.ndarray: ...
 @overload
-def bfs(graph: Any, source: int, *, parents: Literal[True], depth_limit: int | None = ...) -> BFSResult: ...
+def bfs(
+    graph: Any, source: int, *, parents: Literal[True], depth_limit: int | None = ..., start: Any = ...
+) -> BFSResult: ...
 
 
-def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | None = None) -> np.ndarray | BFSResult:
+def bfs(
+    graph: Any, source: int, *, parents: bool = False, depth_limit: int | None = None, start: Any = None
+) -> np.ndarray | BFSResult:
     """Number of edges on a shortest path from `source` to every vertex.
 
     Parameters
@@ -79,6 +119,9 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
         Also return a vertex before each one on a shortest path.
     depth_limit : int, optional
         Go no further than this many edges.
+    start : array or BFSResult, optional
+        What this returned, from the same source and without a limit, for the graph that `graph` was made of by
+        `Graph.changed` with edges added alone: the search goes on from there. With `parents=True` a BFSResult.
 
     Returns
     -------
@@ -91,7 +134,10 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     Raises
     ------
     ValueError
-        If the source is not a vertex, the matrix is not square, or `depth_limit` is negative.
+        If the source is not a vertex, the matrix is not square, or `depth_limit` is negative; if `start` is of another
+        source or graph, as far as that shows, or edges were removed since.
+    TypeError
+        If `start` is something else than this returned.
 
     Notes
     -----
@@ -115,9 +161,34 @@ def bfs(graph: Any, source: int, *, parents: bool = False, depth_limit: int | No
     graph = as_graph(graph)
     source = source_vertex(graph, source)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
-    start, own = {source: 0}, {source: source}
+    if start is not None:
+        if limit is not None:
+            raise ValueError("start goes on from a search without a limit; leave out depth_limit, or start")
+        return _go_on(graph, source, parents, start)
+    begin, own = {source: 0}, {source: source}
     if parents:
-        found = run(PARENTS, graph, active=[source], max_iterations=limit, level=start, parent=own, wait=False)
+        found = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
         return BFSResult(found.level, found.parent)
-    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=start, wait=False).level
+    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=begin, wait=False).level
     return levels
+
+
+def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
+    """The search once edges are new: who comes nearer tells its neighbours."""
+    src, _ = new_edges(graph)
+    if parents and not isinstance(start, BFSResult):
+        raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, as parents are wanted")
+    given, known = start if isinstance(start, BFSResult) else (start, None)
+    before = known_before(graph, "start", given, np.dtype(np.int32))
+    check_source("start", before, source)
+    xp: Any = array_module(before)
+    fields = {"level": xp.ascontiguousarray(before).view(np.uint32)}
+    levels: np.ndarray = run(NEARER, graph, start=fields, active=xp.unique(src), wait=False).level.view(np.int32)
+    if not parents:
+        return levels
+    known = known_before(graph, "start.parents", known, graph.id_dtype)
+    moved = xp.not_equal(levels, before)
+    if not any_true(moved):
+        return BFSResult(levels, known.copy())
+    left = {"level": levels, "parent": xp.where(moved, known.dtype.type(-1), known)}
+    return BFSResult(levels, run(BEFORE, graph, max_iterations=1, direction="pull", out=left).parent)

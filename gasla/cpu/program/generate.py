@@ -28,6 +28,12 @@ from gasla.cpu.program.queues import *
 from gasla.cpu.program.keyed.tables import *
 '''
 PACKING = "entry_point, jit = packing_entry_point, packing_jit"
+ITEM_AT = '''
+@jit
+def item_at(array, index, count, outside):
+    """An item of an array that others write meanwhile; what is given instead where there is no such index."""
+    return load_unordered(array, np.uint64(index)) if np.uint64(index) < np.uint64(count) else outside
+'''
 
 
 def module_source(traced: Traced, deterministic: bool = False) -> str:
@@ -67,6 +73,7 @@ class Module(Stages):
     def source(self) -> str:
         parts = [HEADER.format(name=title(self.traced.program.__name__)), printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
+        parts += [ITEM_AT] if self.in_place & self.traced.looked_up else []
         parts += [self._function(f) for f in self.functions.values()]
         parts += [self._function(self.lane_gather)] if self.sends_news and self.lane_gather else []
         parts += self._reductions()

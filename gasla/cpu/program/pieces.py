@@ -78,8 +78,8 @@ class Pieces(Arguments):
 
     @functools.cached_property
     def racing(self) -> set[str]:
-        """The fields that pushes write in place: other threads read them meanwhile, or write them too."""
-        return self.traced.writes("apply") if self.absorbs or self.push_at_once else set()
+        """The fields that are written in place: other threads read them meanwhile, or write them too."""
+        return self.in_place | (self.traced.writes("apply") if self.absorbs or self.push_at_once else set())
 
     def row(self, name: str, when: str) -> str:
         """The array to read a vertex field from; of two copies the "old" or the "new" one."""

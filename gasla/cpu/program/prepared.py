@@ -302,8 +302,10 @@ class Prepared(Binding):
 
     def _narrow(self) -> bool:
         """Whether all vertices gather over few edges."""
-        graph = self.graph
-        if not self.plan.gathers or graph.m == 0 or self.program.direction == "all" or graph.m > 6 * graph.n:
+        graph, plan = self.graph, self.plan
+        if not plan.gathers or plan.only_pushes or self.program.direction == "all" or graph.m == 0:
+            return False
+        if graph.m > 6 * graph.n:
             return False
         return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
 

@@ -138,7 +138,11 @@ class Stages(Choices):
             lines += self.neighbours("g", "v", body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
-        lines += self.choose() if self.keyed is not None else []
+        if self.keyed is not None:
+            lines += self.choose()
+            if takes_all and not self._edge_roles("gather", "key") & set(self.edge_states):
+                begin = lines.index(self.begin_table()[0])
+                lines[begin:] = self.of_few(more, needs_wake, lines[begin:])
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
 
     @property

@@ -203,8 +203,8 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
-        """What is gathered of hubs and may wait in shared memory, the widest first."""
-        if not self.relabelled:
+        """What is gathered of hubs and may wait in shared memory, the widest first; not what changes meanwhile."""
+        if not self.relabelled or self.in_place:
             return []
         gathered, kinds = read(self, "src", ("gather", "edge_mask")), self.traced.vertex_types
         return sorted(

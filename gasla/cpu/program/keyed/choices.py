@@ -5,7 +5,7 @@ from typing import Any
 
 import semirings
 from gasla.cpu.program.loop.resume import Resumes
-from gasla.cpu.program.pieces import literal_text
+from gasla.cpu.program.pieces import FEW, INDENT, literal_text
 from gasla.cpu.program.push.atomics import combination
 from gasla.cpu.program.signature import TABLES
 from semirings import Expr, Symbol
@@ -66,6 +66,44 @@ class Choices(Resumes):
             f"        if better({compared}):",
             f"            {best} = {', '.join(found)}",
             f"gathered = ({best})",
+        ]
+
+    def of_few(self, loads: list[str], needs_wake: bool, otherwise: list[str]) -> list[str]:
+        """The same where a list has few edges, without a table or a branch: each is compared with all after it.
+
+        A wrong guess of the processor costs more than values for nothing. `loads` reads what functions see of edge `e`.
+        If it `needs_wake`, the vertex receives if one of its neighbours is active.
+        """
+        assert self.keyed is not None and self.traced.monoid is not None
+        nothing = printer.literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
+        none, names = printer.literal(-1, self.keyed.key), [f"score_{i}" for i in range(len(self.keyed.scores))]
+        best = ", ".join(f"best_{name}" for name in ["key", "total", *names])
+        compared = ", ".join(f"{name}, best_{name}" for name in ["key", *names])
+        lines = [*self.loads("vertex", "v", "choose"), f"{best} = {self.identity}", f"found = {not needs_wake}"]
+        for i in range(FEW):
+            lines += [
+                f"e = first + np.uint64({i})",
+                "u = np.uint64(gi[e])",
+                *loads,
+                f"value_{i} = {self.call('gather')}",
+            ]
+            lines += [f"found |= has(active, u) & (last - first > np.uint64({i}))"] if needs_wake else []
+            lines += [f"key_{i} = select(last - first > np.uint64({i}), {self.call('key')}, {none})"]
+        for i in range(FEW):
+            is_first = " & ".join([f"(key_{i} >= 0)", *(f"(key_{j} != key_{i})" for j in range(i))])
+            lines += [f"key, total = key_{i}, value_{i}"]
+            lines += [
+                f"total = combine(total, select(key_{j} == key, value_{j}, {nothing}))" for j in range(i + 1, FEW)
+            ]
+            lines += [f"{', '.join(names)}, = {self.call('choose')}", f"wins = {is_first} & better({compared})"]
+            lines += [f"best_{name} = select(wins, {name}, best_{name})" for name in ["key", "total", *names]]
+        return [
+            "first, last = np.uint64(gp[v]), np.uint64(gp[v + one])",
+            f"if last - first <= np.uint64({FEW}) and first + np.uint64({FEW}) <= np.uint64(len(gi)):",
+            *(INDENT + x for x in lines),
+            f"    gathered = ({best})",
+            "else:",
+            *(INDENT + x for x in otherwise),
         ]
 
     def clear_tables(self) -> list[str]:

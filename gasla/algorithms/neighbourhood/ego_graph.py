@@ -1,0 +1,87 @@
+"""Ego graphs: a vertex, whoever it reaches within a radius, and all edges between them.
+
+Returned is a graph. Its `origin` tells which vertices and edges those were.
+
+M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
+"""
+
+from typing import Any
+
+import semirings
+from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.traversal.bfs import bfs
+from gasla.graph.arguments import source_vertex
+from gasla.graph.graph import Graph, as_graph
+
+
+def ego_graph(
+    graph: Any,
+    source: int,
+    radius: float = 1,
+    *,
+    center: bool = True,
+    undirected: bool = False,
+    weighted: bool = False,
+) -> Graph:
+    """Make the graph of a vertex and all that it reaches within a radius.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Directed. All edges between the vertices stay, loops and parallel ones too, in their order.
+    source : int
+        The vertex in the middle.
+    radius : float
+        How far away vertices may be: at most so many edges, or such a length.
+    center : bool
+        Whether the source itself stays.
+    undirected : bool
+        Whether edges may be followed either way.
+    weighted : bool
+        Whether distances are sums of edge values, as by `gasla.sssp`; else numbers of edges.
+
+    Returns
+    -------
+    Graph
+        On the device of the graph, vertices in the order of their numbers; ``origin.vertices`` says which they were.
+        There is one right answer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the source is no vertex, or the radius is negative or no number; as by `gasla.sssp`, if it is used.
+
+    References
+    ----------
+    M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 0, 1, 2, 3], [1, 2, 2, 3, 4])
+    >>> near = gasla.ego_graph(graph, 0)
+    >>> near, near.origin.vertices
+    (Graph(n=3, m=3, values=None), array([0, 1, 2], dtype=int32))
+    """
+    graph = as_graph(graph)
+    source = source_vertex(graph, source)
+    if not radius >= 0:
+        raise ValueError(f"radius is {radius}; expected a number, 0 or more")
+    found = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
+    if not center:
+        found[source] = False
+    return graph.subgraph(found)
+
+
+def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
+    """Who is no farther from the source than that."""
+    if weighted:
+        return sssp(graph, source) <= radius
+    return bfs(graph, source, depth_limit=int(min(radius, graph.n))) >= 0
+
+
+def _both_ways(graph: Graph, weighted: bool) -> Graph:
+    """The graph with every edge turned round beside it."""
+    if graph.is_symmetric and not (weighted and graph.values is not None):
+        return graph
+    return graph.symmetrized(semirings.min) if weighted else graph.with_values(None).symmetrized()

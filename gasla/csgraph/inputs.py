@@ -1,0 +1,100 @@
+"""What SciPy's functions take for a graph, as a `gasla.Graph`: sparse arrays of any format, dense and masked ones.
+
+Of dense arrays zeros, infinities and NaN are no edges, of masked ones what is masked; of sparse ones stored zeros are
+edges of length 0. As SciPy has it, entries of COO arrays at the same place are added up; of CSR and CSC ones each is
+an edge. Complex numbers are refused.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from gasla.arrays import array_module, moved
+from gasla.graph.graph import Graph
+from gasla.graph.validate import as_csr, require_square
+
+LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a search is compiled for each type
+KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
+
+
+def is_sparse(csgraph: Any) -> bool:
+    """Whether it is a sparse array or matrix of SciPy's or CuPy's."""
+    name = "scipy.sparse" if array_module(csgraph) is np else "cupyx.scipy.sparse"
+    return bool(import_module(name).issparse(csgraph))
+
+
+def is_foreign(csgraph: Any) -> bool:
+    """Whether it is an array of PyData's sparse."""
+    return type(csgraph).__module__.partition(".")[0] == "sparse"
+
+
+def most_edges(csgraph: Any) -> int:
+    """The number of edges, or of places for them in a dense array."""
+    return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
+
+
+def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
+    """The graph that SciPy would see, with values of one of some types."""
+    if isinstance(csgraph, np.ma.MaskedArray):
+        return _of_entries(csgraph.data, ~np.ma.getmaskarray(csgraph))
+    if not is_sparse(csgraph):
+        xp: Any = array_module(csgraph)
+        dense = _as_numbers(xp.asarray(csgraph))
+        return _of_entries(dense, xp.isfinite(dense) & (dense != 0))
+    require_square(csgraph.shape)
+    if csgraph.format not in ("csr", "csc"):
+        csgraph = csgraph.tocsr() if csgraph.format == "coo" else as_csr(csgraph)
+    data = csgraph.data
+    if data.dtype in kinds:
+        return Graph(csgraph)
+    numbers = _as_numbers(data)
+    return Graph(type(csgraph)((numbers, csgraph.indices, csgraph.indptr), shape=csgraph.shape))
+
+
+def _of_entries(dense: Any, is_edge: Any) -> Graph:
+    """The edges at some places of a dense array."""
+    require_square(dense.shape)
+    xp: Any = array_module(dense)
+    indptr = xp.zeros(len(dense) + 1, np.int64)
+    xp.cumsum(is_edge.sum(axis=1), out=indptr[1:])
+    columns = xp.broadcast_to(xp.arange(len(dense), dtype=np.int32), dense.shape)
+    kind = np.int32 if dense.size < 2**31 else np.int64
+    return Graph.from_csr(indptr.astype(kind), columns[is_edge], _as_numbers(dense)[is_edge])
+
+
+def _as_numbers(array: Any) -> Any:
+    """An array as one of a type that lengths may have."""
+    if array.dtype.kind == "c":
+        raise TypeError(f"lengths are complex ({array.dtype}); expected real numbers; pass abs(csgraph)")
+    return array if array.dtype in LENGTHS else array.astype(np.float64)
+
+
+def both_ways(graph: Graph) -> Graph:
+    """The same edges in both directions, each beside those that are there; itself where that is so already."""
+    if graph.has_symmetric_values:
+        return graph
+    lists, values, n = graph.out, graph.out_values, graph.n
+    xp: Any = array_module(lists.indices)
+    if xp is np:  # rows side by side are soon joined, edges soon sorted on a GPU
+        data = np.zeros(graph.m, np.int8) if values is None else values
+        one_way = csr_array((data, lists.indices, lists.indptr), shape=(n, n))
+        joined = hstack([one_way, one_way.T.tocsr()], format="csr")
+        columns = joined.indices
+        columns[columns >= n] -= n
+        return Graph.from_csr(joined.indptr, columns, None if values is None else joined.data)
+    src, dst = lists.owners(), lists.indices
+    twice = None if values is None else xp.concatenate([values, values])
+    return Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), twice, n=n)
+
+
+def sources_of(indices: Any, n: int) -> np.ndarray:
+    """Sources as SciPy takes them: negative ones count from the end; None is every vertex."""
+    if indices is None:
+        return np.arange(n, dtype=np.int32)
+    found = np.array(moved(indices, "cpu") if array_module(indices) is not np else indices, dtype=np.int64)
+    found[found < 0] += n
+    if np.any(found < 0) or np.any(found >= n):
+        raise ValueError("indices out of range 0...N")
+    return found

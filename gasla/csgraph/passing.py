@@ -1,0 +1,61 @@
+"""What is SciPy's own: functions that are passed through, and calls that gasla's functions hand over, each with why.
+
+SciPy's functions are taken when this is imported, so that gasla's may stand in their place afterwards.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from gasla.arrays import array_module
+
+SCIPY: dict[str, Callable[..., Any]] = {
+    name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
+}
+SPARES_TIME = True  # whether calls are handed over for no other reason than that SciPy answers as soon
+
+
+def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
+    """What SciPy's function of that name returns; the reason is for those who count."""
+    if any(array_module(given) is not np for given in (*args, *kwargs.values())):
+        raise TypeError(
+            f"{name} got an array of CuPy's; expected NumPy's or SciPy's, as this is done by SciPy ({reason}): "
+            "pass what .get() returns"
+        )
+    return SCIPY[name](*args, **kwargs)
+
+
+def _passed(name: str) -> Callable[..., Any]:
+    """SciPy's function, which says that CuPy's arrays are not for it."""
+
+    @wraps(SCIPY[name])
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return by_scipy(name, "passed through", *args, **kwargs)
+
+    return function
+
+
+breadth_first_order = _passed("breadth_first_order")
+breadth_first_tree = _passed("breadth_first_tree")
+construct_dist_matrix = _passed("construct_dist_matrix")
+csgraph_from_dense = _passed("csgraph_from_dense")
+csgraph_from_masked = _passed("csgraph_from_masked")
+csgraph_masked_from_dense = _passed("csgraph_masked_from_dense")
+csgraph_to_dense = _passed("csgraph_to_dense")
+csgraph_to_masked = _passed("csgraph_to_masked")
+depth_first_order = _passed("depth_first_order")
+depth_first_tree = _passed("depth_first_tree")
+floyd_warshall = _passed("floyd_warshall")
+johnson = _passed("johnson")
+laplacian = _passed("laplacian")
+maximum_bipartite_matching = _passed("maximum_bipartite_matching")
+maximum_flow = _passed("maximum_flow")
+min_weight_full_bipartite_matching = _passed("min_weight_full_bipartite_matching")
+minimum_spanning_tree = _passed("minimum_spanning_tree")
+reconstruct_path = _passed("reconstruct_path")
+reverse_cuthill_mckee = _passed("reverse_cuthill_mckee")
+structural_rank = _passed("structural_rank")
+yen = _passed("yen")

@@ -1,0 +1,62 @@
+"""Connected components, as SciPy gives them."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.components.connected_components import connected_components as weak_components
+from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
+from gasla.arrays import array_module
+from gasla.csgraph import passing
+from gasla.csgraph.inputs import KINDS, graph_of, is_foreign
+
+
+def connected_components(
+    csgraph: Any, directed: bool = True, connection: str = "weak", return_labels: bool = True
+) -> Any:
+    """Find the connected components of a graph.
+
+    Parameters
+    ----------
+    csgraph : sparse or dense array, (n, n)
+        SciPy's or NumPy's, or CuPy's.
+    directed : bool
+        False joins the ends of edges whichever way they point, whatever `connection` is.
+    connection : "weak" or "strong"
+        Of a directed graph. Strong components of SciPy's arrays are SciPy's own: it numbers them in the order in which
+        its depth-first search ends with them, so that no edge leads to a higher number, which people have come to
+        rely on. Those of CuPy's arrays are in the order of their smallest vertices.
+    return_labels : bool
+        Whether to return the component of each vertex too.
+
+    Returns
+    -------
+    n_components : int
+    labels : (n,) int32
+        With `return_labels`. Weak components are in the order of their smallest vertices.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array is not square, or `connection` is something else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> csgraph.connected_components(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]]))
+    (2, array([0, 0, 1], dtype=int32))
+    """
+    kind = str(connection).lower()
+    if kind not in ("weak", "strong"):
+        raise ValueError("connection must be 'weak' or 'strong'")
+    is_strong = directed and kind == "strong"
+    given: dict[str, Any] = {"directed": directed, "connection": connection, "return_labels": return_labels}
+    if is_foreign(csgraph):
+        return passing.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **given)
+    if is_strong and array_module(csgraph) is np:
+        reason = "the order in which SciPy numbers strong components"
+        return passing.by_scipy("connected_components", reason, csgraph, **given)
+    found = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
+    count = int(found.count)
+    return (count, found.labels.astype(np.int32, copy=False)) if return_labels else count

@@ -1,0 +1,300 @@
+"""Shortest paths, as SciPy gives them: float64 distances, -9999 where there is no predecessor."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import NegativeCycleError
+
+from gasla.algorithms.paths.multi_source_shortest_paths import multi_source_shortest_paths
+from gasla.algorithms.paths.sssp import NegativeCycleError as Unbounded
+from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.traversal.bfs import bfs
+from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
+from gasla.arrays import array_module, module_of
+from gasla.csgraph import passing
+from gasla.csgraph.inputs import both_ways, graph_of, is_foreign, most_edges, sources_of
+from gasla.graph.graph import Graph
+
+NONE = -9999  # for a predecessor
+FEW = 1 << 16  # edges, those of each source: before as many are looked at SciPy has answered
+METHODS = ("auto", "FW", "D", "BF", "J")
+
+
+def shortest_path(
+    csgraph: Any,
+    method: str = "auto",
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: Any = None,
+) -> Any:
+    """Find the lengths of shortest paths.
+
+    Parameters
+    ----------
+    csgraph : sparse, dense or masked array, (n, n)
+        SciPy's or NumPy's, or CuPy's. Edges of dense arrays are what is neither 0, infinite nor NaN; of sparse ones
+        all entries.
+    method : "auto", "FW", "D", "BF" or "J"
+        SciPy's names of algorithms. All are answered alike, but for what is an error: "D" has no negative lengths, "FW"
+        and "J" have no negative cycle anywhere, "BF" none that is reached.
+    directed : bool
+        False lets paths go along edges in both directions.
+    return_predecessors : bool
+        Also return the vertex before each one, of several any.
+    unweighted : bool
+        Let every edge have length 1.
+    overwrite : bool
+        Changes nothing: the array is never written to.
+    indices : int or array of integers, optional
+        Where to start; by default everywhere. Not with "FW".
+
+    Returns
+    -------
+    dist_matrix : (..., n) float64
+        For each of `indices` the distances; infinite where it doesn't reach.
+    predecessors : (..., n) int32
+        With `return_predecessors`; -9999 at the source and where it doesn't reach.
+
+    Raises
+    ------
+    NegativeCycleError
+        SciPy's own: if a cycle is negative.
+    TypeError, ValueError
+        If the array is not square, or the method is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> A = np.array([[0, 1, 2, 0], [0, 0, 0, 1], [2, 0, 0, 3], [0, 0, 0, 0]])
+    >>> csgraph.shortest_path(A, indices=0, directed=False, return_predecessors=True)
+    (array([0., 1., 2., 2.]), array([-9999,     0,     0,     1], dtype=int32))
+    """
+    if method not in METHODS:
+        raise ValueError(f"unrecognized method '{method}'")
+    if method == "FW" and indices is not None:
+        raise ValueError("Cannot specify indices with method == 'FW'.")
+    given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
+    given |= {"method": method, "indices": indices}
+    places = np.prod(csgraph.shape) if hasattr(csgraph, "shape") else np.size(csgraph)
+    is_full = method in ("auto", "FW") and indices is None and 4 * most_edges(csgraph) >= places
+    reason = _reason(csgraph, indices) or (_sparing("all pairs of a dense graph", csgraph) if is_full else "")
+    if reason:
+        return passing.by_scipy("shortest_path", reason, csgraph, **given)
+    graph = _seen(csgraph, directed, unweighted)
+    least = _least_length(graph)
+    if not least > -np.inf or (method == "D" and least < 0):
+        return passing.by_scipy("shortest_path", _odd(least), csgraph, **given)
+    anywhere = least < 0 and method != "BF"
+    return _searched(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
+
+
+def dijkstra(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+) -> Any:
+    """Find the lengths of shortest paths where no length is negative.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        As for `shortest_path`. Where lengths are negative SciPy's own function warns of it, and answers as it does.
+    limit : float
+        Paths that are longer count as none.
+    min_only : bool
+        The distance from the nearest of `indices`, in place of that from each.
+
+    Returns
+    -------
+    dist_matrix : (..., n) float64
+        For each of `indices` the distances; with `min_only` (n,). Infinite where it doesn't reach.
+    predecessors : (..., n) int32
+        With `return_predecessors`; -9999 at the source and where it doesn't reach.
+    sources : (n,) int32
+        With `return_predecessors` and `min_only`: which of `indices` is nearest, -9999 where none reaches.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array is not square, `limit` is negative, or an index is no vertex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> A = np.array([[0, 1, 2, 0], [0, 0, 0, 1], [2, 0, 0, 3], [0, 0, 0, 0]])
+    >>> csgraph.dijkstra(A, indices=[1, 2], min_only=True)
+    array([2., 0., 0., 1.])
+    """
+    if limit < 0:
+        raise ValueError("limit must be >= 0")
+    given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
+    given |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
+    stops = _sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
+    reason = _reason(csgraph, 0 if min_only else indices) or stops
+    if reason:
+        return passing.by_scipy("dijkstra", reason, csgraph, **given)
+    graph = _seen(csgraph, directed, unweighted)
+    if not (least := _least_length(graph)) >= 0:
+        return passing.by_scipy("dijkstra", _odd(least), csgraph, **given)
+    sources = sources_of(indices, graph.n)
+    if min_only:
+        return _nearest(graph, sources, return_predecessors, limit)
+    return _searched(graph, sources, return_predecessors, unweighted, limit)
+
+
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Any:
+    """Find the lengths of shortest paths where lengths may be negative.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        As for `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As for `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError
+        SciPy's own: if a cycle that one of `indices` reaches is negative.
+    TypeError, ValueError
+        If the array is not square, or an index is no vertex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> csgraph.bellman_ford(np.array([[0, 4, 1], [0, 0, 0], [0, -2, 0]]), indices=0)
+    array([ 0., -1.,  1.])
+    """
+    given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
+    given |= {"unweighted": unweighted}
+    if reason := _reason(csgraph, indices):
+        return passing.by_scipy("bellman_ford", reason, csgraph, **given)
+    graph = _seen(csgraph, directed, unweighted)
+    if not (least := _least_length(graph)) > -np.inf:
+        return passing.by_scipy("bellman_ford", _odd(least), csgraph, **given)
+    return _searched(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
+
+
+def _reason(csgraph: Any, indices: Any) -> str:
+    """Why SciPy's function is called, where that shows before the lengths are looked at; empty if it isn't."""
+    if is_foreign(csgraph):
+        return "an array of PyData's sparse"
+    rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
+    return _sparing("few edges", csgraph) if most_edges(csgraph) * rows < FEW else ""
+
+
+def _sparing(reason: str, csgraph: Any) -> str:
+    """A reason that is none but that it spares time, where that may be."""
+    return reason if passing.SPARES_TIME and array_module(csgraph) is np else ""
+
+
+def _odd(least: Any) -> str:
+    """Why lengths are left to SciPy of which this is the least."""
+    return "negative lengths, of which SciPy warns" if least > -np.inf else "a length that is NaN or minus infinity"
+
+
+def _seen(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
+    """The graph that is searched."""
+    graph = graph_of(csgraph)
+    graph = graph.with_values(None) if unweighted else graph
+    return graph if directed else both_ways(graph)
+
+
+def _least_length(graph: Graph) -> Any:
+    """The smallest length, NaN if any is; 0 if that is less, or there is none."""
+    if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
+        return 0
+    least = graph.values.min().item()
+    return least if least != least else min(least, 0)
+
+
+def _searched(
+    graph: Graph,
+    sources: np.ndarray,
+    return_predecessors: bool,
+    unweighted: bool,
+    limit: float = np.inf,
+    anywhere: bool = False,
+) -> Any:
+    """Distances from each source, and predecessors; `anywhere` looks for a negative cycle beyond what they reach."""
+    shape, each = (*sources.shape, graph.n), sources.ravel().tolist()
+    predecessors = module_of(graph.device).empty((len(each) if return_predecessors else 0, graph.n), np.int32)
+    try:
+        if anywhere:
+            sssp(graph, range(graph.n))
+        distances = _distances(graph, each, predecessors, unweighted)
+    except Unbounded as error:
+        raise NegativeCycleError(str(error)) from None
+    if limit < np.inf:
+        distances[distances > limit] = np.inf
+        if return_predecessors:
+            predecessors[distances == np.inf] = NONE
+    distances = distances.reshape(shape)
+    return (distances, predecessors.reshape(shape)) if return_predecessors else distances
+
+
+def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool) -> Any:
+    """A row of distances for each source; where there are rows for predecessors, these are written into."""
+    xp: Any = module_of(graph.device)
+    if len(predecessors) == 0 and not unweighted:
+        return multi_source_shortest_paths(graph, sources, dtype=np.float64)
+    if len(predecessors) == 0:
+        return _as_lengths(multi_source_bfs(graph, sources))
+    distances = xp.empty((len(sources), graph.n))
+    for row, source in enumerate(sources):
+        if unweighted:
+            levels, parents = bfs(graph, source, parents=True)
+            distances[row] = _as_lengths(levels)
+        else:
+            distances[row], parents = sssp(graph, source, parents=True, dtype=np.float64)
+        predecessors[row] = _before(parents, [source])
+    return distances
+
+
+def _as_lengths(levels: Any) -> Any:
+    """Numbers of edges as float64; -1 is infinite."""
+    return array_module(levels).where(levels < 0, np.inf, levels)
+
+
+def _before(parents: Any, sources: list[int]) -> Any:
+    """Predecessors as SciPy has them."""
+    found = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
+    found[sources] = NONE
+    return found
+
+
+def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
+    """Distances from the nearest of some sources; predecessors, and which source it is."""
+    each = sources.ravel().tolist()
+    if not return_predecessors:
+        distances = sssp(graph, each, dtype=np.float64)
+        distances[distances > limit] = np.inf
+        return distances
+    xp: Any = module_of(graph.device)
+    distances, parents = sssp(graph, each, parents=True, dtype=np.float64)
+    distances[distances > limit] = np.inf
+    is_far = distances == np.inf
+    parents[is_far] = -1
+    roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
+    for _ in range(graph.n.bit_length()):  # twice as far each time
+        roots = roots[roots]
+    roots[is_far] = NONE
+    return distances, _before(parents, each).astype(np.int32, copy=False), roots.astype(np.int32, copy=False)
