@@ -110,7 +110,7 @@ def _choose_first(x: Any, y: Any, nothing: Callable[[np.dtype[Any]], Any]) -> An
 
 def _scalar_type(x: Any) -> np.dtype[Any]:
     """The type of a value's scalars."""
-    kind = as_expr(x).type if is_symbolic(x) else np.asarray(x).dtype
+    kind = as_expr(x).type if is_symbolic(x) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     assert not isinstance(kind, TupleType)
     return kind.scalar if isinstance(kind, VectorType) else kind
 

@@ -54,6 +54,11 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
     >>> gasla.k_core(graph, 2)
     array([ True,  True,  True, False])
+
+    The core as a graph:
+
+    >>> graph.subgraph(gasla.k_core(graph, 2))
+    Graph(n=3, m=3, values=None)
     """
     graph = as_graph(graph)
     least = None if k is None else whole_number("k", k)

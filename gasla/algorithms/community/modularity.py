@@ -23,30 +23,31 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_ids, check_range, same_device
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import ID, vertex
+from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
 
 
 class Inside(VertexProgram):
-    """inside(v) = the weight of the edges that reach v from its own community."""
+    """inside(v) = how many edges reach v from its own community."""
 
     label = vertex(ID)
     inside = vertex(np.float64)
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        weight = semirings.cast(edge.weight, np.float64)
-        return semirings.where(src.label == dst.label, weight, 0.0)
+        return semirings.where(src.label == dst.label, 1.0, 0.0)
 
     def apply(self, vertex, gathered):
         return {"inside": gathered}
 
 
-class Count(Inside):
-    """The same where every edge counts 1."""
+class Weighing(Inside):
+    """inside(v) = the weight of the edges that reach v from its own community."""
+
+    weight = edge(np.float64)
 
     def gather(self, src, dst, edge):
-        return semirings.where(src.label == dst.label, 1.0, 0.0)
+        return semirings.where(src.label == dst.label, semirings.cast(edge.weight, np.float64), 0.0)
 
 
 def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: float = 1.0) -> float:
@@ -113,7 +114,8 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     if total == 0:
         raise ValueError("the weights of all edges sum to 0, of which there are no shares; expected some weight")
     named = given.astype(graph.id_dtype, copy=False)
-    inside = float(run(Count if counted else Inside, graph, max_iterations=1, label=named).inside.sum())
+    program = Inside if counted else Weighing.typed(weight=graph.values.dtype)
+    inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
     leaving = reduce_by_key(given, leaving, semirings.plus, graph.n)
     arriving = reduce_by_key(given, arriving, semirings.plus, graph.n)
     by_chance = float((leaving * (arriving / total)).sum())

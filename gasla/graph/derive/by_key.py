@@ -69,7 +69,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
             raise TypeError(
                 f"keys are on the {device_of(ids)} and values on the {device_of(found)}; expected one device"
             )
-    parts = tuple(as_values(part, len(ids)) for part in given)
+    parts = tuple(part for part in (as_values(part, len(ids)) for part in given) if part is not None)
     require_closed(monoid, tuple(part.dtype for part in parts))
     if size is None:
         size = 1 + int(ids.max()) if len(ids) else 0
