@@ -45,8 +45,6 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
-from gasla.verify.cycles import articulation_points, bipartite, bridges
-from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
 from gasla.verify.labels import components, label_propagation, louvain_communities, strong_components
 from gasla.verify.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.neighbourhoods import aggregate_features
@@ -54,7 +52,9 @@ from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.paths import bfs, sssp
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.routes import shortest_path
-from gasla.verify.trees import minimum_spanning_forest
+from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
+from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
+from gasla.verify.undirected.trees import minimum_spanning_forest
 
 __all__ = [
     "VerificationError",
