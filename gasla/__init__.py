@@ -32,6 +32,7 @@ _HOMES = {
     "articulation_points": "algorithms.components.articulation_points",
     "minimum_spanning_forest": "algorithms.components.minimum_spanning_forest",
     "triangle_count": "algorithms.community.triangle_count",
+    "louvain_communities": "algorithms.community.louvain_communities",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",
     "label_propagation": "algorithms.community.label_propagation",

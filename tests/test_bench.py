@@ -342,7 +342,7 @@ def test_floors() -> None:
 
 
 # What neither SciPy nor igraph has.
-OF_OTHER_PEERS = ("katz", "maximal_independent_set", "maximal_matching", "weighted_matching")
+OF_OTHER_PEERS = ("katz", "louvain_communities", "maximal_independent_set", "maximal_matching", "weighted_matching")
 
 # --- the command ------------------------------------------------------------------------------------------------------
 

@@ -156,6 +156,15 @@ def lightest_forest(graph: BenchmarkGraph, edges: Any, _: list[int]) -> str:
     return ""
 
 
+def modular(graph: BenchmarkGraph, labels: Any, _: list[int]) -> str:
+    """What is wrong with communities of high modularity, decided on the CPU."""
+    try:
+        verify.louvain_communities(graph.on("cpu").graph, moved(labels, "cpu"), weighted=False)
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
+
+
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
     """What is wrong with a maximal independent set."""
     src, dst = edges_of(graph)

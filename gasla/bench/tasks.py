@@ -50,6 +50,7 @@ TASKS: dict[str, Task] = {
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
+    "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

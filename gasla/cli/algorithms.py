@@ -353,6 +353,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         summary=communities,
     ),
     Verb(
+        *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
+        answers={"labels": "community"},
+        summary=communities,
+    ),
+    Verb(
         *("core-number", gasla.core_number, verify.core_number),
         answers={"numbers": "core"},
         summary=ranking("numbers", cores),

@@ -32,6 +32,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | independent | no edge joins two members, and who is none has a neighbour that is                                     |
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
+| louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
@@ -44,16 +45,16 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
-from gasla.verify.cycles import articulation_points, bipartite, bridges
-from gasla.verify.independence import greedy_color, maximal_independent_set, maximal_matching
-from gasla.verify.labels import components, label_propagation, strong_components
+from gasla.verify.labels import components, label_propagation, louvain_communities, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
 from gasla.verify.searches.routes import shortest_path
-from gasla.verify.trees import minimum_spanning_forest
+from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
+from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
+from gasla.verify.undirected.trees import minimum_spanning_forest
 
 __all__ = [
     "VerificationError",
@@ -74,6 +75,7 @@ __all__ = [
     "katz",
     "label_propagation",
     "longest_path",
+    "louvain_communities",
     "maximal_independent_set",
     "maximal_matching",
     "minimum_spanning_forest",

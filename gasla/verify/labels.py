@@ -157,6 +157,49 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
         require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbour and is not alone")
 
 
+def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True, resolution: float = 1.0) -> None:
+    """Verify communities: numbered as they should be, and of a modularity that nobody's moves have lowered.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as undirected.
+    labels : array of int
+        The number of each vertex's community.
+    weighted, resolution
+        As they were given.
+
+    Raises
+    ------
+    VerificationError
+        If communities are not numbered in the order of their smallest vertices, or the modularity is lower than that of
+        communities of one vertex each.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pairs = csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> louvain_communities(pairs, [0, 0, 1, 1])
+    >>> louvain_communities(pairs, [0, 1, 0, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the modularity is -0.5, and that of everyone alone -0.25
+    """
+    edges = edges_of(graph)
+    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    _check_pieces(label, label, None, "no community of its own")
+    weight = edges.weight if weighted else np.ones(edges.dst.size)
+    total = weight.sum() or 1.0
+    degree = (np.bincount(edges.src, weight, edges.n) + np.bincount(edges.dst, weight, edges.n)) / 2
+
+    def modularity(of: Array) -> float:
+        inside = weight[of[edges.src] == of[edges.dst]].sum() / total
+        return float(inside - resolution * ((np.bincount(of, degree, edges.n) / total) ** 2).sum())
+
+    found, alone = modularity(label), modularity(np.arange(edges.n))
+    if found < alone - 1e-9:
+        raise VerificationError(f"the modularity is {found:.6g}, and that of everyone alone {alone:.6g}")
+
+
 def _strong_pieces(n: int, src: Array, dst: Array) -> Array:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -245,6 +245,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "triangles": triangles,
     "core_number": core_number,
     "label_propagation": label_propagation,
+    "louvain_communities": label_propagation,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
     "maximal_matching": maximal_matching,

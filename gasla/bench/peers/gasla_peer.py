@@ -95,6 +95,9 @@ class Gasla:
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
 
+    def louvain_communities(self) -> Any:
+        return gasla.louvain_communities(self.graph, weighted=False).labels
+
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)
 

@@ -99,6 +99,10 @@ class NetworKit:
         found: list[int] = nk.community.PLP(self.unweighted).run().getPartition().getVector()
         return found
 
+    def louvain_communities(self) -> list[int]:
+        found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
+        return found
+
     def core_number(self) -> list[float]:
         peeling = nk.centrality.CoreDecomposition(self.unweighted)
         peeling.run()

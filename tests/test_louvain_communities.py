@@ -1,0 +1,89 @@
+"""Louvain communities: their modularity beside NetworkX's, and on hard shapes."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gasla
+from gasla import Graph, datasets, verify
+from gasla.cli.compute import on_host
+from gasla.verify import VerificationError
+
+DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+def modularity(matrix: csr_array, labels: np.ndarray, resolution: float = 1) -> float:
+    """That of an undirected graph without loops, by NetworkX."""
+    groups = [set(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)]
+    found: float = nx.community.modularity(nx.from_scipy_sparse_array(matrix), groups, resolution=resolution)
+    return found
+
+
+def karate() -> csr_array:
+    return csr_array(nx.to_scipy_sparse_array(nx.karate_club_graph(), dtype=np.float32))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("resolution", [1.0, 2.0])
+def test_modularity_is_about_networkxs(resolution: float, device: str) -> None:
+    matrix = karate()
+    found = on_host(gasla.louvain_communities(Graph(matrix).to(device), resolution=resolution))
+    best = nx.community.louvain_communities(nx.from_scipy_sparse_array(matrix), resolution=resolution, seed=1)
+    expected = nx.community.modularity(nx.from_scipy_sparse_array(matrix), best, resolution=resolution)
+    assert modularity(matrix, found.labels, resolution) > expected - 0.03
+    verify.louvain_communities(matrix, found.labels, resolution=resolution)
+    assert np.array_equal(found.levels[-1], found.labels)
+    for finer, coarser in zip(found.levels, found.levels[1:]):
+        assert len(np.unique(np.stack([finer, coarser]), axis=1).T) == finer.max() + 1  # each lies within one
+
+
+def test_routes_of_flights_have_communities() -> None:
+    pattern = datasets.openflights().matrix
+    both = csr_array(pattern + pattern.T)
+    labels = gasla.louvain_communities(both, weighted=False).labels
+    verify.louvain_communities(both, labels, weighted=False)
+    assert modularity(csr_array((np.ones(both.nnz), both.indices, both.indptr), both.shape), labels) > 0.64
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_hard_shapes(device: str) -> None:
+    def labels(src: list[int], dst: list[int], n: int, weights: list[float] | None = None) -> list[int]:
+        graph = Graph.from_edges(src, dst, weights, n=n)
+        found = on_host(gasla.louvain_communities(graph.to(device))).labels
+        verify.louvain_communities(graph, found)
+        listed: list[int] = found.tolist()
+        return listed
+
+    assert labels([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], 7) == [0, 0, 0, 1, 1, 1, 2]  # one way
+    assert labels([], [], 0) == []
+    assert labels([], [], 3) == [0, 1, 2]
+    assert labels([0, 1], [0, 1], 2) == [0, 1]  # loops alone
+    assert labels([0, 0, 0, 1], [1, 1, 1, 0], 2) == [0, 0]  # parallel edges
+    assert labels([0, 0, 0, 0], [1, 2, 3, 4], 5) == [0] * 5
+    assert labels([0, 1], [1, 2], 3, [0.0, 0.0]) == [0, 1, 2]  # nothing weighs anything
+    assert labels([0, 1, 2], [1, 2, 3], 4, [9.0, 0.5, 9.0]) == [0, 0, 1, 1]
+
+
+def test_the_same_every_time() -> None:
+    graph = Graph(karate())
+    a, b = (gasla.louvain_communities(graph, seed=7).labels for _ in range(2))
+    assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(("options", "complaint"), [({"resolution": -1}, "resolution is -1"), ({"seed": -1}, "seed")])
+def test_what_is_out_of_range_is_refused(options: dict[str, int], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        gasla.louvain_communities(karate(), **options)  # type: ignore[arg-type]
+
+
+def test_negative_weights_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="the weight of edge 1 is -2"):
+        gasla.louvain_communities(Graph.from_edges([0, 1], [1, 0], [1.0, -2.0]))
+
+
+def test_the_verifier_says_what_is_wrong() -> None:
+    with pytest.raises(VerificationError, match="modularity is"):
+        verify.louvain_communities(csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]), [0, 1, 0, 1])
+    with pytest.raises(VerificationError):
+        verify.louvain_communities(csr_array([[0, 1], [1, 0]]), [1, 1])
