@@ -8,6 +8,7 @@ import numpy as np
 
 import gasla
 from gasla import verify
+from gasla.arrays import moved
 from gasla.cli import text
 from gasla.cli.verbs import Answered, Array, Verb
 from gasla.progress import track
@@ -112,6 +113,23 @@ def components(found: Answered, what: str = "components") -> Iterator[str]:
     _, first = np.unique(labels, return_index=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: found.top].tolist(), 1):
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
+
+
+def condensed(found: Answered) -> Iterator[str]:
+    """How many components there are, and what joins them."""
+    yield from components(found, "strong components")
+    yield f"{found.answer['condensed'].m:,} pairs of them are joined by edges"
+
+
+def nearby(found: Answered) -> Iterator[str]:
+    """How many vertices and edges are near, and which vertices come first."""
+    ego, graph, inside = found.answer["ego"], found.graph, found.answer["vertices"]
+    middle, radius = graph.label(found.arguments["source"]), found.arguments["radius"]
+    yield (
+        f"{ego.n:,} of {graph.graph.n:,} vertices and {ego.m:,} of {graph.graph.m:,} edges are within {radius:g} of "
+        f"{middle}{', among them' if ego.n else ''}"
+    )
+    yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
 def communities(found: Answered) -> Iterator[str]:
@@ -340,6 +358,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
         answers={"labels": "component"},
         summary=components,
+    ),
+    Verb(
+        *("condensation", gasla.condensation, verify.condensation),
+        answers={"labels": "component"},
+        summary=condensed,
+        fixed={"labels": None},
+        told=lambda graph: {"condensed": graph, "labels": moved(graph.origin.new_vertices, "cpu"), "count": graph.n},
+    ),
+    Verb(
+        *("ego-graph", gasla.ego_graph, verify.ego_graph),
+        answers={"vertices": "nearby"},
+        summary=nearby,
+        told=lambda graph: {"ego": graph, "vertices": moved(graph.origin.vertices, "cpu")},
+        names_vertices=True,
     ),
     Verb(
         *("triangles", gasla.triangle_count, verify.triangles),

@@ -10,6 +10,7 @@ from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS
 from gasla.cli.verbs import Answered, Verb
+from gasla.graph.graph import Graph
 from gasla.progress import bar
 
 TEPS = (
@@ -77,7 +78,9 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple of several, with arrays of NumPy."""
+    """An answer, or a named tuple of several, with arrays of NumPy; a graph on the CPU."""
+    if isinstance(answer, Graph):
+        return answer.to("cpu")
     if isinstance(answer, tuple):
         return type(answer)(*map(on_host, answer))
     return moved(answer, "cpu")

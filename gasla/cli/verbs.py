@@ -54,6 +54,7 @@ class Verb:
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
+    told: Callable[[Any], dict[str, Any]] | None = None  # what there is to say of a graph that was returned
     names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
 
     @cached_property
@@ -123,6 +124,8 @@ class Verb:
 
     def named(self, answer: Any) -> dict[str, Any]:
         """What the function returned, by name."""
+        if self.told is not None:
+            return self.told(answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
