@@ -351,8 +351,10 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
-        answers={"edges": "edge"},
+        answers={"ends": "tree_edges"},
         summary=forest,
+        told=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
+        names_vertices=True,
     ),
     Verb(
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
@@ -364,13 +366,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"labels": "component"},
         summary=condensed,
         fixed={"labels": None},
-        told=lambda graph: {"condensed": graph, "labels": moved(graph.origin.new_vertices, "cpu"), "count": graph.n},
+        told=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     Verb(
         *("ego-graph", gasla.ego_graph, verify.ego_graph),
         answers={"vertices": "nearby"},
         summary=nearby,
-        told=lambda graph: {"ego": graph, "vertices": moved(graph.origin.vertices, "cpu")},
+        told=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
         names_vertices=True,
     ),
     Verb(

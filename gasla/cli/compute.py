@@ -60,7 +60,7 @@ def run(verb: Verb, options: Namespace) -> int:
             start = perf_counter()
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    found = Answered(named, arguments, verb.named(answer), options.top)
+    found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
     lines = [*verb.summary(found)]
     if options.stats:
         with bar("counting edges"):
