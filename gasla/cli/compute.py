@@ -10,6 +10,7 @@ from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS
 from gasla.cli.verbs import Answered, Verb
+from gasla.graph.graph import Graph
 from gasla.progress import bar
 
 TEPS = (
@@ -59,7 +60,7 @@ def run(verb: Verb, options: Namespace) -> int:
             start = perf_counter()
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    found = Answered(named, arguments, verb.named(answer), options.top)
+    found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
     lines = [*verb.summary(found)]
     if options.stats:
         with bar("counting edges"):
@@ -77,7 +78,9 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple or list of several, with arrays of NumPy."""
+    """An answer, or a named tuple or list of several, with arrays of NumPy; a graph on the CPU."""
+    if isinstance(answer, Graph):
+        return answer.to("cpu")
     if isinstance(answer, list):
         return [*map(on_host, answer)]
     if isinstance(answer, tuple):

@@ -15,6 +15,9 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
+| ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
+| modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
 | label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
 | bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
@@ -45,7 +48,8 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import triangles
-from gasla.verify.labels import components, label_propagation, louvain_communities, strong_components
+from gasla.verify.derived import condensation, ego_graph
+from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.peeling import core_number, k_core
@@ -66,7 +70,9 @@ __all__ = [
     "bridges",
     "closeness",
     "components",
+    "condensation",
     "core_number",
+    "ego_graph",
     "eigenvector",
     "greedy_color",
     "harmonic",
@@ -79,6 +85,7 @@ __all__ = [
     "maximal_independent_set",
     "maximal_matching",
     "minimum_spanning_forest",
+    "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",
