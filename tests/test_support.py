@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import datasets
+from gasla import datasets, verify
+from gasla.bench import graphs
+from gasla.bench.peers import make
+from gasla.bench.peers.gasla_peer import Gasla
 from gasla.cpu.primitive import neighbours
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import count_common_neighbours, orient
@@ -144,3 +147,37 @@ def test_what_is_passed_is_looked_at() -> None:
         gasla.k_truss(graph, 2.5)
     with pytest.raises(ValueError, match="k is -1"):
         gasla.k_truss(graph, -1)
+
+
+@given(edges=edge_lists(), k=st.sampled_from([None, 2, 3, 4]))
+def test_verifiers_take_right_answers_and_no_others(edges: Edges, k: int | None) -> None:
+    graph = on("cpu", edges)
+    support, truss, scores = gasla.edge_support(graph), gasla.k_truss(graph, k), gasla.clustering(graph)
+    verify.edge_support(graph, support)
+    verify.k_truss(graph, truss, k)
+    verify.clustering(graph, scores)
+    highest = nx.Graph(peer(*edges))
+    if k is None and highest.number_of_edges():
+        most = max(k for k in range(2, 15) if nx.k_truss(highest, k).number_of_edges())
+        np.testing.assert_array_equal(truss, gasla.k_truss(graph, most))
+    for e in range(graph.m):
+        change = np.arange(graph.m) == e
+        with pytest.raises(verify.VerificationError, match="triangles, not"):
+            verify.edge_support(graph, support + change)
+        twins = (edges[1] == edges[1][e]) & (edges[2] == edges[2][e])
+        if twins.sum() == 1:
+            with pytest.raises(verify.VerificationError):
+                verify.k_truss(graph, truss ^ change, k)
+    with pytest.raises(verify.VerificationError, match="the clustering of vertex 0 is"):
+        verify.clustering(graph, scores + 0.1)
+
+
+@pytest.mark.parametrize("name", ["graphblas", "igraph"])
+def test_peers_agree(name: str) -> None:
+    graph = graphs.load("rmat8")
+    ours, theirs = Gasla(graph), make(name, graph)
+    for algorithm in ("edge_support", "clustering", "k_truss"):
+        if hasattr(theirs, algorithm):
+            right = getattr(ours, algorithm)()
+            found = theirs.dense(getattr(theirs, algorithm)())
+            np.testing.assert_allclose(found, right)

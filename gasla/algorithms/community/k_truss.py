@@ -15,19 +15,20 @@ import numpy as np
 from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
 from gasla.arrays import module_of
 from gasla.graph.arguments import whole_number
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import simplify
 
 
-def k_truss(graph: Any, k: int) -> np.ndarray[Any, Any]:
+def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     """Find the edges of the k-truss: the largest part in which every edge is in at least k - 2 triangles.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `edge_support`.
-    k : int
-        The truss of 2 and below are all edges between different vertices.
+    k : int, optional
+        The truss of 2 and below are all edges between different vertices. By default the largest for which there is a
+        truss.
 
     Returns
     -------
@@ -64,15 +65,27 @@ def k_truss(graph: Any, k: int) -> np.ndarray[Any, Any]:
     Graph(n=4, m=3, values=None)
     """
     graph = as_graph(graph)
-    least = whole_number("k", k) - 2
+    least = None if k is None else whole_number("k", k) - 2
     xp: Any = module_of(graph.device)
-    simple = part = simplify(graph)
-    edges = xp.arange(simple.m)  # which of the simple graph's are left
+    simple = simplify(graph)
+    edges, part = xp.arange(simple.m), simple
+    if least is not None:
+        edges, _ = _peeled(edges, part, least)
+    while least is None:
+        more, smaller = _peeled(edges, part, int(edge_support(part).min()) + 1 if part.m else 0)
+        if not len(more):
+            break
+        edges, part = more, smaller
+    found = xp.zeros(simple.m, bool)
+    found[edges] = True
+    return at_stored_edges(graph, simple, found)
+
+
+def _peeled(edges: Any, part: Graph, least: int) -> tuple[Any, Graph]:
+    """Those of a graph's edges, and the graph of them, that are left where each has at least so much support."""
     while least > 0 and part.m:
         enough = edge_support(part) >= least
         if enough.all():
             break
         edges, part = edges[enough], part.select(enough)
-    found = xp.zeros(simple.m, bool)
-    found[edges] = True
-    return at_stored_edges(graph, simple, found)
+    return edges, part

@@ -114,7 +114,9 @@ def _count(heads, low, high, rests, first, last, tally, counters):
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
     for at in range(first, last):
-        prefetch(heads, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
+        ahead = rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS
+        prefetch(heads, ahead)
+        prefetch(counters, ahead)
         start, found = rests[at] >> _LEFT_BITS, 0
         for k in range(start, start + (rests[at] & _LEFT)):
             w = np.uint64(heads[k])
