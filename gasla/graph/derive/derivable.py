@@ -11,8 +11,8 @@ import numpy as np
 
 from gasla.arrays import any_true, array_module, device_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.derive.origin import Numbers, Origin, numbered
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
+from gasla.graph.derive.origin import Numbers, Origin, numbered
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_ids, check_range
 from semirings import Monoid, plus
