@@ -149,6 +149,7 @@ def test_what_is_passed_is_looked_at() -> None:
         gasla.k_truss(graph, -1)
 
 
+@settings(max_examples=25)
 @given(edges=edge_lists(), k=st.sampled_from([None, 2, 3, 4]))
 def test_verifiers_take_right_answers_and_no_others(edges: Edges, k: int | None) -> None:
     graph = on("cpu", edges)
@@ -160,7 +161,7 @@ def test_verifiers_take_right_answers_and_no_others(edges: Edges, k: int | None)
     if k is None and highest.number_of_edges():
         most = max(k for k in range(2, 15) if nx.k_truss(highest, k).number_of_edges())
         np.testing.assert_array_equal(truss, gasla.k_truss(graph, most))
-    for e in range(graph.m):
+    for e in range(min(graph.m, 6)):
         change = np.arange(graph.m) == e
         with pytest.raises(verify.VerificationError, match="triangles, not"):
             verify.edge_support(graph, support + change)

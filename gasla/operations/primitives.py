@@ -380,11 +380,9 @@ def count_common_neighbours(
     if per_vertex and per_edge:
         raise ValueError("per_vertex and per_edge are both True; expected one of them: call it twice to have both")
     primitives = _on(oriented.graph.device)
-    if not per_edge:
-        return primitives.count_common_neighbours(oriented._lists, per_vertex)
-    counts = primitives.count_at_edges(oriented.graph, oriented._lists)
-    total = counts.sum() // 6  # of three edges, each stored twice
-    return (int(total) if oriented.graph.device == "cpu" else total), counts
+    if per_edge:
+        return primitives.count_at_edges(oriented.graph, oriented._lists)
+    return primitives.count_common_neighbours(oriented._lists, per_vertex)
 
 
 def intersect(graph: Any, edges: EdgeFrontier) -> Array:

@@ -63,10 +63,12 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
     src, dst = graph.out.owners(), graph.out.indices
     found = xp.zeros(graph.m, values.dtype)
     if simple.m:
-        lists = simple.sorted_out
-        places = xp.searchsorted(_keys(lists.owners(), lists.indices, graph.n), _keys(src, dst, graph.n))
+        lists, at = simple.sorted_out, simple.sorted_out.by_position(values)
+        assert at is not None
+        keys = _keys(lists.owners(), lists.indices, graph.n)  # ascending
+        places = xp.searchsorted(keys, _keys(src, dst, graph.n))
         there = src != dst  # every other edge is in the simple graph
-        found[graph.out.numbers()[there]] = lists.by_position(values)[places[there]]
+        found[graph.out.numbers()[there]] = at[places[there]]
     return found
 
 

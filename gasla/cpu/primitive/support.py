@@ -29,8 +29,8 @@ _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetche
 _LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
 
 
-def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> Array:
-    """Count the common neighbours of both ends of each stored edge of a simple graph, in the order of the input."""
+def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
+    """The sets of three, and for each stored edge, in the order of the input, those that it is in."""
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):
@@ -45,11 +45,12 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> Array:
         counters = np.zeros((min(crew, MOST_COUNTING), m // 2), graph.id_dtype)
         most = m * math.isqrt(m)
         run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
+    total = int(counts.sum()) // 6  # at three edges, each stored twice
     if by.edge_ids is None:
-        return counts
+        return total, counts
     in_order = np.empty_like(counts)
     in_order[by.edge_ids] = counts
-    return in_order
+    return total, in_order
 
 
 @entry_point
