@@ -215,6 +215,29 @@ def members(found: Answered) -> Iterator[str]:
     yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
+def supported(found: Answered) -> Iterator[str]:
+    """How many edges are in triangles, and those that are in most."""
+    support = found.answer["support"]
+    yield f"{(support > 0).sum():,} of {len(support):,} stored edges are in triangles{', most' if len(support) else ''}"
+    yield from _edges(found, np.argsort(-support, kind="stable")[: found.top])
+
+
+def truss(found: Answered) -> Iterator[str]:
+    """How many edges are in the truss, and which come first."""
+    member, k = found.answer["edges"], found.arguments["k"]
+    name = "the main truss" if k is None else f"the truss of {k:,}"
+    yield f"{member.sum():,} of {len(member):,} stored edges are in {name}{', among them' if member.any() else ''}"
+    yield from _edges(found, np.flatnonzero(member)[: found.top])
+
+
+def _edges(found: Answered, numbers: Array) -> Iterator[str]:
+    """The ends of some edges."""
+    lists, label = found.graph.graph.out, found.graph.label
+    places = np.argsort(lists.numbers(), kind="stable")[numbers]
+    ends = zip(lists.owners()[places].tolist(), lists.indices[places].tolist())
+    yield from (f"      {label(u)} – {label(v)}" for u, v in ends)
+
+
 def independent(found: Answered) -> Iterator[str]:
     """How many vertices are in the set, and which come first."""
     inside = np.flatnonzero(found.answer["members"])
@@ -380,6 +403,23 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
         fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("edge-support", gasla.edge_support, verify.edge_support),
+        answers={"support": "support"},
+        summary=supported,
+        by_edge=True,
+    ),
+    Verb(
+        *("clustering", gasla.clustering, verify.clustering),
+        answers={"scores": "clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours are neighbours of each other most often:"),
+    ),
+    Verb(
+        *("k-truss", gasla.k_truss, verify.k_truss),
+        answers={"edges": "truss"},
+        summary=truss,
+        by_edge=True,
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

@@ -71,7 +71,7 @@ def run(verb: Verb, options: Namespace) -> int:
         lines.append("check: the answer has all properties of a right one")
     if target is not None:
         with bar(f"writing {target}"):
-            data.write_table(target, verb.saved(found.answer, named.graph.n), named)
+            data.write_table(target, verb.saved(found.answer, named.graph), named)
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0

@@ -22,7 +22,10 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
 | bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
 | …points     |                                                                                                        |
-| triangles   | every triangle has three corners; the counts are those of sparse products                              |
+| triangles,  | every triangle has three corners; the counts are those of sparse products                              |
+| clustering  |                                                                                                        |
+| edge_…,     | the counts are those of sparse products; every edge of a truss is in k - 2 triangles of it, and no     |
+| k_truss     | edge is missing that is left when others are peeled off                                                |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
@@ -47,7 +50,7 @@ from gasla.verify.centrality.closeness import closeness, harmonic
 from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
-from gasla.verify.counts import triangles
+from gasla.verify.counts import clustering, triangles
 from gasla.verify.derived import condensation, ego_graph
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
@@ -56,6 +59,7 @@ from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
 from gasla.verify.searches.routes import shortest_path
+from gasla.verify.trusses import edge_support, k_truss
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
 from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
 from gasla.verify.undirected.trees import minimum_spanning_forest
@@ -69,15 +73,18 @@ __all__ = [
     "bipartite",
     "bridges",
     "closeness",
+    "clustering",
     "components",
     "condensation",
     "core_number",
     "ego_graph",
+    "edge_support",
     "eigenvector",
     "greedy_color",
     "harmonic",
     "hits",
     "k_core",
+    "k_truss",
     "katz",
     "label_propagation",
     "longest_path",

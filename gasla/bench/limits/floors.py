@@ -156,6 +156,11 @@ def triangles(work: Work, _: list[Reach]) -> Floor:
     return work.floor(2 * work.m + 4 * work.n, 0, 1)
 
 
+def edge_support(work: Work, _: list[Reach]) -> Floor:
+    """As for triangles, and eight bytes are written for each stored edge; a truss asks for it at least once."""
+    return work.floor(10 * work.m + 4 * work.n, 0, 1)
+
+
 def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
     total, cause = 0.0, ""
@@ -248,6 +253,9 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "components": components,
     "strong_components": strong_components,
     "triangles": triangles,
+    "clustering": triangles,
+    "edge_support": edge_support,
+    "k_truss": edge_support,
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
