@@ -30,9 +30,8 @@ def add_commands(commands: Any) -> None:
 
 def add_options(parser: ArgumentParser) -> None:
     """Options that all algorithms have."""
-    parser.add_argument("graph", metavar="GRAPH", help="a file, or openflights or ny-roads")
-    parser.add_argument("--format", metavar="F", help="format of the file: mtx, edges, gr, metis or npz")
-    parser.add_argument("--output", "-o", metavar="FILE", help="save the answer as .npy, .npz, .csv or .txt")
+    data.add_reading(parser)
+    parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer as one of {', '.join(data.TABLES)}")
     parser.add_argument(
         "--check", action="store_true", help="verify the answer by its properties; exit code 1 if wrong"
     )
@@ -51,7 +50,7 @@ def run(verb: Verb, options: Namespace) -> int:
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
-        named = data.load(options.graph, options.format)
+        named = data.load(options.graph, options.format, options.columns)
         times["read"] = perf_counter() - start
     arguments = verb.arguments(named, options)
     graph = named.graph.to(options.device)
