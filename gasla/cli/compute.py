@@ -77,7 +77,9 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple of several, with arrays of NumPy."""
+    """An answer, or a named tuple or list of several, with arrays of NumPy."""
+    if isinstance(answer, list):
+        return [*map(on_host, answer)]
     if isinstance(answer, tuple):
         return type(answer)(*map(on_host, answer))
     return moved(answer, "cpu")
