@@ -2,7 +2,6 @@
 
 from xml.etree import ElementTree
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -68,6 +67,7 @@ def test_attributes_of_edges() -> None:
 @settings(max_examples=60, deadline=None)
 @given(EDGES, st.booleans(), st.booleans())
 def test_igraph(edges: list, directed: bool, named: bool) -> None:
+    igraph = pytest.importorskip("igraph")
     g = igraph.Graph(7, [edge[:2] for edge in edges], directed=directed)
     g.es["weight"] = [edge[2] for edge in edges]
     if named:
@@ -85,6 +85,7 @@ def test_igraph(edges: list, directed: bool, named: bool) -> None:
 
 
 def test_names_of_igraph_that_are_not() -> None:
+    igraph = pytest.importorskip("igraph")
     g = igraph.Graph(2)
     g.vs["name"] = ["a", "a"]
     with pytest.raises(ValueError, match="two vertices have one name"):
