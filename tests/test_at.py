@@ -389,3 +389,44 @@ def test_schedules_on_an_emulated_gpu(walk: str, tmp_path: Path) -> None:
     for at_once in (100, 1):
         for name, values in emulated.run(schedule, 4, at_once, False, False, {}).items():
             np.testing.assert_array_equal(values, expected.state[name], err_msg=name)
+
+
+class Sizes(gasla.VertexProgram):
+    """How many vertices name each one; no function sees aggregates before an iteration is over."""
+
+    group = gasla.vertex(np.int64)
+    everyone = True
+
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.group)
+    def size(self, before, after):
+        return 1
+
+    @gasla.aggregate(semirings.plus, np.int64)
+    def total(self, before, after):
+        return after.group
+
+    def apply(self, vertex, _):
+        return {"group": vertex.group // 2}
+
+
+class SizesAhead(Sizes):
+    """The same, and its first iteration sees what they come to before it."""
+
+    seen = gasla.vertex(np.int64, init=-1)
+
+    def apply(self, vertex, _):
+        return {"group": vertex.group // 2, "seen": self.total}
+
+
+@pytest.mark.parametrize("program", [Sizes, SizesAhead])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_aggregates_of_the_initial_state_are_there_for_whoever_asks(program: Any, deterministic: bool) -> None:
+    group = np.array([3, 3, 1, 0])
+    graph = gasla.Graph.from_edges([], [], n=4)
+    for steps in (0, 1, 2):
+        result = gasla.run(program, graph, max_iterations=steps, group=group, deterministic=deterministic)
+        now = group >> steps
+        assert result.total == now.sum()
+        assert np.array_equal(result.size, np.bincount(now, minlength=4))
+        if program is SizesAhead and steps:
+            assert set(result.seen) == {(group >> (steps - 1)).sum()}

@@ -59,7 +59,7 @@ class Tight(VertexProgram):
     parent = vertex(ID, init=-1)
     weight = edge(np.float64)
     reduce = semirings.any
-    sources = "active"
+    everyone = True
 
     def mask(self, vertex):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
@@ -76,6 +76,9 @@ class Tight(VertexProgram):
 
 class TightLevels(Tight):
     """A search along tight edges, for vertices that only edges of no length lead to."""
+
+    everyone = False
+    sources = "active"
 
     def edge_mask(self, src, dst, edge):
         return src.distance + edge.weight == dst.distance
@@ -260,13 +263,14 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
     if is_negative:
         program = TightLevels.typed(**types)
         return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
-    fields: dict[str, Any] = {"distance": distances, "parent": at_sources if known is None else known}
-    found = run(Tight.typed(**types), graph, max_iterations=1, direction="pull", **fields).parent
+    fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
+    places = {"distance": distances} | ({} if known is None else {"parent": known})  # nobody else has these arrays
+    found = run(Tight.typed(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
         return found
-    fields["parent"] = found
-    return run(TightLevels.typed(**types), graph, active=xp.flatnonzero(xp.greater_equal(found, 0)), **fields).parent
+    reached, places = xp.flatnonzero(xp.greater_equal(found, 0)), {"distance": distances, "parent": found}
+    return run(TightLevels.typed(**types), graph, active=reached, out=places).parent
 
 
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:
