@@ -162,6 +162,9 @@ class Primitives(Protocol):
     def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
         """Sum up, over all edges, the common neighbours that follow both ends; if wanted at each vertex, too."""
 
+    def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
+        """The same sum; and of each stored edge, in the order of the input, all common neighbours of its ends."""
+
     def intersect(self, graph: Graph, sources: Any, targets: Any) -> Any:
         """Count the common out-neighbours of pairs of vertices."""
 

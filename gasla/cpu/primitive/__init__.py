@@ -2,10 +2,12 @@
 
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.neighbours import count_common_neighbours, intersect, orient, simplify
+from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.primitive.walkers import list_sums, sample, walk
 
 __all__ = [
     "compress",
+    "count_at_edges",
     "count_common_neighbours",
     "hook",
     "intersect",
