@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, jit, run, threads_for
-from gasla.cpu.runtime.intrinsics import prefetch
+from gasla.cpu.runtime.intrinsics import prefetch, select
 from gasla.cpu.runtime.threads import STOP, launched
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
@@ -41,11 +41,12 @@ def walk(graph: Graph, starts: Array, length: int, key: int, sums: Array | None,
     lists, walks = graph.out, np.empty((len(starts), length + 1), graph.id_dtype)
     near = graph.sorted_out if bias != (1, 1) else lists
     sorted_lists = (near.indptr, near.indices) if bias != (1, 1) else (None, None)
-    work = walks.size
-    scratch = np.empty((threads_for(work), 2 * int(_GROUP)), np.uint64)
+    work, group = walks.size, int(_GROUP)
+    crew = threads_for(work)
+    scratch, marks = np.empty((crew, 3, group), np.uint64), np.empty((crew, group))
     most = work * (1 + int(_TRIES) * (bias != (1, 1)))
-    args = (lists.indptr, lists.indices, sums, *sorted_lists, starts, np.uint64(key), *map(float, bias), walks, scratch)
-    run(_walk, work, *args, most=most, loose=True)
+    args = (lists.indptr, lists.indices, sums, *sorted_lists, starts, np.uint64(key), *map(float, bias), walks)
+    run(_walk, work, *args, scratch, marks, most=most, loose=True)
     return walks
 
 
@@ -116,12 +117,13 @@ def _sum(thread, threads, control, indptr, weights, sums, block):
 
 @entry_point
 def _walk(
-    thread, threads, control, indptr, indices, sums, near_indptr, near_indices, starts, key, back, off, walks, scratch
+    thread, threads, control, indptr, indices, sums, near_indptr, near_indices, starts, key, back, off, walks,
+    scratch, marks,
 ):  # fmt: skip
     if launched(thread, threads, control):
         return
     n, steps = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1)
-    keys, places = scratch[thread, : np.int64(_GROUP)], scratch[thread, np.int64(_GROUP) :]
+    keys, places, highs, my_marks = scratch[thread, 0], scratch[thread, 1], scratch[thread, 2], marks[thread]
     for start, end in blocks(control, n, _GROUP):
         for w in range(start, end):
             keys[w - start] = _mixed(key, w)
@@ -130,13 +132,19 @@ def _walk(
         for t in range(steps):
             if control[STOP]:
                 break
-            for w in range(start, end):
-                v, place = walks[w, t], _NOWHERE
-                if v >= 0:
-                    first, last = np.uint64(indptr[np.uint64(v)]), np.uint64(indptr[np.uint64(v) + _ONE])
-                    place = _choice(sums, first, last, _mixed(_mixed(keys[w - start], t), _ZERO))
-                    prefetch(indices, place)
-                places[w - start] = place
+            now = walks[start:end, t]
+            for i in range(end - start):
+                first, last = _ZERO, _ZERO
+                if now[i] >= 0:
+                    first, last = np.uint64(indptr[np.uint64(now[i])]), np.uint64(indptr[np.uint64(now[i]) + _ONE])
+                if sums is None:
+                    places[i] = _choice(sums, first, last, _mixed(_mixed(keys[i], t), _ZERO))
+                    prefetch(indices, places[i])
+                else:
+                    places[i], highs[i] = first, last
+                    prefetch(sums, last - _ONE)
+            if sums is not None:
+                _choose_together(indices, sums, keys, t, places[: end - start], highs, my_marks)
             for w in range(start, end):
                 place = places[w - start]
                 if place == _NOWHERE:
@@ -151,6 +159,35 @@ def _walk(
                 to = indices[place]
                 walks[w, t + _ONE] = to
                 prefetch(indptr, np.uint64(to))
+
+
+@jit
+def _choose_together(indices, sums, keys, t, places, highs, marks):
+    """`_choice` of a group, one step of each bisection after the other; places and highs begin as bounds of lists."""
+    count = np.uint64(len(places))
+    for i in range(count):
+        total = 0.0 if places[i] == highs[i] else sums[highs[i] - _ONE]
+        if total == 0:
+            places[i] = highs[i] = _NOWHERE
+        else:
+            mark = _fraction(_mixed(_mixed(keys[i], t), _ZERO)) * total
+            marks[i] = mark if mark < total else 0.0
+            highs[i] -= _ONE
+            prefetch(sums, (places[i] + highs[i]) >> _ONE)
+    is_open = True
+    while is_open:
+        is_open = False
+        for i in range(count):
+            low, high = places[i], highs[i]
+            if low < high:
+                middle = (low + high) >> _ONE
+                is_left = sums[middle] > marks[i]
+                places[i] = low = select(is_left, low, middle + _ONE)
+                highs[i] = high = select(is_left, middle, high)
+                prefetch(sums, (low + high) >> _ONE)
+                is_open = True
+    for i in range(count):
+        prefetch(indices, places[i])
 
 
 @jit
