@@ -279,6 +279,15 @@ class GroupsOfAll(Groups):
     everyone = True
 
 
+class Sizes(Groups):
+    """What only adds up changes no field."""
+
+    def apply(self, vertex, gathered):
+        return {}
+
+    activate = None
+
+
 def groups_by_loops(n: int, edges: list[tuple[int, int]], everyone: bool, limit: int) -> list[np.ndarray]:
     group, size, least, active = list(range(n)), [1] * n, [0.0] * n, set(range(n))
     count, first = [1] * n, [(v + 1) * 0.5 for v in range(n - 1)] + [np.inf]
@@ -345,6 +354,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
         (Nearby, {"scheduled": True}),
         (Levels, {"small": True, "near": True}),
         (Groups, {"scheduled": True}),
+        (Sizes, {}),
     ],
 )
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:

@@ -16,7 +16,7 @@ from gasla import verify
 from gasla.arrays import array_module, moved
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import TOLERANCE, hub_iteration, personal_iteration, power_iteration
+from gasla.bench.peers import TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 
@@ -147,6 +147,22 @@ def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:
     return "a vertex has too few neighbours in its core" if bool((among < number).any()) else ""
 
 
+def supports(graph: BenchmarkGraph, support: Any, _: list[int]) -> str:
+    """What is wrong with the support of edges: it can't pass the neighbours that ends have beside each other."""
+    src, dst = edges_of(graph)
+    degree = array_module(support).bincount(src, minlength=graph.graph.n)
+    most = array_module(support).minimum(degree[src], degree[dst]) - 1
+    return "an edge is in more triangles than an end has neighbours" if bool((support > most).any()) else ""
+
+
+def trusses(graph: BenchmarkGraph, member: Any, _: list[int]) -> str:
+    """What is wrong with a truss: its vertices have too few neighbours in it."""
+    src, _ = edges_of(graph)
+    degree = array_module(member).bincount(src[member], minlength=graph.graph.n)
+    few = (degree > 0) & (degree < TRUSS - 1)
+    return f"a vertex has too few neighbours in a truss of {TRUSS}" if bool(few.any()) else ""
+
+
 def lightest_forest(graph: BenchmarkGraph, edges: Any, _: list[int]) -> str:
     """What is wrong with a minimum spanning forest, decided on the CPU."""
     try:
@@ -160,6 +176,16 @@ def modular(graph: BenchmarkGraph, labels: Any, _: list[int]) -> str:
     """What is wrong with communities of high modularity, decided on the CPU."""
     try:
         verify.louvain_communities(graph.on("cpu").graph, moved(labels, "cpu"), weighted=False)
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
+
+
+def quality(graph: BenchmarkGraph, score: Any, _: list[int]) -> str:
+    """What is wrong with the modularity of groups, decided on the CPU."""
+    here = graph.on("cpu")
+    try:
+        verify.modularity(here.graph, here.groups, float(score), weighted=False)
     except verify.VerificationError as wrong:
         return str(wrong)
     return ""

@@ -49,8 +49,12 @@ TASKS: dict[str, Task] = {
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),
+    "edge_support": Task("nowhere", properties.supports, is_trusted=False),
+    "clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
+    "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
+    "modularity": Task("nowhere", properties.quality, agree=answers.near),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

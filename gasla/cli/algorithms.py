@@ -8,6 +8,7 @@ import numpy as np
 
 import gasla
 from gasla import verify
+from gasla.arrays import moved
 from gasla.cli import text
 from gasla.cli.verbs import Answered, Array, Verb
 from gasla.progress import track
@@ -114,6 +115,23 @@ def components(found: Answered, what: str = "components") -> Iterator[str]:
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
 
 
+def condensed(found: Answered) -> Iterator[str]:
+    """How many components there are, and what joins them."""
+    yield from components(found, "strong components")
+    yield f"{found.answer['condensed'].m:,} pairs of them are joined by edges"
+
+
+def nearby(found: Answered) -> Iterator[str]:
+    """How many vertices and edges are near, and which vertices come first."""
+    ego, graph, inside = found.answer["ego"], found.graph, found.answer["vertices"]
+    middle, radius = graph.label(found.arguments["source"]), found.arguments["radius"]
+    yield (
+        f"{ego.n:,} of {graph.graph.n:,} vertices and {ego.m:,} of {graph.graph.m:,} edges are within {radius:g} of "
+        f"{middle}{', among them' if ego.n else ''}"
+    )
+    yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
+
+
 def communities(found: Answered) -> Iterator[str]:
     """How many there are, and the largest."""
     count = int(found.answer["labels"].max(initial=-1)) + 1
@@ -195,6 +213,29 @@ def members(found: Answered) -> Iterator[str]:
     core = "the main core" if k is None else f"the core of {k:,}"
     yield f"{len(inside):,} of {graph.graph.n:,} vertices are in {core}{', among them' if len(inside) else ''}"
     yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
+
+
+def supported(found: Answered) -> Iterator[str]:
+    """How many edges are in triangles, and those that are in most."""
+    support = found.answer["support"]
+    yield f"{(support > 0).sum():,} of {len(support):,} stored edges are in triangles{', most' if len(support) else ''}"
+    yield from _edges(found, np.argsort(-support, kind="stable")[: found.top])
+
+
+def truss(found: Answered) -> Iterator[str]:
+    """How many edges are in the truss, and which come first."""
+    member, k = found.answer["edges"], found.arguments["k"]
+    name = "the main truss" if k is None else f"the truss of {k:,}"
+    yield f"{member.sum():,} of {len(member):,} stored edges are in {name}{', among them' if member.any() else ''}"
+    yield from _edges(found, np.flatnonzero(member)[: found.top])
+
+
+def _edges(found: Answered, numbers: Array) -> Iterator[str]:
+    """The ends of some edges."""
+    lists, label = found.graph.graph.out, found.graph.label
+    places = np.argsort(lists.numbers(), kind="stable")[numbers]
+    ends = zip(lists.owners()[places].tolist(), lists.indices[places].tolist())
+    yield from (f"      {label(u)} – {label(v)}" for u, v in ends)
 
 
 def independent(found: Answered) -> Iterator[str]:
@@ -333,8 +374,10 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
-        answers={"edges": "edge"},
+        answers={"ends": "tree_edges"},
         summary=forest,
+        told=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
+        names_vertices=True,
     ),
     Verb(
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
@@ -342,10 +385,41 @@ ALGORITHMS: tuple[Verb, ...] = (
         summary=components,
     ),
     Verb(
+        *("condensation", gasla.condensation, verify.condensation),
+        answers={"labels": "component"},
+        summary=condensed,
+        fixed={"labels": None},
+        told=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
+    ),
+    Verb(
+        *("ego-graph", gasla.ego_graph, verify.ego_graph),
+        answers={"vertices": "nearby"},
+        summary=nearby,
+        told=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
+        names_vertices=True,
+    ),
+    Verb(
         *("triangles", gasla.triangle_count, verify.triangles),
         answers={"per_vertex": "triangles"},
         summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
         fixed={"per_vertex": True},
+    ),
+    Verb(
+        *("edge-support", gasla.edge_support, verify.edge_support),
+        answers={"support": "support"},
+        summary=supported,
+        by_edge=True,
+    ),
+    Verb(
+        *("clustering", gasla.clustering, verify.clustering),
+        answers={"scores": "clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours are neighbours of each other most often:"),
+    ),
+    Verb(
+        *("k-truss", gasla.k_truss, verify.k_truss),
+        answers={"edges": "truss"},
+        summary=truss,
+        by_edge=True,
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

@@ -10,6 +10,7 @@ from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS
 from gasla.cli.verbs import Answered, Verb
+from gasla.graph.graph import Graph
 from gasla.progress import bar
 
 TEPS = (
@@ -58,7 +59,7 @@ def run(verb: Verb, options: Namespace) -> int:
             start = perf_counter()
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    found = Answered(named, arguments, verb.named(answer), options.top)
+    found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
     lines = [*verb.summary(found)]
     if options.stats:
         with bar("counting edges"):
@@ -69,14 +70,18 @@ def run(verb: Verb, options: Namespace) -> int:
         lines.append("check: the answer has all properties of a right one")
     if target is not None:
         with bar(f"writing {target}"):
-            data.write_table(target, verb.saved(found.answer, named.graph.n), named)
+            data.write_table(target, verb.saved(found.answer, named.graph), named)
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple of several, with arrays of NumPy."""
+    """An answer, or a named tuple or list of several, with arrays of NumPy; a graph on the CPU."""
+    if isinstance(answer, Graph):
+        return answer.to("cpu")
+    if isinstance(answer, list):
+        return [*map(on_host, answer)]
     if isinstance(answer, tuple):
         return type(answer)(*map(on_host, answer))
     return moved(answer, "cpu")

@@ -54,6 +54,8 @@ class Verb:
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
+    told: Callable[[Any, Any], dict[str, Any]] | None = None  # by name what a graph's answer tells of its vertices
+    by_edge: bool = False  # whether answers have a value an edge: files have their sums over each vertex's out-edges
     names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
 
     @cached_property
@@ -121,8 +123,10 @@ class Verb:
         """What will be saved of the answer; what is asked for by an option of its own, only then."""
         return [column for name, column in self.answers.items() if getattr(options, name, True)]
 
-    def named(self, answer: Any) -> dict[str, Any]:
+    def named(self, graph: Any, answer: Any) -> dict[str, Any]:
         """What the function returned, by name."""
+        if self.told is not None:
+            return self.told(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -131,11 +135,15 @@ class Verb:
         wanted = inspect.signature(self.verifier).parameters
         self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})
 
-    def saved(self, answer: Mapping[str, Any], n: int) -> dict[str, Array]:
-        """The arrays to save, of a value for each of n vertices, by their names in the file."""
+    def saved(self, answer: Mapping[str, Any], graph: gasla.Graph) -> dict[str, Array]:
+        """The arrays to save, of a value for each vertex, by their names in the file."""
         found = {column: answer[name] for name, column in self.answers.items() if name in answer}
         if self.names_vertices:
-            return {column: np.bincount(array.ravel(), minlength=n) for column, array in found.items()}
+            return {column: np.bincount(array.ravel(), minlength=graph.n) for column, array in found.items()}
+        if self.by_edge:
+            numbers, owners = graph.out.numbers(), graph.out.owners()
+            sums = {column: np.bincount(owners, array[numbers], graph.n) for column, array in found.items()}
+            return {column: array.astype(np.int64) for column, array in sums.items()}
         return {column: array.T for column, array in found.items()} if self.by_vertex else found
 
 

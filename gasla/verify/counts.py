@@ -82,6 +82,40 @@ def triangles(
             raise VerificationError(f"vertex {v} is in {around} triangles, not {count[v]}")
 
 
+def clustering(graph: Any, scores: ArrayLike) -> None:
+    """Verify clustering coefficients: pairs of neighbours that are joined, told again by the triangles that they make.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as simple and undirected.
+    scores : array of float
+        For each vertex which part of the pairs of its neighbours is said to be joined.
+
+    Raises
+    ------
+    VerificationError
+        If a coefficient is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    >>> clustering(triangle, [1.0, 1.0, 1.0])
+    >>> clustering(triangle, [1.0, 0.5, 1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the clustering of vertex 1 is 1, not 0.5
+    """
+    simple = edges_of(graph).simple()
+    score = answer("scores", scores, simple.shape[0], "f")
+    degree = np.diff(simple.indptr).astype(np.int64)
+    right = _count_triangles(_oriented(simple, degree)) / np.maximum(degree * (degree - 1) // 2, 1)
+    require(
+        np.abs(score - right) <= 1e-12,
+        lambda v: f"the clustering of vertex {v} is {right[v]:.6g}, not {score[v]:.6g}",
+    )
+
+
 def _oriented(simple: "csr_array", degree: Array) -> "csr_array":
     """Each undirected edge once, from the end of lower degree to the other: no vertex keeps many out-edges."""
     from scipy.sparse import csr_array
@@ -98,7 +132,7 @@ def _count_triangles(oriented: "csr_array") -> Array:
     n = oriented.shape[0]
     low, middle, high = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     backward = oriented.T.tocsr()
-    for rows in _row_blocks(oriented):
+    for rows in row_blocks(oriented):
         closed = (oriented[rows] @ oriented).multiply(oriented[rows])  # at (u, w): how many v
         low[rows] += np.asarray(closed.sum(axis=1)).ravel()
         high += np.asarray(closed.sum(axis=0)).ravel()
@@ -106,7 +140,7 @@ def _count_triangles(oriented: "csr_array") -> Array:
     return low + middle + high
 
 
-def _row_blocks(matrix: "csr_array", entries: int = 1 << 18) -> Iterator[slice]:
+def row_blocks(matrix: "csr_array", entries: int = 1 << 18) -> Iterator[slice]:
     """Slices of rows that hold about so many entries each."""
     cuts = np.searchsorted(matrix.indptr, np.arange(0, matrix.nnz, entries))
     cuts = np.unique(np.append(np.minimum(cuts, matrix.shape[0]), matrix.shape[0]))

@@ -140,6 +140,7 @@ PRELUDE = (
     "namespace semirings {\n"
     "template <class T, int k> struct vector { T item[k]; };\n"
     "template <class... T> struct tuple;\n"
+    "template <> struct tuple<> {};\n"  # of a function that changes no field
     + _STRUCTS
     + _HELPERS
     + "".join(

@@ -156,6 +156,11 @@ def triangles(work: Work, _: list[Reach]) -> Floor:
     return work.floor(2 * work.m + 4 * work.n, 0, 1)
 
 
+def edge_support(work: Work, _: list[Reach]) -> Floor:
+    """As for triangles, and eight bytes are written for each stored edge; a truss asks for it at least once."""
+    return work.floor(10 * work.m + 4 * work.n, 0, 1)
+
+
 def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
     total, cause = 0.0, ""
@@ -175,6 +180,11 @@ def label_propagation(work: Work, _: list[Reach]) -> Floor:
     """In two passes, with fewer of which no label has come further than a step, each edge and the label at its end."""
     once = work.floor(4 * work.m + 16 * work.n, work.m, 1)
     return Floor(2 * once.seconds, once.cause)
+
+
+def modularity(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, and the label at its end; two row pointers, a label and a sum a vertex."""
+    return work.floor(4 * work.m + 16 * work.n, work.m, 1)
 
 
 def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
@@ -243,9 +253,13 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "components": components,
     "strong_components": strong_components,
     "triangles": triangles,
+    "clustering": triangles,
+    "edge_support": edge_support,
+    "k_truss": edge_support,
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
+    "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
     "maximal_matching": maximal_matching,

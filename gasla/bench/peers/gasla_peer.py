@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, TRUSS
 
 
 class Gasla:
@@ -92,11 +92,23 @@ class Gasla:
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)
 
+    def edge_support(self) -> Any:
+        return gasla.edge_support(self.graph)
+
+    def clustering(self) -> Any:
+        return gasla.clustering(self.graph)
+
+    def k_truss(self) -> Any:
+        return gasla.k_truss(self.graph, TRUSS)
+
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
 
     def louvain_communities(self) -> Any:
         return gasla.louvain_communities(self.graph, weighted=False).labels
+
+    def modularity(self) -> Any:
+        return gasla.modularity(self.graph, self.made.groups, weighted=False)
 
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)

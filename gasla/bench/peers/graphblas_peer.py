@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, levels_of, searches, threads
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TRUSS, levels_of, searches, threads
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
 ANY_PAIR = semiring.any_pair[BOOL]
@@ -65,6 +65,8 @@ class GraphBLAS:
         """Return a vector as an array, its missing entries as -1; numbers and arrays as they are."""
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
+        if isinstance(result, tuple):
+            return _at_edges(*result)
         return result.to_dense(fill_value=-1) if isinstance(result, Vector) else result
 
     def multi_source_bfs(self, sources: list[int]) -> Any:
@@ -195,6 +197,23 @@ class GraphBLAS:
         counts(lower.S) << PLUS_PAIR(lower @ lower)
         return counts.reduce_scalar().get(0)
 
+    def edge_support(self) -> tuple[Matrix, csr_array]:
+        """Edges in no triangle have no entry, until `dense` gives them one."""
+        counts = Matrix(INT64, self.n, self.n)
+        counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern)
+        return counts, self.graph.matrix
+
+    def k_truss(self) -> tuple[Matrix, csr_array]:
+        """LAGraph_KTruss: products at what is left, and entries that are large enough, until none falls."""
+        left = self.pattern
+        while True:
+            counts = Matrix(INT64, self.n, self.n)
+            counts(left.S) << PLUS_PAIR(left @ left)
+            counts = counts.select(">=", TRUSS - 2).new()
+            if counts.nvals == left.nvals:
+                return counts.dup(BOOL), self.graph.matrix
+            left = counts
+
     @cached_property
     def weighted(self) -> Matrix:
         return _matrix(self.graph.matrix, self.graph.matrix.data)
@@ -313,3 +332,14 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
         if np.array_equal(new, grandparent.to_dense()):
             return new
         grandparent = Vector.from_dense(new)
+
+
+def _at_edges(found: Matrix, A: csr_array) -> np.ndarray:
+    """What a matrix has at each stored edge, in the order of the rows; 0 without an entry."""
+    rows, columns, values = found.to_coo()
+    owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)
+    order = np.argsort(keys)
+    result = np.zeros(A.nnz, values.dtype)
+    result[order[np.searchsorted(keys, wanted, sorter=order)]] = values
+    return result

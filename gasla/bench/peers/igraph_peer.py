@@ -92,8 +92,18 @@ class Igraph:
         shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
         return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
 
+    def clustering(self) -> list[float]:
+        return self.native.transitivity_local_undirected(mode="zero")
+
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership
+
+    @cached_property
+    def groups(self) -> list[int]:
+        return self.graph.groups.tolist()
+
+    def modularity(self) -> float:
+        return self.native.modularity(self.groups)
 
     def core_number(self) -> list[int]:
         return self.native.coreness()

@@ -64,6 +64,20 @@ def intersect(graph: Graph, sources: Array, targets: Array) -> Array:
     return counts
 
 
+def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
+    """The sets of three, and for each stored edge, in the order of the input, those that it is in.
+
+    Every pair is intersected by itself, which meets each set at three edges, each stored twice.
+    """
+    counts = intersect(graph, graph.out.owners(), graph.out.indices)
+    total = counts.sum() // 6
+    if graph.out.edge_ids is None:
+        return total, counts
+    in_order = array_module(counts).empty_like(counts)
+    in_order[graph.out.edge_ids] = counts
+    return total, in_order
+
+
 def simplify(graph: Graph) -> Graph:
     """The graph with every edge in both directions, once, and without self loops; itself where it is so.
 

@@ -1,0 +1,52 @@
+"""Clustering coefficients: of the pairs of neighbours of a vertex, which part are neighbours of each other.
+
+Returned is a number from 0 to 1 for each vertex. A triangle at a vertex is such a pair, so that triangles are counted.
+
+D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.community.triangle_count import triangle_count
+from gasla.arrays import module_of
+from gasla.graph.graph import as_graph
+from gasla.operations.primitives import simplify
+
+
+def clustering(graph: Any) -> np.ndarray[Any, Any]:
+    """The clustering coefficient of each vertex: the share of pairs of its neighbours that are joined by an edge.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+
+    Returns
+    -------
+    (n,) array of float64
+        On the device of the graph; 0 for a vertex of fewer than two neighbours.
+
+    See Also
+    --------
+    gasla.transitivity : the same over the whole graph.
+    gasla.triangle_count : the triangles themselves.
+
+    References
+    ----------
+    D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> gasla.clustering(graph).round(3)
+    array([1.   , 1.   , 0.333, 0.   ])
+    """
+    graph = as_graph(graph)
+    xp: Any = module_of(graph.device)
+    result: Any = triangle_count(graph, per_vertex=True)
+    degrees = simplify(graph).out_degrees.astype(np.float64)
+    pairs = degrees * (degrees - 1) / 2
+    return result.per_vertex / xp.maximum(pairs, 1)

@@ -1,0 +1,91 @@
+"""k-trusses: the largest part of a graph in which every edge is in at least k - 2 triangles of that part.
+
+Returned is which edges are in it. It may be in several pieces, and empty. The truss of k is inside that of k - 1, and
+inside the (k - 1)-core: a truss asks of edges what a core asks of vertices.
+
+Edges of too few triangles are left out, all at once; what is left has fewer triangles, and so on until none is.
+
+J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
+from gasla.arrays import module_of
+from gasla.graph.arguments import whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.primitives import simplify
+
+
+def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
+    """Find the edges of the k-truss: the largest part in which every edge is in at least k - 2 triangles.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected, as by `edge_support`.
+    k : int, optional
+        The truss of 2 and below are all edges between different vertices. By default the largest for which there is a
+        truss.
+
+    Returns
+    -------
+    (m,) array of bool
+        Whether each stored edge is in the truss, in the order of the input, on the device of the graph; False for self
+        loops. There is one right answer.
+
+    Raises
+    ------
+    TypeError
+        If `k` is not a whole number.
+    ValueError
+        If `k` is negative.
+
+    See Also
+    --------
+    gasla.edge_support : in how many triangles each edge is.
+    gasla.k_core : the same idea for vertices.
+
+    References
+    ----------
+    J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> gasla.k_truss(graph, 3)
+    array([ True,  True,  True, False])
+
+    The truss as a graph:
+
+    >>> graph.select(gasla.k_truss(graph, 3))
+    Graph(n=4, m=3, values=None)
+    """
+    graph = as_graph(graph)
+    least = None if k is None else whole_number("k", k) - 2
+    xp: Any = module_of(graph.device)
+    simple = simplify(graph)
+    edges, part = xp.arange(simple.m), simple
+    if least is not None:
+        edges, _ = _peeled(edges, part, least)
+    while least is None:
+        more, smaller = _peeled(edges, part, int(edge_support(part).min()) + 1 if part.m else 0)
+        if not len(more):
+            break
+        edges, part = more, smaller
+    found = xp.zeros(simple.m, bool)
+    found[edges] = True
+    return at_stored_edges(graph, simple, found)
+
+
+def _peeled(edges: Any, part: Graph, least: int) -> tuple[Any, Graph]:
+    """Those of a graph's edges, and the graph of them, that are left where each has at least so much support."""
+    while least > 0 and part.m:
+        enough = edge_support(part) >= least
+        if enough.all():
+            break
+        edges, part = edges[enough], part.select(enough)
+    return edges, part

@@ -1,0 +1,150 @@
+"""Common neighbours of both ends of each edge of a simple undirected graph, all edges at once.
+
+As in `neighbours`, each set of three u < v < w is met once. It counts at three edges, of which v's thread alone writes
+to v -> w, and all threads to u -> v and u -> w: so each thread has counters of its own, which are summed up at the end.
+Where all lists are short no order helps, and the lists of both ends are merged.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import math
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.primitive.neighbours import ByDegree
+from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
+from gasla.cpu.runtime.intrinsics import prefetch
+from gasla.cpu.runtime.threads import barrier, launched
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+MOST_COUNTING = 8  # threads, each of which takes a counter an edge
+_ONE = np.uint64(1)
+_BLOCK = np.uint64(64)  # vertices that a thread takes at once: the work of one may be large
+_LEFT_BITS = np.uint64(24)  # as in ByDegree
+_LEFT = np.uint64((1 << 24) - 1)
+_AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
+_LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
+
+
+def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
+    """The sets of three, and for each stored edge, in the order of the input, those that it is in."""
+    n, m = graph.n, graph.m
+    work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
+    if isinstance(lists, Adjacency):
+        by = lists
+        run(_merge, work, lists.indptr, lists.indices, counts, block_size(n, threads_for(work)))
+    else:
+        by = graph.out
+        crew = threads_for(work)
+        ranks = np.empty(n, graph.id_dtype)
+        ranks[lists.vertices] = np.arange(n, dtype=graph.id_dtype)
+        tallies = np.zeros((crew, n), graph.id_dtype)
+        counters = np.zeros((min(crew, MOST_COUNTING), m // 2), graph.id_dtype)
+        most = m * math.isqrt(m)
+        run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
+    total = int(counts.sum()) // 6  # at three edges, each stored twice
+    if by.edge_ids is None:
+        return total, counts
+    in_order = np.empty_like(counts)
+    in_order[by.edge_ids] = counts
+    return total, in_order
+
+
+@entry_point
+def _merge(thread, threads, control, indptr, indices, counts, block):
+    """Lists ascend and are short: an edge is met at its larger end, and counts at both."""
+    if launched(thread, threads, control):
+        return
+    for start, end in blocks(control, np.uint64(len(indptr) - 1), block):
+        for u in range(start, end):
+            low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
+            for at in range(low, high):
+                v = np.uint64(indices[at])
+                if v >= u:
+                    break
+                i, j, j_end, found = low, np.uint64(indptr[v]), np.uint64(indptr[v + _ONE]), 0
+                back = j
+                while j < j_end:
+                    b = indices[j]
+                    while i < high and indices[i] < b:
+                        i += _ONE
+                    found += i < high and indices[i] == b
+                    if np.uint64(b) == u:
+                        back = j
+                    j += _ONE
+                counts[at] = counts[back] = found
+
+
+@entry_point
+def _mark(
+    thread, threads, control, indptr, indices, ranks,
+    starts, heads, rest_starts, rests, tallies, counters, counts,
+):  # fmt: skip
+    """Counts each set at three counters; sums these up; writes them where the edges lie in the graph's lists."""
+    if launched(thread, threads, control):
+        return
+    n, crew, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
+    if thread < crew:
+        for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+            for r in range(n - end, n - taken):
+                low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
+                if low != high:
+                    first, last = np.uint64(rest_starts[r]), np.uint64(rest_starts[r + _ONE])
+                    _count(heads, low, high, rests, first, last, tally, counters[thread])
+    if not go_on(thread, threads, control, True):
+        return
+    edges = np.uint64(len(heads))
+    for k in range(
+        edges * np.uint64(thread) // np.uint64(threads), edges * np.uint64(thread + 1) // np.uint64(threads)
+    ):
+        for other in range(1, crew):
+            counters[0, k] += counters[other, k]
+    barrier(control, threads)
+    for start, end in blocks(control, n, _BLOCK):
+        for v in range(start, end):
+            low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
+            _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters[0], counts)
+
+
+@jit
+def _count(heads, low, high, rests, first, last, tally, counters):
+    """Whoever is in the list at [low, high) has a tally of 1 and as many more as it was met in rests of other lists."""
+    for k in range(low, high):
+        tally[np.uint64(heads[k])] = 1
+    for at in range(first, last):
+        ahead = rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS
+        prefetch(heads, ahead)
+        prefetch(counters, ahead)
+        start, found = rests[at] >> _LEFT_BITS, 0
+        for k in range(start, start + (rests[at] & _LEFT)):
+            w = np.uint64(heads[k])
+            before = tally[w]
+            hit = before > 0
+            tally[w] = before + hit
+            counters[k] += hit
+            found += hit
+        counters[start - _ONE] += found  # the edge to the vertex whose list it is
+    for k in range(low, high):
+        w = np.uint64(heads[k])
+        counters[k] += tally[w] - 1
+        tally[w] = 0
+
+
+@jit
+def _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
+    """Edges to higher ranks by a look into a table of them; those to lower ones are in the order of the rests."""
+    rank = ranks[v]
+    r = np.uint64(rank)
+    for k in range(np.uint64(starts[r]), np.uint64(starts[r + _ONE])):
+        tally[np.uint64(heads[k])] = counters[k]
+    at = np.uint64(rest_starts[r])
+    for k in range(low, high):
+        other = ranks[np.uint64(indices[k])]
+        if other > rank:
+            counts[k] = tally[np.uint64(other)]
+        else:
+            counts[k] = counters[(rests[at] >> _LEFT_BITS) - _ONE]
+            at += _ONE

@@ -1,0 +1,138 @@
+"""Verify triangles at edges, and trusses: common neighbours by masked sparse products, and peeling by them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.verify._common import Array, VerificationError, edges_of, require
+from gasla.verify.counts import row_blocks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def edge_support(graph: Any, support: ArrayLike) -> None:
+    """Verify in how many triangles each edge is; the graph is read as simple and undirected.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    support : array of int
+        For each stored edge, in the order of the input, in how many triangles it is said to be.
+
+    Raises
+    ------
+    VerificationError
+        If it is said to be in more or fewer.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    >>> edge_support(triangle, [1, 1, 1])
+    >>> edge_support(triangle, [1, 1, 2])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the edge 1 -> 2 is in 1 triangles, not 2
+    """
+    edges = edges_of(graph)
+    count = _of_edges("support", graph, support, "iu")
+    right = _support(edges.simple(), edges.src, edges.dst)
+    require(
+        count == right,
+        lambda e: f"the edge {edges.src[e]} -> {edges.dst[e]} is in {right[e]} triangles, not {count[e]}",
+    )
+
+
+def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
+    """Verify which edges are in the k-truss; the graph is read as simple and undirected.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    edges : array of bool
+        For each stored edge, in the order of the input, whether it is said to be in the truss.
+    k : int, optional
+        Every edge must be in k - 2 triangles; by default in as many as there can be a truss for.
+
+    Raises
+    ------
+    VerificationError
+        If an edge of the truss is in too few triangles of it, one is missing in it, or there is a truss of a higher k.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    >>> k_truss(triangle, [True, True, False, True], 3)
+    >>> k_truss(triangle, [True, True, True, True], 3)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the edge 0 -> 3 is in the truss of 3, but in 0 triangles of it
+    """
+    stored, simple = edges_of(graph), edges_of(graph).simple()
+    member = _of_edges("edges", graph, edges, "b")
+    src, dst = stored.src, stored.dst
+    require(~member | (src != dst), lambda e: f"the edge {src[e]} -> {dst[e]} is in the truss, but a self loop")
+    both = _pattern(np.append(src[member], dst[member]), np.append(dst[member], src[member]), stored.n)
+    both.data[:] = 1
+    inside = _support(both, src, dst)
+    least = int(inside[member].min(initial=np.iinfo(np.int64).max)) if k is None else k - 2
+    require(
+        ~member | (inside >= least),
+        lambda e: f"the edge {src[e]} -> {dst[e]} is in the truss of {least + 2}, but in {inside[e]} triangles of it",
+    )
+    left = _at(_peeled(simple, least), src, dst)
+    require(
+        member | (left == 0),
+        lambda e: f"the edge {src[e]} -> {dst[e]} is missing in the truss of {least + 2}",
+    )
+    if k is None and simple.nnz:
+        if not member.any():
+            raise VerificationError("no edge is in the truss; expected that of the highest k, which is never empty")
+        if _peeled(both, least + 1).nnz:
+            raise VerificationError(f"there is a truss of more than {least + 2}")
+
+
+def _peeled(simple: "csr_array", least: int) -> "csr_array":
+    """What is left where every edge has as many common neighbours of its ends."""
+    while simple.nnz:
+        row, column = simple.tocoo().coords
+        enough = _support(simple, row, column) >= least
+        if enough.all():
+            break
+        simple = _pattern(row[enough], column[enough], simple.shape[0])
+    return simple
+
+
+def _of_edges(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
+    """The answer, of one value for each stored edge, grouped by where edges start."""
+    graph = as_graph(graph)
+    array = np.asarray(values)
+    if array.shape != (graph.m,) or array.dtype.kind not in kinds:
+        wanted = "bool" if kinds == "b" else "an integer"
+        raise VerificationError(
+            f"{name}: {graph.m} values of {wanted} were expected, one a stored edge, not {array.dtype}{array.shape}"
+        )
+    return array if graph.out.edge_ids is None else array[graph.out.edge_ids]
+
+
+def _pattern(row: Array, column: Array, n: int) -> "csr_array":
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(row), np.int64), (row, column)), shape=(n, n))
+
+
+def _support(simple: "csr_array", src: Array, dst: Array) -> Array:
+    """Common neighbours of both ends of edges of the pattern, by a masked product, some rows at a time."""
+    from scipy.sparse import csr_array, vstack
+
+    parts = [(simple[rows] @ simple).multiply(simple[rows]) for rows in row_blocks(simple)]
+    return _at(csr_array(vstack(parts)) if parts else simple, src, dst)
+
+
+def _at(matrix: "csr_array", src: Array, dst: Array) -> Array:
+    """Entries of a matrix."""
+    return np.asarray(matrix[src, dst]).ravel().astype(np.int64) if len(src) else np.zeros(0, np.int64)
