@@ -136,6 +136,7 @@ def test_edge_index_on_the_gpu() -> None:
         cupy.testing.assert_array_equal(graph.to_edge_index(), ids)
     assert graph.to_networkx().number_of_edges() == 3
     assert "<svg" in graph._repr_html_()
+    pytest.importorskip("pyarrow", reason="tables need pyarrow")
     assert graph.named(x=cupy.arange(3)).num_rows == 3
 
 
