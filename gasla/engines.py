@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from gasla.arrays import Device
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.program.binding import Found
 from gasla.program.frontier import Frontier
@@ -166,6 +167,17 @@ class Primitives(Protocol):
 
     def intersect(self, graph: Graph, sources: Any, targets: Any) -> Any:
         """Count the common out-neighbours of pairs of vertices."""
+
+    def list_sums(self, lists: Adjacency, weights: Any) -> Any:
+        """The sums of each list's weights up to each position, in float64, added in order."""
+
+    def walk(
+        self, graph: Graph, starts: Any, length: int, key: int, sums: Any | None, bias: tuple[float, float]
+    ) -> Any:
+        """Walks by lot, a row a walker; by sums of weights; what a way back, and one farther off, are multiplied by."""
+
+    def sample(self, graph: Graph, ids: Any, k: int, key: int, replace: bool) -> Any:
+        """Out-neighbours by lot, a row a vertex."""
 
 
 class Runner(Protocol):

@@ -11,6 +11,7 @@ from emulated_loop import FLAGS, includes
 C_TYPES: dict[Any, Any] = {
     np.uint64: ctypes.c_uint64,
     np.uint32: ctypes.c_uint32,
+    np.float64: ctypes.c_double,
     np.bool_: ctypes.c_bool,
 }
 

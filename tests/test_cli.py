@@ -166,6 +166,13 @@ def test_cores(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("k-core", small, "--k", "-1"), "--k")
 
 
+def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
+    target = small.with_name("answer.csv")
+    found = command("minimum-spanning-forest", small, "--check", "-o", target).out
+    assert "4 edges of weight 5.0 join 7 vertices to 3 trees" in found
+    assert target.read_text().splitlines()[:6] == ["vertex,tree_edges", "0,2", "1,2", "2,1", "3,1", "4,0"]
+
+
 def test_distances_that_are_all_alike_have_no_histogram(command: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("0 1 5\n")
     assert command("sssp", tmp_path / "two.txt", "--source", 1).out.splitlines()[1] == "farthest:"

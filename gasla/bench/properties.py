@@ -181,6 +181,16 @@ def modular(graph: BenchmarkGraph, labels: Any, _: list[int]) -> str:
     return ""
 
 
+def quality(graph: BenchmarkGraph, score: Any, _: list[int]) -> str:
+    """What is wrong with the modularity of groups, decided on the CPU."""
+    here = graph.on("cpu")
+    try:
+        verify.modularity(here.graph, here.groups, float(score), weighted=False)
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
+
+
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
     """What is wrong with a maximal independent set."""
     src, dst = edges_of(graph)

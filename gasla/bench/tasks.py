@@ -54,6 +54,7 @@ TASKS: dict[str, Task] = {
     "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
+    "modularity": Task("nowhere", properties.quality, agree=answers.near),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

@@ -8,6 +8,7 @@ import numpy as np
 
 import gasla
 from gasla import verify
+from gasla.arrays import moved
 from gasla.cli import text
 from gasla.cli.verbs import Answered, Array, Verb
 from gasla.progress import track
@@ -112,6 +113,23 @@ def components(found: Answered, what: str = "components") -> Iterator[str]:
     _, first = np.unique(labels, return_index=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: found.top].tolist(), 1):
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {found.graph.label(int(first[c]))}"
+
+
+def condensed(found: Answered) -> Iterator[str]:
+    """How many components there are, and what joins them."""
+    yield from components(found, "strong components")
+    yield f"{found.answer['condensed'].m:,} pairs of them are joined by edges"
+
+
+def nearby(found: Answered) -> Iterator[str]:
+    """How many vertices and edges are near, and which vertices come first."""
+    ego, graph, inside = found.answer["ego"], found.graph, found.answer["vertices"]
+    middle, radius = graph.label(found.arguments["source"]), found.arguments["radius"]
+    yield (
+        f"{ego.n:,} of {graph.graph.n:,} vertices and {ego.m:,} of {graph.graph.m:,} edges are within {radius:g} of "
+        f"{middle}{', among them' if ego.n else ''}"
+    )
+    yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
 def communities(found: Answered) -> Iterator[str]:
@@ -356,13 +374,29 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
-        answers={"edges": "edge"},
+        answers={"ends": "tree_edges"},
         summary=forest,
+        told=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
+        names_vertices=True,
     ),
     Verb(
         *("strong-components", gasla.strongly_connected_components, verify.strong_components),
         answers={"labels": "component"},
         summary=components,
+    ),
+    Verb(
+        *("condensation", gasla.condensation, verify.condensation),
+        answers={"labels": "component"},
+        summary=condensed,
+        fixed={"labels": None},
+        told=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
+    ),
+    Verb(
+        *("ego-graph", gasla.ego_graph, verify.ego_graph),
+        answers={"vertices": "nearby"},
+        summary=nearby,
+        told=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
+        names_vertices=True,
     ),
     Verb(
         *("triangles", gasla.triangle_count, verify.triangles),

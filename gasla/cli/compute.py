@@ -10,6 +10,7 @@ from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS
 from gasla.cli.verbs import Answered, Verb
+from gasla.graph.graph import Graph
 from gasla.progress import bar
 
 TEPS = (
@@ -29,9 +30,8 @@ def add_commands(commands: Any) -> None:
 
 def add_options(parser: ArgumentParser) -> None:
     """Options that all algorithms have."""
-    parser.add_argument("graph", metavar="GRAPH", help="a file, or openflights or ny-roads")
-    parser.add_argument("--format", metavar="F", help="format of the file: mtx, edges, gr, metis or npz")
-    parser.add_argument("--output", "-o", metavar="FILE", help="save the answer as .npy, .npz, .csv or .txt")
+    data.add_reading(parser)
+    parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer as one of {', '.join(data.TABLES)}")
     parser.add_argument(
         "--check", action="store_true", help="verify the answer by its properties; exit code 1 if wrong"
     )
@@ -50,7 +50,7 @@ def run(verb: Verb, options: Namespace) -> int:
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
-        named = data.load(options.graph, options.format)
+        named = data.load(options.graph, options.format, options.columns)
         times["read"] = perf_counter() - start
     arguments = verb.arguments(named, options)
     graph = named.graph.to(options.device)
@@ -59,7 +59,7 @@ def run(verb: Verb, options: Namespace) -> int:
             start = perf_counter()
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    found = Answered(named, arguments, verb.named(answer), options.top)
+    found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
     lines = [*verb.summary(found)]
     if options.stats:
         with bar("counting edges"):
@@ -77,7 +77,9 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple or list of several, with arrays of NumPy."""
+    """An answer, or a named tuple or list of several, with arrays of NumPy; a graph on the CPU."""
+    if isinstance(answer, Graph):
+        return answer.to("cpu")
     if isinstance(answer, list):
         return [*map(on_host, answer)]
     if isinstance(answer, tuple):

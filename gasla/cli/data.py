@@ -1,6 +1,7 @@
 """What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
 
 import re
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +16,7 @@ from gasla.graph.graph import Graph
 Array = NDArray[Any]
 
 SHIPPED = ("openflights", "ny-roads")
-TABLES = (".npy", ".npz", ".csv", ".txt")
+TABLES = (".npy", ".npz", ".csv", ".txt", ".parquet", ".feather")
 
 
 class Named(NamedTuple):
@@ -26,8 +27,10 @@ class Named(NamedTuple):
     airports: Airports | None = None
 
     def vertex(self, text: str) -> int:
-        """The vertex of this number, or the airport of this code, city or name."""
-        if re.fullmatch("-?[0-9]+", text):
+        """The vertex of this name or number, or the airport of this code, city or name."""
+        if self.graph.names is not None:
+            return self.graph.vertex(int(text) if self.graph.names.dtype.kind in "iu" and _is_number(text) else text)
+        if _is_number(text):
             number = int(text[:20])  # more digits only take it farther outside
             if not 0 <= number < self.graph.n:
                 raise ValueError(f"source {text[:60]} is outside a graph of {self.graph.n} vertices")
@@ -40,13 +43,29 @@ class Named(NamedTuple):
 
     def label(self, vertex: int) -> str:
         """How a person would call a vertex."""
+        if self.graph.names is not None:
+            return str(self.graph.names[vertex])
         if self.airports is None:
             return f"vertex {vertex}"
         code = str(self.airports.iata[vertex]) or "---"
         return f"{code}  {self.airports.city[vertex]}, {self.airports.country[vertex]}"
 
 
-def load(name: str, format: str | None = None) -> Named:
+def _is_number(text: str) -> bool:
+    return re.fullmatch("-?[0-9]+", text) is not None
+
+
+def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
+    """Options of what reads a graph."""
+    parser.add_argument("graph", metavar=name, help="a file, or openflights or ny-roads")
+    formats = "mtx, edges, gr, metis, npz, csv, parquet or feather"
+    parser.add_argument("--format", metavar="F", help=f"format of the file: {formats}")
+    parser.add_argument(
+        "--columns", metavar="SRC,DST[,WEIGHT]", help="columns of a table, by name or place from 0 (default: 0,1)"
+    )
+
+
+def load(name: str, format: str | None = None, columns: str | None = None) -> Named:
     """A graph that comes with gasla, or the one in a file."""
     from gasla import datasets, io
 
@@ -55,7 +74,23 @@ def load(name: str, format: str | None = None) -> Named:
             flights = datasets.openflights()
             return Named(name, Graph(flights.matrix), flights.airports)
         return Named(name, Graph(datasets.ny_roads()))
-    return Named(name, Graph(io.read(name, format)))
+    return Named(name, Graph(io.read(name, format, **_columns(columns))))
+
+
+def _columns(text: str | None) -> dict[str, Any]:
+    """What `--columns` says.
+
+    Examples
+    --------
+    >>> _columns("0,user")
+    {'src': 0, 'dst': 'user'}
+    """
+    if text is None:
+        return {}
+    words = [int(word) if word.isascii() and word.isdigit() else word for word in text.split(",")]
+    if len(words) not in (2, 3) or "" in words:
+        raise ValueError(f"--columns {text}: expected two or three, as in --columns source,target,weight")
+    return dict(zip(("src", "dst", "weight"), words))
 
 
 def check_table(path: str, columns: int) -> Path:
@@ -67,6 +102,10 @@ def check_table(path: str, columns: int) -> Path:
         raise ValueError(
             f"--output {path}: a .npy file holds one array, and there are {columns}; use .npz, .csv or .txt"
         )
+    if target.suffix.lower() in (".parquet", ".feather"):
+        from gasla.graph.exchange.columns import arrow
+
+        arrow()
     return check_target(target)
 
 
@@ -98,12 +137,12 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
 
     `.npy` and `.npz` hold the arrays as they are. Elsewhere one of several rows, each of a value a vertex, has as many
     columns. `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
-    on top and numbers the vertices.
+    on top and numbers the vertices, and so have `.parquet` and `.feather`.
     """
     from gasla.output import replacing
 
     ending = path.suffix.lower()
-    if ending in (".txt", ".csv"):
+    if ending not in (".npy", ".npz"):
         columns = {name: x for title, array in columns.items() for name, x in _single(title, array)}
     with replacing(path) as stream:
         if ending == ".npy":
@@ -112,8 +151,29 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
             stream.write(_packed(np.savez, **columns))
         elif ending == ".txt":
             stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
-        else:
+        elif ending == ".csv":
             stream.write(_csv(columns, graph).encode())
+        else:
+            _write_arrow(stream, ending, {"vertex": np.arange(graph.graph.n), **columns, **_called(graph)})
+
+
+def _called(graph: Named) -> dict[str, Any]:
+    """What vertices are called, by columns."""
+    if graph.graph.names is not None:
+        return {"name": graph.graph.names.tolist()}
+    if graph.airports is not None:
+        return {"iata": graph.airports.iata.tolist(), "name": graph.airports.name.tolist()}
+    return {}
+
+
+def _write_arrow(stream: Any, ending: str, columns: Mapping[str, Any]) -> None:
+    from gasla.graph.exchange.columns import arrow
+
+    table = arrow().table(dict(columns))
+    if ending == ".parquet":
+        arrow("pyarrow.parquet").write_table(table, stream)
+    else:
+        arrow("pyarrow.feather").write_feather(table, stream)
 
 
 def _single(title: str, array: Array) -> Iterator[tuple[str, Array]]:
@@ -142,8 +202,7 @@ def _csv(columns: Mapping[str, Array], graph: Named) -> str:
     import io
 
     table = {"vertex": [str(v) for v in range(graph.graph.n)], **{name: _words(x) for name, x in columns.items()}}
-    if graph.airports is not None:
-        table |= {"iata": graph.airports.iata.tolist(), "name": graph.airports.name.tolist()}
+    table |= _called(graph)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)

@@ -21,8 +21,7 @@ FAMILIES = {
 def add_commands(commands: Any) -> None:
     """Add the four commands."""
     info = commands.add_parser("info", help="what a graph is like")
-    info.add_argument("graph", metavar="GRAPH", help="a file, or openflights or ny-roads")
-    info.add_argument("--format", metavar="F", help="format of the file: mtx, edges, gr, metis or npz")
+    data.add_reading(info)
     info.set_defaults(run=run_info)
 
     families = "; ".join(f"{name}: {what}" for name, what in FAMILIES.items())
@@ -33,9 +32,9 @@ def add_commands(commands: Any) -> None:
     generate.set_defaults(run=run_generate)
 
     convert = commands.add_parser("convert", help="write a graph in another format")
-    convert.add_argument("graph", metavar="IN", help="a file, or openflights or ny-roads")
+    data.add_reading(convert, "IN")
     convert.add_argument("output", metavar="OUT", help="the file to write; its name tells the format")
-    convert.add_argument("--format", metavar="F", help="format of IN: mtx, edges, gr, metis or npz")
+    convert.add_argument("--names", metavar="FILE", help="where to write the names of vertices: .csv, .parquet, …")
     convert.set_defaults(run=run_convert)
 
     demo = commands.add_parser("demo", help="the airports of the world: a report, and a map to look at")
@@ -50,7 +49,7 @@ def add_commands(commands: Any) -> None:
 def run_info(options: Namespace) -> int:
     """`gasla info`."""
     with bar(f"reading {options.graph}"):
-        named = data.load(options.graph, options.format)
+        named = data.load(options.graph, options.format, options.columns)
     with bar("looking"):
         lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
     print("\n".join(lines))
@@ -72,7 +71,9 @@ def _facts(graph: Any) -> dict[str, object]:
         "symmetric": "yes" if graph.is_symmetric else "no",
         "self loops": int(pattern.diagonal().astype(bool).sum()),
         "components": int(connected_components(pattern, connection="weak")[0]),
-        "weights": "none" if not graph.m else f"{values.dtype}, {values.min():,.6g} to {values.max():,.6g}",
+        "weights": "none"
+        if not graph.m or values is None
+        else f"{values.dtype}, {values.min():,.6g} to {values.max():,.6g}",
         "numbers": f"vertices {graph.id_dtype}, offsets {graph.out.indptr.dtype}",
         "bytes held": graph.nbytes,
         "fingerprint": fingerprint(pattern),
@@ -105,11 +106,19 @@ def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
 
-    io.format_of(data.check_target(options.output))
+    holds_names = io.format_of(data.check_target(options.output)) in io.TABLES
+    names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
-        graph = data.load(options.graph, options.format).graph
+        named = data.load(options.graph, options.format, options.columns)
+    graph = named.graph
+    if graph.names is None and names is not None:
+        raise ValueError(f"--names {names}: vertices of {options.graph} have no names, but numbers")
+    if graph.names is not None and names is None and not holds_names:
+        raise ValueError(f"{options.graph} has names, which {options.output} doesn't hold; add --names FILE.csv")
     with bar(f"writing {options.output}"):
         io.write(options.output, graph)
+        if names is not None:
+            data.write_table(names, {}, named)
     print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
     return 0
 

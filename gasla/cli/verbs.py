@@ -54,6 +54,7 @@ class Verb:
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
+    told: Callable[[Any, Any], dict[str, Any]] | None = None  # by name what a graph's answer tells of its vertices
     by_edge: bool = False  # whether answers have a value an edge: files have their sums over each vertex's out-edges
     names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
 
@@ -122,8 +123,10 @@ class Verb:
         """What will be saved of the answer; what is asked for by an option of its own, only then."""
         return [column for name, column in self.answers.items() if getattr(options, name, True)]
 
-    def named(self, answer: Any) -> dict[str, Any]:
+    def named(self, graph: Any, answer: Any) -> dict[str, Any]:
         """What the function returned, by name."""
+        if self.told is not None:
+            return self.told(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:

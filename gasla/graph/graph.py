@@ -22,6 +22,7 @@ from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.changes import Changing
 from gasla.graph.derive.derivable import Derivable
+from gasla.graph.exchange.exchanging import Exchanging
 from gasla.graph.structure import ascends, lasting
 from gasla.graph.validate import (
     as_coordinates,
@@ -56,7 +57,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
 _FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
 
 
-class Graph(Derivable, Changing):
+class Graph(Derivable, Changing, Exchanging):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
@@ -297,7 +298,7 @@ class Graph(Derivable, Changing):
             if lists is not None:
                 lists = Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             setattr(copy, name, lists)
-        copy.origin = self.origin
+        copy.origin, copy._names = self.origin, self._names
         copy._original = weakref.ref(self)
         copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
         return copy

@@ -13,6 +13,7 @@ import numpy as np
 
 from gasla.arrays import Device, any_true, array_module, finish
 from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.exchange.naming import Names
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ class Structure:
     _rows: Adjacency | None  # out-edges, where the input has them
     _columns: Adjacency | None  # in-edges, likewise
     _ends: tuple[Array, Array] | None  # sources and destinations, likewise
+    _names: Names | None = None  # of vertices
 
     @property
     def id_dtype(self) -> np.dtype[Any]:

@@ -3,6 +3,7 @@
 Errors say what was given and what to do; arrays that are as needed come back as they are, and none is written to.
 """
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +28,7 @@ def require_sparse(A: Any) -> None:
             f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
         )
     elif type(A).__module__.partition(".")[0] == "networkx":
-        remedy = "pass networkx.to_scipy_sparse_array(G)"
+        remedy = "pass Graph.from_networkx(G)"
     else:
         remedy = "or use Graph.from_edges(src, dst) or Graph.from_csr(indptr, indices)"
     raise TypeError(f"got {type(A).__name__}; expected a SciPy sparse array or matrix, or a gasla.Graph; {remedy}")
@@ -118,6 +119,14 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
         e = int(wrong.argmax())
         return ValueError(f"entry {e} of the matrix is in {cross} {indices[e]}; expected 0 to {width - 1}")
     return None
+
+
+def physical_memory() -> int | None:
+    """Bytes of memory that the machine has; None on systems that don't say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def vertex_count(n: Any) -> int:

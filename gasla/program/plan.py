@@ -176,6 +176,11 @@ class Plan:
         """Whether no run ends before its limit of iterations: everyone is always active, and nothing stops it."""
         return self.everyone and self._always("activate") and not {"mask", "stop"} & self.functions.keys()
 
+    @functools.cached_property
+    def measures_first(self) -> bool:
+        """Whether aggregates reduce over what a run starts with: somebody may ask before an iteration is over."""
+        return bool(self.traced.measures) and (self.traced.reads_ahead or not self.everyone)
+
     @property
     def always_wakes(self) -> bool:
         """Whether everyone wakes whenever nothing is active, and nothing stops the run."""

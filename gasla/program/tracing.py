@@ -159,6 +159,12 @@ class Traced:
         return [*self.aggregates, *self.deposits]
 
     @functools.cached_property
+    def reads_ahead(self) -> bool:
+        """Whether the first iteration sees what aggregates come to before it."""
+        during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
+        return any(f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in during)
+
+    @functools.cached_property
     def changing(self) -> set[str]:
         """What `self` shows that may differ from iteration to iteration."""
         return {"iteration", "bucket", *self.aggregates, *self.writes("idle")}

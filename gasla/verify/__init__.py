@@ -15,6 +15,9 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
+| ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
+| modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
 | label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
 | bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
@@ -36,6 +39,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
 | louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
+| walks,      | each step is along an edge, and an end where none leads on; of each vertex as many neighbours as there |
+| samples     | are to be, and none more often than its edges; whether lots are fair no single answer shows            |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
@@ -48,7 +53,9 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import clustering, triangles
-from gasla.verify.labels import components, label_propagation, louvain_communities, strong_components
+from gasla.verify.derived import condensation, ego_graph
+from gasla.verify.drawn import random_walks, sample_neighbors
+from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.peeling import core_number, k_core
@@ -71,8 +78,10 @@ __all__ = [
     "closeness",
     "clustering",
     "components",
+    "condensation",
     "core_number",
     "edge_support",
+    "ego_graph",
     "eigenvector",
     "greedy_color",
     "harmonic",
@@ -86,10 +95,13 @@ __all__ = [
     "maximal_independent_set",
     "maximal_matching",
     "minimum_spanning_forest",
+    "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",
+    "random_walks",
     "salsa",
+    "sample_neighbors",
     "shortest_path",
     "sssp",
     "strong_components",

@@ -40,6 +40,16 @@ class Edges(NamedTuple):
         indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
+    def lightest(self) -> "csr_array":
+        """The edges with their weights, of parallel ones the lightest."""
+        order = np.lexsort((self.weight, self.dst, self.src))
+        src, dst = self.src[order], self.dst[order]
+        first = np.ones(len(src), bool)
+        first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        order = order[first]
+        indptr = np.searchsorted(self.src[order], np.arange(self.n + 1))
+        return Edges(self.n, indptr, self.src[order], self.dst[order], self.weight[order]).matrix(self.weight[order])
+
     def simple(self) -> "csr_array":
         """The pattern of the undirected graph without self loops and repeated edges, in ones."""
         from scipy.sparse import csr_array

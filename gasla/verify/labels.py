@@ -200,6 +200,48 @@ def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True,
         raise VerificationError(f"the modularity is {found:.6g}, and that of everyone alone {alone:.6g}")
 
 
+def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = True, resolution: float = 1.0) -> None:
+    """Verify the modularity of communities, by adding up edges and strengths anew.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    labels : array of int
+        For each vertex the number of its community.
+    score : float
+        What `gasla.modularity` returned.
+    weighted, resolution
+        As they were given.
+
+    Raises
+    ------
+    VerificationError
+        If the score is another, or there can be none.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pairs = csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> modularity(pairs, [0, 0, 1, 1], 0.5)
+    >>> modularity(pairs, [0, 0, 1, 1], 1.0)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the modularity is 0.5, not 1
+    """
+    edges = edges_of(graph)
+    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    weight = edges.weight if weighted else np.ones(edges.dst.size)
+    total = weight.sum()
+    if total == 0:
+        raise VerificationError("all edges weigh 0 together; expected no score of communities")
+    leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
+    both = min(len(leaving), len(arriving))  # beyond it one of them is 0
+    inside = weight[label[edges.src] == label[edges.dst]].sum() / total
+    right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
+    if not abs(score - right) <= 1e-9 * (1 + resolution):
+        raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
+
+
 def _strong_pieces(n: int, src: Array, dst: Array) -> Array:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

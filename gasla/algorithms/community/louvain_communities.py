@@ -2,8 +2,9 @@
 
 At first every vertex is a community. Whoever has its turn looks at the communities of its neighbours, and joins the
 best; once few move, communities are contracted to vertices, and so on until none joins another. Taken at once by all,
-two neighbours would swap communities for ever: so in each turn half of the vertices may move, the other half in the
-next, and which half is drawn anew for each pair of turns. What communities weigh is added up before each turn.
+two neighbours would swap communities for ever, and too many would join one that was best before they came: so each
+vertex has one turn in a round of six, and which is drawn anew for each round. What communities weigh is added up
+before each turn. Who has looked need not look again until a neighbour has moved: that moves tell, once each.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
@@ -24,8 +25,9 @@ from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
 
-SETTLED = 1e-3  # a level ends when no larger share of vertices moves in a turn
-TURNS = 60  # of a level, at most
+PARTS = 6  # turns of a round, in which each vertex has one
+SETTLED = 1e-2  # a level ends when no larger share of vertices has moved in a round
+TURNS = 15 * PARTS  # of a level, at most
 
 
 class Degrees(VertexProgram):
@@ -44,7 +46,7 @@ class Degrees(VertexProgram):
 
 
 class Weigh(VertexProgram):
-    """volume(c) = the degrees of those in community c. It ends when few have moved in two turns."""
+    """volume(c) = the degrees of those in community c. It ends when few have moved in a round."""
 
     community = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -57,7 +59,7 @@ class Weigh(VertexProgram):
         return {}
 
     def activate(self, before, after):
-        return True  # where no half has moved, the other may
+        return True  # where nobody has moved, others may
 
     @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
     def volume(self, before, after):
@@ -65,10 +67,10 @@ class Weigh(VertexProgram):
 
     @aggregate(semirings.plus, np.int64)
     def moved(self, before, after):
-        return semirings.where(after.moved_in >= self.turn - 2, 1, 0)
+        return semirings.where(after.moved_in >= self.turn - PARTS, 1, 0)
 
     def stop(self):
-        return (self.turn > 0) & (self.turn % 2 == 0) & (self.moved <= self.enough)
+        return (self.turn > 0) & (self.turn % PARTS == 0) & (self.moved <= self.enough)
 
 
 class Move(VertexProgram):
@@ -78,6 +80,7 @@ class Move(VertexProgram):
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
     moved_in = vertex(np.int64)
+    is_due = vertex(np.bool_, init=True)  # a neighbour has moved since it looked
     weight = edge(np.float64)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
@@ -86,8 +89,8 @@ class Move(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        drawn = semirings.cast(semirings.hash(self.seed, vertex.id, self.turn // 2) & 1, np.int64)
-        return drawn == self.turn % 2
+        drawn = semirings.cast(semirings.hash(self.seed, vertex.id, self.turn // PARTS) >> 33, np.int64)
+        return vertex.is_due & (drawn % PARTS == self.turn % PARTS)
 
     def key(self, src, dst, edge):
         return semirings.where(src.id == dst.id, -1, src.community)
@@ -109,7 +112,27 @@ class Move(VertexProgram):
         return {
             "community": semirings.where(moves, gathered.key, vertex.community),
             "moved_in": semirings.where(moves, self.turn, vertex.moved_in),
+            "is_due": False,
         }
+
+
+class Tell(VertexProgram):
+    """is_due(v) holds where a neighbour has just moved."""
+
+    is_due = vertex(np.bool_)
+    moved_in = vertex(np.int64)
+    turn = parameter(np.int64, 0)
+    reduce = semirings.max
+    sources = "active"
+
+    def start(self, vertex):
+        return vertex.moved_in == self.turn
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"is_due": vertex.is_due | gathered}
 
 
 class CommunitiesResult(NamedTuple):
@@ -155,8 +178,8 @@ def louvain_communities(
 
     Notes
     -----
-    NetworkX's function of this name gives sets of vertices. Within a level, of at most 60 turns, vertices move while
-    more than one in a thousand do in two of them. A community need not hang together.
+    NetworkX's function of this name gives sets of vertices. Within a level, of at most 15 rounds, vertices move while
+    more than one in a hundred do in a round. A community need not hang together.
 
     References
     ----------
@@ -208,7 +231,7 @@ def _moved(graph: Graph, resolution: float, seed: int) -> Any:
     total = float(degree.sum()) or 1.0
     enough, share = SETTLED * graph.n, resolution / total
     given: Any = {"degree": degree, "seed": seed, "share": share, "enough": enough}
-    community = run([Weigh, Move], graph, max_iterations=TURNS, **given).community
+    community = run([Weigh, Move, Tell], graph, max_iterations=TURNS, **given).community
     smallest = run(Smallest, graph, max_iterations=1, label=community).least
     number(smallest)
     return smallest

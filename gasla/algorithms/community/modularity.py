@@ -116,16 +116,17 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     named = given.astype(graph.id_dtype, copy=False)
     program = Inside if counted else Weighing.typed(weight=graph.values.dtype)
     inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
-    leaving = reduce_by_key(given, leaving, semirings.plus, graph.n)
-    arriving = reduce_by_key(given, arriving, semirings.plus, graph.n)
-    by_chance = float((leaving * (arriving / total)).sum())
+    out = reduce_by_key(given, leaving, semirings.plus, graph.n)
+    into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)
+    by_chance = float((out * (into / total)).sum())
     return (inside - resolution * by_chance) / total
 
 
 def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
     """The weight of each vertex's out-edges, and of its in-edges."""
     if counted:
-        return graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
+        leaving = graph.out_degrees.astype(np.float64)
+        return leaving, leaving if graph.is_symmetric else graph.in_degrees.astype(np.float64)
     ones = array_module(graph.out_degrees).ones(graph.n, np.float64)
     leaving = mxv(graph, ones)
     return leaving, leaving if graph.has_symmetric_values else vxm(ones, graph)

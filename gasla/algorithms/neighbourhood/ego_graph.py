@@ -7,6 +7,8 @@ M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
 
 from typing import Any
 
+import numpy as np
+
 import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import bfs
@@ -76,7 +78,8 @@ def ego_graph(
 def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
     """Who is no farther from the source than that."""
     if weighted:
-        return sssp(graph, source) <= radius
+        distance = sssp(graph, source)
+        return (distance <= radius) & (distance < np.inf)
     return bfs(graph, source, depth_limit=int(min(radius, graph.n))) >= 0
 
 

@@ -182,6 +182,11 @@ def label_propagation(work: Work, _: list[Reach]) -> Floor:
     return Floor(2 * once.seconds, once.cause)
 
 
+def modularity(work: Work, _: list[Reach]) -> Floor:
+    """Each edge is read once, and the label at its end; two row pointers, a label and a sum a vertex."""
+    return work.floor(4 * work.m + 16 * work.n, work.m, 1)
+
+
 def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
     """Each vertex looks up its row and a sector of it, and a neighbour's rank; it has one itself, and an answer."""
     return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
@@ -254,6 +259,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
+    "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
     "maximal_matching": maximal_matching,

@@ -14,8 +14,9 @@ one), `hits()` hub scores after as many, `components()` labels, `strong_componen
 the lengths of longest paths to them, each edge leading from the smaller vertex to the larger, `katz()` scores by
 `graph.attenuation` and `eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of
 weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids,
-`minimum_spanning_forest()` an entry an edge, `label_propagation()` communities by labels, `edge_support()` triangles at
-each stored edge, `clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`.
+`minimum_spanning_forest()` an entry an edge, `label_propagation()` and `louvain_communities()` labels of communities,
+`modularity()` that of `graph.groups`, every edge of weight one, `edge_support()` triangles at each stored edge,
+`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 

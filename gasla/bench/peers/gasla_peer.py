@@ -107,6 +107,9 @@ class Gasla:
     def louvain_communities(self) -> Any:
         return gasla.louvain_communities(self.graph, weighted=False).labels
 
+    def modularity(self) -> Any:
+        return gasla.modularity(self.graph, self.made.groups, weighted=False)
+
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)
 

@@ -98,6 +98,13 @@ class Igraph:
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership
 
+    @cached_property
+    def groups(self) -> list[int]:
+        return self.graph.groups.tolist()
+
+    def modularity(self) -> float:
+        return self.native.modularity(self.groups)
+
     def core_number(self) -> list[int]:
         return self.native.coreness()
 

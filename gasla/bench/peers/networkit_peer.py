@@ -103,6 +103,15 @@ class NetworKit:
         found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
         return found
 
+    @cached_property
+    def groups(self) -> nk.Partition:
+        groups = nk.Partition(self.matrix.shape[0], self.graph.groups.tolist())
+        groups.setUpperBound(int(self.graph.groups.max()) + 1)
+        return groups
+
+    def modularity(self) -> float:
+        return nk.community.Modularity().getQuality(self.groups, self.unweighted)
+
     def core_number(self) -> list[float]:
         peeling = nk.centrality.CoreDecomposition(self.unweighted)
         peeling.run()

@@ -1,8 +1,9 @@
-"""Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and over neighbour lists."""
+"""Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.neighbours import count_common_neighbours, intersect, orient, simplify
 from gasla.cpu.primitive.support import count_at_edges
+from gasla.cpu.primitive.walkers import list_sums, sample, walk
 
 __all__ = [
     "compress",
@@ -13,7 +14,10 @@ __all__ = [
     "label_components",
     "likely_largest",
     "link",
+    "list_sums",
     "number",
     "orient",
+    "sample",
     "simplify",
+    "walk",
 ]

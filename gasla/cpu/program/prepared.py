@@ -144,7 +144,7 @@ class Prepared(Binding):
                 self._activate(frontier)
             if delta is not None and self.plan.prioritised:
                 self._put("delta", float(delta))
-            if self.traced.measures:
+            if self.plan.measures_first:
                 self._first_aggregates()
         except BaseException:
             self.close()
@@ -426,6 +426,8 @@ class Prepared(Binding):
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
+        if self.iteration == 0 and self.traced.measures and not self.plan.measures_first:
+            self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
         last = None if self.plan.sums_in_order else self.threads * step
         found = {

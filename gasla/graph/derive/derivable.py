@@ -27,7 +27,7 @@ _TURNED = {  # what is another's of the graph turned round
     "out_degrees": "in_degrees",
     "max_out_degree": "max_in_degree",
 }
-_STAYING = ("n", "m", "device", "values", "is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple")
+_STAYING = ("n", "m", "device", "values", "is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "_names")
 
 
 class Derivable(Structure):
@@ -286,6 +286,7 @@ class Derivable(Structure):
         graph.n, graph.m, graph.device, graph.values = n, len(src), self.device, values
         graph._hold(*(ends.astype(graph.id_dtype, copy=False) for ends in (src, dst)))
         graph.origin = Origin(vertices, Numbers(self.device, self.m, len(src), kept))
+        graph._names = None if self._names is None else vertices.handed_on(self._names)
         return graph
 
     def _hold(self, src: Array, dst: Array) -> None:
@@ -316,6 +317,7 @@ class Derivable(Structure):
         indptr = lists.indptr if whole else xp.searchsorted(begins, lists.indptr).astype(graph.offset_dtype)
         graph._rows = Adjacency(indptr, indices if whole else indices[begins])
         graph._columns = graph._ends = None
+        graph._names = self._names
         members = ids if kept is None else kept[ids]
         numbers = Numbers(self.device, before or m, graph.m, members, None if whole else begins)
         graph.origin = Origin(vertices, numbers)

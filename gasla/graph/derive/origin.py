@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, module_of
+from gasla.arrays import Device, array_module, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
+from gasla.graph.exchange.naming import Names
 from gasla.graph.structure import lasting
 
 
@@ -61,6 +62,12 @@ class Numbers:
         found = module_of(self.device).full(self._counts[0], -1, self._members.dtype)
         found[self._members] = self._places()
         return found
+
+    def handed_on(self, names: Names) -> Names | None:
+        """The names of the new ones, if each was one: what several became has none."""
+        if self._became is not None or self._begins is not None:
+            return None
+        return names if self._members is None else Names(names.each[moved(self._members, "cpu")])
 
     def _places(self) -> Array:
         """What each of the members became."""

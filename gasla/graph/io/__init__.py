@@ -8,10 +8,15 @@ format           names                                 what it holds
 ``"gr"``         ``.gr``                               DIMACS: arcs of the 9th challenge, or the PACE form (undirected)
 ``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbours of a vertex a line
 ``"npz"``        ``.npz``                              `scipy.sparse.save_npz`
+``"csv"``        ``.csv``                              a table, an edge a row; ids are numbers or names
+``"parquet"``    ``.parquet``                          the same
+``"feather"``    ``.feather`` ``.arrow``               the same
 ===============  ====================================  ==============================================================
 
 A name may go on with ``.gz``, ``.bz2`` or ``.xz``: the file is then compressed. A text file without weights reads as
-weights 1 (float32); whole-number weights read as int64, others as float64. Parallel edges are kept.
+weights 1 (float32); whole-number weights read as int64, others as float64. Parallel edges are kept. Tables need pyarrow
+(``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of vertices; without a column of
+weights, it has no values.
 """
 
 from __future__ import annotations
@@ -21,32 +26,56 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gasla.graph.io import dimacs, edges, matrix_market, metis, npz
+from gasla.graph.io import dimacs, edge_tables, edges, matrix_market, metis, npz
 from gasla.graph.io.files import COMPRESSIONS, FormatError, compressed, translated
 from gasla.output import replacing
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from gasla.graph.exchange.columns import Column
 
-__all__ = ["FormatError", "format_of", "read", "write"]
+__all__ = ["TABLES", "FormatError", "format_of", "read", "write"]
 
 _FORMATS: dict[str, ModuleType] = {"mtx": matrix_market, "edges": edges, "gr": dimacs, "metis": metis, "npz": npz}
 _NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in module.SUFFIXES}
 
+_NAMES |= edge_tables.SUFFIXES
+TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
+_ALL = (*_FORMATS, *TABLES)
 
-def read(path: str | os.PathLike[str], format: str | None = None) -> csr_array:
-    r"""Return the graph in a file as a square sparse array, columns ascending in every row.
+
+def read(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    src: Column | None = None,
+    dst: Column | None = None,
+    weight: Column | None = None,
+    names: bool | None = None,
+) -> Any:
+    r"""Return the graph in a file: a square sparse array, columns ascending in every row, or of a table a `Graph`.
 
     Parameters
     ----------
     path : path
-    format : {"mtx", "edges", "gr", "metis", "npz"}, optional
+    format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
         By default told by the name (see `gasla.io`).
+    src, dst, weight, names : optional
+        Of tables alone: columns, by name or place, and whether ids are names; see `Graph.from_table`. A CSV file's
+        first line is a header unless it holds a number; where it doesn't and nothing else tells, names of columns say
+        that it is, and places that it isn't.
+
+    Returns
+    -------
+    scipy.sparse.csr_array or Graph
 
     Raises
     ------
     FormatError
-        The file is malformed or truncated; the message names the line and what was expected there.
+        The file is malformed or truncated; the message names the line, what stood there and what was expected.
+    MemoryError
+        A table is larger than memory; both numbers are said before it is read.
+    ImportError
+        pyarrow is missing, and it is a table.
 
     Examples
     --------
@@ -59,10 +88,13 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> csr_array:
            [1., 0., 0.]], dtype=float32)
     """
     path = Path(path)
-    module = _FORMATS[format_of(path, format)]
+    format = format_of(path, format)
+    if format in TABLES:
+        return edge_tables.read(path, format, (src, dst, weight), names)
+    if any(given is not None for given in (src, dst, weight, names)):
+        raise ValueError(f"src, dst, weight and names are of tables; {path} is read as {format!r}")
     with translated(path):
-        A: csr_array = module.read(path)
-        return A
+        return _FORMATS[format].read(path)
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:
@@ -72,8 +104,9 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     ----------
     path : path
     A : sparse array, sparse matrix or Graph
-    format : {"mtx", "edges", "gr", "metis", "npz"}, optional
-        By default told by the name (see `gasla.io`).
+    format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
+        By default told by the name (see `gasla.io`). Tables hold names, and no vertices without edges: a graph that
+        would come back without some is refused, unless it goes to Parquet or Feather and has no names.
 
     Examples
     --------
@@ -87,10 +120,13 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     from gasla.graph.graph import as_graph
 
     path = Path(path)
-    module = _FORMATS[format_of(path, format)]
+    format = format_of(path, format)
     graph = as_graph(A)
     with replacing(path) as file, compressed(file, path) as stream:
-        module.write(stream, graph, path)
+        if format in _FORMATS:
+            _FORMATS[format].write(stream, graph, path)
+        else:
+            edge_tables.write(stream, graph.to("cpu"), path, format)
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -109,9 +145,9 @@ def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
         if not suffixes or suffixes[-1] not in _NAMES:
             raise ValueError(
                 f"{path}: the name does not tell the format; expected one that ends in {', '.join(_NAMES)}, "
-                f"or format= one of {', '.join(_FORMATS)}"
+                f"or format= one of {', '.join(_ALL)}"
             )
         format = _NAMES[suffixes[-1]]
-    if format not in _FORMATS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(_FORMATS)}")
+    if format not in _ALL:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(_ALL)}")
     return format

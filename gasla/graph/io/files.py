@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from gasla.graph.validate import physical_memory
 from gasla.progress import follow, track
 
 if TYPE_CHECKING:
@@ -184,11 +185,8 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
 
 def require_memory(n: int, m: int) -> None:
     """Refuse what would drive the machine out of memory, such as one edge between vertices 0 and 10**10."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on every system
-        return
-    if 16 * n + 24 * m > memory:
+    memory = physical_memory()
+    if memory is not None and 16 * n + 24 * m > memory:
         raise MemoryError(f"{n} vertices")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Edges, VerificationError, check_source, edges_of
+from gasla.verify._common import VerificationError, check_source, edges_of
 
 
 def shortest_path(graph: Any, source: int, target: int, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
@@ -41,10 +41,13 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
     Traceback (most recent call last):
     gasla.verify.VerificationError: the path from 0 to 2 has length 5.0, but there is one of length 3.0
     """
+    from scipy.sparse.csgraph import dijkstra
+
     every = edges_of(graph)
     source, target = check_source(source, every.n), check_source(target, every.n)
     path, steps = np.asarray(path), np.asarray(edges)
-    least = _least(every, source)[target]
+    search: Any = dijkstra
+    least = search(every.lightest(), indices=source)[target]
     if len(path) == 0:
         if np.isfinite(distance) or len(steps):
             raise VerificationError(f"there is no path, but the length {distance} and {len(steps)} edges")
@@ -73,18 +76,3 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
 def _numbers(graph: Any) -> Any:
     """Where among edges grouped by where they start the edge of each number is."""
     return np.argsort(as_graph(graph).out.numbers(), kind="stable")
-
-
-def _least(edges: Edges, source: int) -> Any:
-    """The length of a shortest path to each vertex, of parallel edges by the shortest."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    order = np.lexsort((edges.weight, edges.dst, edges.src))
-    src, dst, weight = edges.src[order], edges.dst[order], edges.weight[order]
-    first = np.ones(len(src), bool)
-    first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
-    indptr = np.searchsorted(src[first], np.arange(edges.n + 1))
-    lightest: Any = csr_array((weight[first], dst[first], indptr), shape=(edges.n, edges.n))
-    search: Any = dijkstra
-    return search(lightest, indices=source)

@@ -63,7 +63,7 @@ def start(m: "Stages") -> str:
 def _begin(m: "Stages") -> list[str]:
     return [
         *HEAD,
-        *([] if m.traced.measures else _fill(m)),
+        *([] if m.measures_first else _fill(m)),
         "team, thin, entries, limit = control[TEAM], 2 * control[THIN], control[ENTRIES], control[LAST]",
         "size, edges = control[ACTIVE], control[EDGE_SUM]",
         "remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)",

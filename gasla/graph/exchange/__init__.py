@@ -1,0 +1,1 @@
+"""Graphs from and to what others hold: tables, and the graphs of other libraries; the names of vertices."""

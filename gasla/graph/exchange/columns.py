@@ -1,0 +1,216 @@
+"""Edges out of a table's columns: anything that speaks the Arrow PyCapsule stream (pandas, polars, pyarrow, cuDF).
+
+Ids that are names, strings or wide integers, are numbered once, in the order in which they first appear: all of the
+first column, then the second. Everything here is Arrow's own work by columns; nothing goes row by row.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.graph.adjacency import Array
+from gasla.graph.validate import physical_memory
+
+_PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # what columns of ids are commonly called
+_WIDE = 2**31  # a vertex number from here on is taken for a name
+
+Column = str | int
+
+
+class Edges(NamedTuple):
+    """What a Graph is made of; `names` of vertices where ids were names."""
+
+    n: int
+    src: Array
+    dst: Array
+    weights: Array | None
+    names: Array | None
+
+
+def arrow(module: str = "pyarrow") -> Any:
+    """A module of pyarrow, or an error that says how to get it.
+
+    Examples
+    --------
+    >>> arrow("pyarrow.compute").__name__  # doctest: +SKIP
+    'pyarrow.compute'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError("tables need pyarrow: pip install 'gasla[arrow]'") from None
+
+
+def as_arrow(table: Any) -> Any:
+    """The table as pyarrow's, its columns shared where they can be."""
+    pa = arrow()
+    if isinstance(table, pa.Table):
+        return table
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(
+            f"table is a {type(table).__name__}; expected one with the Arrow PyCapsule stream, as pandas, polars and "
+            "pyarrow have it; arrays go to Graph.from_edges"
+        )
+    try:
+        return pa.RecordBatchReader.from_stream(table).read_all()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        why = " ".join(map(str, error.args))
+        raise TypeError(f"the table has a column of mixed types ({why}); expected one type a column") from error
+
+
+def choose(
+    titles: Sequence[str], src: Column | None, dst: Column | None, weight: Column | None
+) -> tuple[int, int, int | None]:
+    """The places of the columns meant: by name or place; by default those commonly called so, else the first two.
+
+    Examples
+    --------
+    >>> choose(["weight", "source", "target"], None, None, None)
+    (1, 2, 0)
+    >>> choose(["a", "b", "c"], "c", 0, None)
+    (2, 0, None)
+    """
+    if (src is None) != (dst is None):
+        raise ValueError(f"src is {src!r} and dst is {dst!r}; expected both columns, or neither")
+    if src is None or dst is None:
+        src, dst = next((pair for pair in _PAIRS if all(titles.count(name) == 1 for name in pair)), (0, 1))
+    if weight is None and list(titles).count("weight") == 1:
+        weight = "weight"
+    ends = _place(titles, "src", src), _place(titles, "dst", dst)
+    value = None if weight is None else _place(titles, "weight", weight)
+    if value in ends:
+        raise ValueError(
+            f"column {titles[value]!r} is taken for an end of edges and for their weight; name the columns"
+        )
+    return (*ends, value)
+
+
+def are_usual(titles: Sequence[str]) -> bool:
+    """Whether two columns are called as the ends of edges commonly are.
+
+    Examples
+    --------
+    >>> are_usual(["id", "source", "target"])
+    True
+    """
+    return any(all(titles.count(name) == 1 for name in pair) for pair in _PAIRS)
+
+
+def _place(titles: Sequence[str], what: str, column: Column) -> int:
+    """The place of one column."""
+    known = ", ".join(map(repr, titles)) or "none"
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+        if not 0 <= column < len(titles):
+            raise ValueError(f"{what} is column {column}; expected a place from 0 among {len(titles)}: {known}")
+        return int(column)
+    if not isinstance(column, str):
+        raise TypeError(f"{what} is {column!r}; expected the name of a column or its place; there are {known}")
+    if (count := list(titles).count(column)) != 1:
+        found = "is not there" if count == 0 else f"is there {count} times; give its place"
+        raise ValueError(f"{what}: column {column!r} {found}; there are {known}")
+    return list(titles).index(column)
+
+
+def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column | None, names: bool | None) -> Edges:
+    """The edges in a table of pyarrow's."""
+    places = choose(table.column_names, src, dst, weight)
+    if table.num_rows == 0:
+        raise ValueError("the table has no rows; expected an edge a row; Graph.from_edges([], [], n=n) has no edges")
+    titles = [None if place is None else table.column_names[place] for place in places]
+    values = None if places[2] is None else _weights(titles[2], table.column(places[2]))
+    ends = [_plain(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
+    texts = [_is_text(ids.type) for ids in ends]
+    if texts[0] != texts[1]:
+        kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
+        raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
+    if names is None:
+        names = texts[0] or max(_largest(ids) for ids in ends) >= _WIDE
+    if names:
+        return _with_names(ends, values)
+    if texts[0]:
+        raise TypeError(f"column {titles[0]!r} holds strings, which are names; expected names=True, or None")
+    return _with_numbers(titles, ends, values)
+
+
+def _with_names(ends: list[Any], values: Array | None) -> Edges:
+    """Edges whose ids are names: those of `src` are numbered first."""
+    pa, m = arrow(), len(ends[0])
+    kind = pa.large_string() if _is_text(ends[0].type) else _common(ends)
+    whole = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
+    numbers = whole.indices.to_numpy()
+    names = whole.dictionary.to_numpy(zero_copy_only=False)
+    return Edges(len(names), numbers[:m], numbers[m:], values, names)
+
+
+def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None) -> Edges:
+    """Edges whose ids are the numbers of vertices."""
+    pc = arrow("pyarrow.compute")
+    for title, ids in zip(titles, ends):
+        if (least := pc.min(ids).as_py()) < 0:
+            row = pc.index(ids, least).as_py()
+            raise ValueError(
+                f"row {row} of column {title!r} holds {least}; expected numbers from 0, or names=True for ids that are "
+                "names"
+            )
+    n = 1 + max(_largest(ids) for ids in ends)
+    memory = physical_memory()
+    if memory is not None and (needed := 16 * n + 24 * len(ends[0])) > memory:
+        raise MemoryError(
+            f"ids go up to {n - 1}, and so many vertices need {needed:,} bytes of {memory:,}; names=True numbers the "
+            "ids that occur"
+        )
+    src, dst = (ids.to_numpy() for ids in ends)
+    return Edges(n, src, dst, values, None)
+
+
+def _plain(title: Any, column: Any) -> Any:
+    """A column of ids, integers or strings, without a missing one."""
+    pa = arrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    _require_all(title, column)
+    if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+        raise TypeError(f"column {title!r} holds {column.type}; expected integers or strings, ids of vertices")
+    return column
+
+
+def _weights(title: Any, column: Any) -> Array:
+    """A column of numbers, without a missing one."""
+    types = arrow().types
+    _require_all(title, column)
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        raise TypeError(f"column {title!r} holds {column.type}; expected numbers, the weights of edges")
+    values: Array = column.to_numpy()
+    return values
+
+
+def _require_all(title: Any, column: Any) -> None:
+    if column.null_count:
+        pc = arrow("pyarrow.compute")
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise ValueError(
+            f"row {row} of column {title!r} is null, one of {column.null_count} such rows; expected a value in each"
+        )
+
+
+def _is_text(kind: Any) -> bool:
+    types = arrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _common(ends: list[Any]) -> Any:
+    """The type that holds the integers of both columns."""
+    pa = arrow()
+    if max(_largest(ids) for ids in ends) < 2**63:
+        return pa.int64()
+    if min(arrow("pyarrow.compute").min(ids).as_py() for ids in ends) >= 0:
+        return pa.uint64()
+    raise ValueError("ids go from below 0 to over 2**63; expected all of them within int64, or within uint64")
+
+
+def _largest(ids: Any) -> int:
+    return int(arrow("pyarrow.compute").max(ids).as_py())

@@ -1,0 +1,118 @@
+"""Edges from and to the graphs of NetworkX, igraph and PyTorch Geometric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.arrays import array_module
+from gasla.graph.adjacency import Array
+from gasla.graph.exchange.columns import Edges
+from gasla.graph.validate import as_ids, vertex_count
+
+
+def of_networkx(G: Any, weight: str | None) -> Edges:
+    """The edges of a graph of NetworkX's."""
+    if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
+        raise TypeError(f"G is a {type(G).__name__}; expected a graph of NetworkX's")
+    nodes = list(G.nodes)
+    numbers = {node: v for v, node in enumerate(nodes)}
+    edges = list(G.edges(data=weight)) if weight is not None else [(u, v, None) for u, v in G.edges()]
+    src, dst = (np.fromiter((numbers[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
+    given = [edge[2] for edge in edges]
+    weights = None
+    if any(value is not None for value in given):
+        weights = _numbers([1 if value is None else value for value in given], weight)
+    own = all(isinstance(node, int) for node in nodes) and nodes == list(range(len(nodes)))
+    names = None if own else np.fromiter(nodes, object, len(nodes))
+    return _both(Edges(len(nodes), src, dst, weights, names), G.is_directed())
+
+
+def to_networkx(n: int, src: Array, dst: Array, weights: Array | None, names: Array | None, parallel: bool) -> Any:
+    """NetworkX's graph of the edges."""
+    import networkx as nx
+
+    G = nx.MultiDiGraph() if parallel else nx.DiGraph()
+    each = list(range(n)) if names is None else names.tolist()
+    G.add_nodes_from(each)
+    ends = [[each[v] for v in side.tolist()] for side in (src, dst)]
+    if weights is None:
+        G.add_edges_from(zip(*ends))
+    else:
+        G.add_weighted_edges_from(zip(*ends, weights.tolist()))
+    return G
+
+
+def of_igraph(g: Any, weight: str | None) -> Edges:
+    """The edges of a graph of igraph's."""
+    if not hasattr(g, "get_edgelist"):
+        raise TypeError(f"g is a {type(g).__name__}; expected a graph of igraph's")
+    edges = np.array(g.get_edgelist(), np.int64).reshape(-1, 2)
+    weights = None
+    if weight is not None and weight in g.es.attributes():
+        weights = _numbers(g.es[weight], weight)
+    names = np.fromiter(g.vs["name"], object, g.vcount()) if "name" in g.vs.attributes() else None
+    if names is not None and len(set(names.tolist())) != len(names):
+        raise ValueError("two vertices have one name; expected different ones, or none: del g.vs['name']")
+    return _both(Edges(g.vcount(), edges[:, 0].copy(), edges[:, 1].copy(), weights, names), g.is_directed())
+
+
+def to_igraph(n: int, src: Array, dst: Array, weights: Array | None, names: Array | None) -> Any:
+    """The edges as a graph of igraph's."""
+    import igraph
+
+    g = igraph.Graph(n, np.stack([src, dst], axis=1).tolist(), directed=True)
+    if names is not None:
+        g.vs["name"] = names.tolist()
+    if weights is not None:
+        g.es["weight"] = weights.tolist()
+    return g
+
+
+def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int | None) -> Edges:
+    """The edges of an ``edge_index``."""
+    ids = _array(edge_index)
+    if ids.ndim != 2 or len(ids) != 2:
+        raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m), sources above destinations")
+    src, dst = as_ids("edge_index[0]", ids[0]), as_ids("edge_index[1]", ids[1])
+    if n is None:
+        n = 1 + int(ids.max()) if ids.size else 0
+    return Edges(vertex_count(n), src, dst, None if edge_weight is None else _array(edge_weight), None)
+
+
+def _array(x: Any) -> Array:
+    """An array of NumPy's or CuPy's, shared with whoever speaks DLPack."""
+    if array_module(x) is not np or isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
+        empty = not hasattr(x, "dtype") and np.size(x) == 0
+        return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
+    x = x.detach() if hasattr(x, "detach") else x  # a tensor that wants gradients gives none away
+    if x.__dlpack_device__()[0] == 1:  # kDLCPU
+        return np.from_dlpack(x)
+    import cupy
+
+    found: Array = cupy.from_dlpack(x)
+    return found
+
+
+def _numbers(values: list[Any], attribute: str | None) -> Array:
+    """Edge values that are numbers, or an error that shows the first that isn't one."""
+    for e, value in enumerate(values):
+        if not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"edge {e} has {attribute} {value!r}; expected a number, or weight=None")
+    found = np.array(values)
+    if found.dtype == object:
+        raise TypeError(f"{attribute} holds numbers beyond 64 bits; expected int64 or float64, or weight=None")
+    return found
+
+
+def _both(edges: Edges, directed: bool) -> Edges:
+    """Edges in both directions where they have none: each beside its reverse, and loops once."""
+    if directed:
+        return edges
+    stays = np.ones((len(edges.src), 2), bool)
+    stays[:, 1] = edges.src != edges.dst
+    src, dst = (np.stack(ends, axis=1)[stays] for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
+    weights = None if edges.weights is None else np.stack([edges.weights, edges.weights], axis=1)[stays]
+    return edges._replace(src=src, dst=dst, weights=weights)

@@ -1,0 +1,33 @@
+"""The names of vertices, where ids of the caller's were names: strings, wide integers, or whatever else hashes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from gasla.graph.adjacency import Array
+
+
+class Names:
+    """A name a vertex. An object of its own, so that it is no array of the graph's device."""
+
+    def __init__(self, each: Array) -> None:
+        self.each = each
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        return {name: v for v, name in enumerate(self.each.tolist())}
+
+    def number(self, name: Any) -> int:
+        """The vertex of this name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Names(np.array(["ann", "bob"], object)).number("bob")
+        1
+        """
+        try:
+            return self._numbers[name]
+        except (KeyError, TypeError):
+            raise ValueError(f"no vertex is named {name!r}; the first is {self.each[:1].tolist()}") from None

@@ -1,0 +1,63 @@
+"""What walks and samples take: who draws, by which seed, and what each edge weighs."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.arrays import array_module, module_of, moved
+from gasla.engines import Primitives
+from gasla.graph.arguments import check_weights
+from gasla.graph.graph import Graph
+
+Array = Any  # NumPy's or CuPy's
+MOST = 2**31 - 1  # entries of a list, so that shares of 64 bits are exact, and positions are ids
+
+
+def key_of(seed: Any) -> int:
+    """The hash of a seed."""
+    try:
+        number = index(seed)
+    except TypeError:
+        raise TypeError(f"seed is {seed!r}; expected a whole number") from None
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"seed is {number}; expected one of at most 64 bits")
+    return int(semirings.hash(np.uint64(number % 2**64)))
+
+
+def chosen(graph: Graph, name: str, given: Any) -> Array:
+    """An array of vertices, of any number, which may repeat, where the graph is."""
+    xp: Any = array_module(given)
+    ids = given if isinstance(given, xp.ndarray) else np.asarray(given, np.int64 if np.size(given) == 0 else None)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise TypeError(f"{name} is {ids.dtype}{ids.shape}; expected an array of one dimension, of ids of vertices")
+    for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
+        if not 0 <= bad < graph.n:
+            raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
+    on: Any = module_of(graph.device)
+    return on.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
+
+
+def check_lists(graph: Graph) -> None:
+    """Refuse lists of which no position can be drawn."""
+    if graph.m > MOST and graph.max_out_degree > MOST:
+        raise ValueError(f"a vertex has {graph.max_out_degree} out-edges; expected at most {MOST}")
+
+
+def sums_of(graph: Graph, primitives: Primitives) -> Array:
+    """The sums of weights up to each position of each list, as float64; made once."""
+    graph.notice_values()
+    check_weights(graph, shares=True)
+
+    def made(graph: Graph) -> Array:
+        sums = primitives.list_sums(graph.out, graph.out_values)
+        bad = ~(sums < np.inf)
+        if bool(bad.any()):
+            v = int(graph.out.owners()[int(bad.argmax())])
+            raise ValueError(f"the weights of the out-edges of vertex {v} add up to infinity; expected a finite sum")
+        return sums
+
+    return graph.kept("sums of weights", made)

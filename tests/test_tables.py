@@ -1,0 +1,315 @@
+"""Tables in and out: columns, names, files, and what is refused; against pandas and NumPy."""
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+from gasla import Graph, io
+from gasla.cli import main
+
+pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: pip install 'gasla[arrow]'")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+TRIPS = {"from": ["Oslo", "Rome", "Rome", "Bonn"], "to": ["Rome", "Bonn", "Rome", "Oslo"], "weight": [5, 3, 1, 2]}
+
+
+def edges(graph: Graph) -> list[tuple[object, ...]]:
+    src, dst = graph.to_edge_index()
+    ends = (src, dst) if graph.names is None else (graph.names[src], graph.names[dst])
+    values = [None] * graph.m if graph.values is None else graph.values.tolist()
+    return list(zip(*(side.tolist() for side in ends), values))
+
+
+def table_of(kind: str, columns: dict[str, list]) -> object:
+    if kind == "pyarrow":
+        return pa.table(columns)
+    return pytest.importorskip(kind).DataFrame(columns)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "polars"])
+def test_tables_of_every_kind(kind: str) -> None:
+    graph = Graph.from_table(table_of(kind, TRIPS), "from", "to", "weight")
+    assert graph.names.tolist() == ["Oslo", "Rome", "Bonn"]
+    assert edges(graph) == list(zip(*TRIPS.values()))
+    assert graph.vertex("Bonn") == 2
+    assert edges(Graph.from_table(table_of(kind, TRIPS))) == edges(graph)
+    numbers = Graph.from_table(table_of(kind, {"a": [0, 1], "b": [1, 3]}))
+    assert numbers.names is None
+    assert numbers.n == 4
+    assert edges(numbers) == [(0, 1, None), (1, 3, None)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(*[st.integers(-(2**63), 2**63 - 1)] * 2), min_size=1), st.booleans())
+def test_names_are_numbered_in_the_order_in_which_they_appear(pairs: list[tuple[int, int]], texts: bool) -> None:
+    src, dst = ([str(x) if texts else x for x in side] for side in zip(*pairs))
+    half = len(src) // 2  # chunks, each with its own dictionary
+    table = (
+        pa.concat_tables([pa.table({"u": src[:half], "v": dst[:half]}), pa.table({"u": src[half:], "v": dst[half:]})])
+        if half
+        else pa.table({"u": src, "v": dst})
+    )
+    graph = Graph.from_table(table, names=True)
+    assert graph.names.tolist() == list(dict.fromkeys(src + dst))
+    assert [edge[:2] for edge in edges(graph)] == list(zip(src, dst))
+    assert [graph.vertex(name) for name in graph.names.tolist()] == list(range(graph.n))
+
+
+def test_wide_integers_are_names() -> None:
+    assert Graph.from_table(pa.table({"u": [2**31 - 1], "v": [0]}), names=True).n == 2
+    assert Graph.from_table(pa.table({"u": [2**31], "v": [7]})).names.tolist() == [2**31, 7]
+    wide = pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "v": [5]})
+    assert Graph.from_table(wide).names.tolist() == [2**64 - 1, 5]
+    with pytest.raises(ValueError, match="within int64, or within uint64"):
+        Graph.from_table(pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "v": [-5]}))
+
+
+def test_categories_and_small_types() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"u": pd.Categorical(["x", "y", "x"]), "v": ["y", "z", "x"]})
+    assert Graph.from_table(frame).names.tolist() == ["x", "y", "z"]
+    small = pa.table({"u": pa.array([1, 0], pa.uint8()), "v": pa.array([2, 300], pa.int16()), "w": [True, False]})
+    graph = Graph.from_table(small, 0, 1, 2)
+    assert (graph.n, graph.values.dtype) == (301, np.dtype(bool))
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "error", "message"),
+    [
+        ({"u": [0, None], "v": [1, 2]}, {}, ValueError, "row 1 of column 'u' is null, one of 1"),
+        ({"u": ["a", "b"], "v": ["c", None]}, {}, ValueError, "row 1 of column 'v' is null"),
+        ({"u": [0], "v": [1], "weight": [None]}, {}, ValueError, "row 0 of column 'weight' is null"),
+        (
+            {"u": [0, 4], "v": [1, -3]},
+            {},
+            ValueError,
+            "row 1 of column 'v' holds -3; expected numbers from 0, or names=True",
+        ),
+        ({"u": [0], "v": ["a"]}, {}, TypeError, "column 'u' holds int64 and column 'v' holds string"),
+        ({"u": [0.5], "v": [1]}, {}, TypeError, "column 'u' holds double; expected integers or strings"),
+        ({"u": ["a"], "v": ["b"]}, {"names": False}, TypeError, "names=True"),
+        ({"u": [0], "v": [1], "weight": ["heavy"]}, {}, TypeError, "column 'weight' holds string; expected numbers"),
+        ({"u": [], "v": []}, {}, ValueError, "the table has no rows"),
+        ({"u": [0]}, {}, ValueError, "dst is column 1; expected a place from 0 among 1: 'u'"),
+        (
+            {"u": [0], "v": [1]},
+            {"src": "u", "dst": "w"},
+            ValueError,
+            "dst: column 'w' is not there; there are 'u', 'v'",
+        ),
+        ({"u": [0], "v": [1]}, {"src": "u"}, ValueError, "expected both columns, or neither"),
+        ({"u": [0], "v": [1]}, {"src": 1.5, "dst": 0}, TypeError, "src is 1.5; expected the name of a column"),
+        (
+            {"weight": [0], "v": [1]},
+            {},
+            ValueError,
+            "column 'weight' is taken for an end of edges and for their weight",
+        ),
+    ],
+)
+def test_what_is_refused(columns: dict, arguments: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Graph.from_table(pa.table(columns), **arguments)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"table is a ndarray; expected one with the Arrow PyCapsule stream"):
+        Graph.from_table(np.zeros((3, 2)))
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="a column of mixed types"):
+        Graph.from_table(pd.DataFrame({"u": ["x", 1], "v": ["y", "z"]}))
+
+
+def test_more_vertices_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gasla.graph.exchange.columns.physical_memory", lambda: 1000)
+    with pytest.raises(
+        MemoryError, match="ids go up to 100, and so many vertices need 1,640 bytes of 1,000; names=True"
+    ):
+        Graph.from_table(pa.table({"u": [100], "v": [0]}))
+    assert Graph.from_table(pa.table({"u": [100], "v": [0]}), names=True).n == 2
+
+
+def test_names_follow_vertices() -> None:
+    graph = Graph.from_table(pa.table(TRIPS))
+    assert graph.subgraph([2, 0]).names.tolist() == ["Bonn", "Oslo"]
+    assert graph.subgraph(np.array([False, True, True])).names.tolist() == ["Rome", "Bonn"]
+    same = [
+        graph.reversed(), graph.simple(), graph.symmetrized(semirings.max), graph.select([1, 2]),
+        graph.with_values(None), Graph(graph), graph.changed(insert=([0], [2], [9])), pickle.loads(pickle.dumps(graph)),
+    ]  # fmt: skip
+    assert all(made.names.tolist() == graph.names.tolist() for made in same)
+    assert graph.contract([0, 0, 1]).names is None
+    assert graph.nbytes > 0
+
+
+def test_results_by_name() -> None:
+    graph = Graph.from_table(pa.table(TRIPS))
+    ranks = np.array([0.2, 0.5, 0.3])
+    assert graph.named(ranks).to_pydict() == {"vertex": graph.names.tolist(), "value": ranks.tolist()}
+    found = graph.named(gasla.bfs(graph, graph.vertex("Rome")), rank=ranks)
+    assert found.column_names[0] == "vertex"
+    assert found.column_names[-1] == "rank"
+    assert found.num_rows == 3
+    assert Graph.from_edges([0], [1]).named(x=[1, 2]).to_pydict() == {"vertex": [0, 1], "x": [1, 2]}
+    with pytest.raises(ValueError, match=r"x has shape \(2,\); expected \(3,\)"):
+        graph.named(x=[1, 2])
+    with pytest.raises(ValueError, match="two columns are named 'value'"):
+        graph.named(ranks, ranks)
+    for name in ("Paris", [1]):
+        with pytest.raises(ValueError, match="no vertex is named"):
+            graph.vertex(name)
+    with pytest.raises(ValueError, match="numbers from 0 to 1"):
+        Graph.from_edges([0], [1]).vertex(2)
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".arrow", ".csv.gz", ".csv.xz"])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_there_and_back(tmp_path, ending: str, named: bool, weighted: bool) -> None:
+    columns = dict(TRIPS) if named else {"src": [3, 0, 0], "dst": [1, 0, 2], "weight": [0.1, 2.5, 3.25]}
+    if not weighted:
+        del columns["weight"]
+    graph = Graph.from_table(pa.table(columns))
+    path = tmp_path / f"graph{ending}"
+    io.write(path, graph)
+    assert edges(io.read(path)) == edges(graph)
+    assert io.read(path).n == graph.n
+
+
+def test_vertices_without_edges_are_not_lost(tmp_path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 0], n=7)
+    for ending in (".parquet", ".feather"):
+        io.write(tmp_path / f"graph{ending}", graph)
+        assert io.read(tmp_path / f"graph{ending}").n == 7
+    with pytest.raises(ValueError, match="a csv file holds edges alone, and vertex 6 has none"):
+        io.write(tmp_path / "graph.csv", graph)
+    assert not (tmp_path / "graph.csv").exists()
+    some = Graph.from_table(pa.table(TRIPS)).select([0])
+    with pytest.raises(ValueError, match="vertex 2 has none"):
+        io.write(tmp_path / "names.parquet", some)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        ("0,1\n1,2\n", {}, [(0, 1, None), (1, 2, None)]),
+        ("0,1,5\n1,2,6\n", {}, [(0, 1, 5), (1, 2, 6)]),
+        ("0,1,5,x\n1,2,6,y\n", {}, [(0, 1, None), (1, 2, None)]),
+        ("0,1,5,x\n1,2,6,y\n", {"src": 1, "dst": 0, "weight": 2}, [(1, 0, 5), (2, 1, 6)]),
+        ("u,v\n0,1\n", {}, [(0, 1, None)]),
+        ("weight,target,source\n7,1,0\n", {}, [(0, 1, 7)]),
+        ("source,target\nann,bob\n", {}, [("ann", "bob", None)]),
+        ("ann,bob\nbob,cid\n", {"src": 0, "dst": 1}, [("ann", "bob", None), ("bob", "cid", None)]),
+        ("ann,bob\nbob,cid\n", {"src": "ann", "dst": "bob"}, [("bob", "cid", None)]),
+        ("ann,bob,3\n", {}, [("ann", "bob", 3)]),
+        ("source,target\nNA,nan\nnan,bob\n", {}, [("NA", "nan", None), ("nan", "bob", None)]),
+        ("source,target\n2020-01-01,2020-01-02\n", {}, [("2020-01-01", "2020-01-02", None)]),
+        ("source,target\ntrue,false\n", {}, [("true", "false", None)]),
+        ("source,target\n007,7\n", {"names": True}, [("007", "7", None)]),
+        ("source,target\n1,a\n", {"names": True}, [("1", "a", None)]),
+        ('source,target\n"a, b","c ""d"""\n', {}, [("a, b", 'c "d"', None)]),
+        ("source,target\nOrléans,Köln\n", {}, [("Orléans", "Köln", None)]),
+        ("\ufeffsource,target\n0,1\n", {}, [(0, 1, None)]),
+        ("source,target\r\n0,1\r\n", {}, [(0, 1, None)]),
+        ("source,target,weight\n0,1,nan\n0,1,inf\n", {}, None),
+    ],
+)
+def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text(text, encoding="utf-8")
+    graph = io.read(path, **arguments)
+    if expected is None:
+        np.testing.assert_array_equal(graph.values, [np.nan, np.inf])
+    else:
+        assert edges(graph) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "line", "message"),
+    [
+        ("u,v\n0,1\n2\n", {}, 3, "1 columns; expected 2"),
+        ("u,v\n0,1\n2,3,4\n", {}, 3, "3 columns; expected 2"),
+        ("u,v\n0,1\n2,x\n", {}, 3, "column 'v' holds 'x'; expected a whole number from 0"),
+        ("u,v\n0,1\n2,\n", {}, 3, "column 'v' holds ''"),
+        ("u,v\n0,1\n-2,1\n", {}, 3, "column 'u' holds '-2'"),
+        ("u,v\n0,1\n1.5,1\n", {}, 3, "column 'u' holds '1.5'"),
+        ("u,v\n0,1\n12345678901234567890,1\n", {}, 3, "column 'u' holds '12345678901234567890'"),
+        ("u,v,weight\n0,1,1\n0,1,NA\n", {}, 3, "column 'weight' holds 'NA'; expected a number"),
+        ("u,v,weight\n0,1,1\n0,1,\n", {}, 3, "column 'weight' holds ''"),
+        ("source,target\na,b\n,c\n", {}, 3, "column 'source' holds ''; expected a name"),
+        ("source,target\na,b\n,c\n", {"names": True}, 3, "column 'source' holds ''; expected a name"),
+        ("", {}, 1, "the file is empty"),
+        ("ann,bob\nbob,cid\n", {}, 1, "'ann,bob' may be a header or an edge"),
+        ("u,v\n", {"src": "u", "dst": "v"}, None, "the table has no rows"),
+        ("u,v\n0,1\n", {"src": "u", "dst": "w"}, None, "column 'w' is not there; there are 'u', 'v'"),
+    ],
+)
+def test_bad_csv(tmp_path, text: str, arguments: dict, line: int | None, message: str) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    with pytest.raises(io.FormatError, match=message) as caught:
+        io.read(path, **arguments)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv.gz", ".parquet.gz"])
+def test_damaged_files(tmp_path, ending: str) -> None:
+    path = tmp_path / f"edges{ending}"
+    io.write(path, Graph.from_table(pa.table(TRIPS)))
+    whole = path.read_bytes()
+    for bad in (b"", whole[: len(whole) // 2], b"no such thing", gzip.compress(b"nothing")):
+        path.write_bytes(bad)
+        with pytest.raises(io.FormatError, match="edges"):
+            io.read(path)
+    with pytest.raises(FileNotFoundError):
+        io.read(tmp_path / f"none{ending}")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+def test_files_larger_than_memory(tmp_path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"edges{ending}"
+    io.write(path, Graph.from_table(pa.table(TRIPS)))
+    monkeypatch.setattr("gasla.graph.io.edge_tables.physical_memory", lambda: 10)
+    with pytest.raises(MemoryError, match=r"needs [0-9,]+ bytes at least, and the machine has 10; read a part"):
+        io.read(path)
+
+
+def test_columns_are_of_tables(tmp_path) -> None:
+    (tmp_path / "edges.txt").write_text("0 1\n")
+    with pytest.raises(ValueError, match="src, dst, weight and names are of tables"):
+        io.read(tmp_path / "edges.txt", src=0, dst=1)
+    with pytest.raises(ValueError, match="is no file"):
+        io.read(tmp_path, format="csv")
+
+
+# --- the command line -----------------------------------------------------------------------------------------------
+
+
+def test_command_line(tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    io.write("trips.parquet", Graph.from_table(pa.table(TRIPS)))
+    assert main(["convert", "trips.parquet", "graph.npz", "--names", "names.csv"]) == 0
+    assert (io.read("graph.npz") != io.read("graph.npz")).nnz == 0
+    assert (tmp_path / "names.csv").read_text() == "vertex,name\n0,Oslo\n1,Rome\n2,Bonn\n"
+    assert main(["convert", "trips.parquet", "graph.npz"]) == 2
+    assert "has names, which graph.npz doesn't hold" in capsys.readouterr().err
+    assert main(["convert", "graph.npz", "numbers.csv"]) == 0
+    assert main(["convert", "graph.npz", "x.npz", "--names", "names.csv"]) == 2
+    assert main(["bfs", "trips.parquet", "--source", "Rome", "--output", "levels.csv", "--check"]) == 0
+    assert "Oslo" in (tmp_path / "levels.csv").read_text()
+    assert main(["bfs", "trips.parquet", "--source", "Paris"]) == 2
+    assert "no vertex is named 'Paris'" in capsys.readouterr().err
+    assert main(["bfs", "trips.parquet", "--columns", "1,0", "--source", "Rome", "--output", "levels.parquet"]) == 0
+    assert parquet.read_table("levels.parquet").column("name").to_pylist() == ["Rome", "Bonn", "Oslo"]
+    assert main(["info", "trips.parquet", "--columns", "src"]) == 2
+    assert main(["info", "numbers.csv"]) == 0
