@@ -10,7 +10,7 @@ import gasla
 from gasla import verify
 from gasla.arrays import moved
 from gasla.cli import text
-from gasla.cli.edges import forest, pairs, supported, truss
+from gasla.cli.of_edges import forest, pairs, supported, truss
 from gasla.cli.verbs import Answered, Array, Verb
 from gasla.progress import track
 
