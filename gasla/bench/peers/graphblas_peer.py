@@ -200,15 +200,15 @@ class GraphBLAS:
     def edge_support(self) -> tuple[Matrix, csr_array]:
         """Edges in no triangle have no entry, until `dense` gives them one."""
         counts = Matrix(INT64, self.n, self.n)
-        counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern)
+        counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern.T)
         return counts, self.graph.matrix
 
     def k_truss(self) -> tuple[Matrix, csr_array]:
-        """LAGraph_KTruss: products at what is left, and entries that are large enough, until none falls."""
+        """LAGraph_KTruss: dot products at what is left, and entries that are large enough, until none falls."""
         left = self.pattern
         while True:
             counts = Matrix(INT64, self.n, self.n)
-            counts(left.S) << PLUS_PAIR(left @ left)
+            counts(left.S) << PLUS_PAIR(left @ left.T)
             counts = counts.select(">=", TRUSS - 2).new()
             if counts.nvals == left.nvals:
                 return counts.dup(BOOL), self.graph.matrix
