@@ -4,18 +4,34 @@ from typing import Any
 
 import numpy as np
 
-from gasla.graph.derive.combining import Parts, reduce_runs
 from gasla.program.binding import layout
 from semirings import Monoid, TupleType
+
+Parts = tuple[np.ndarray, ...]  # the items of a tuple, or one alone; of vectors, with their items first
 
 
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
     """For each of `count` rows what its values come to; the identity where it has none.
 
-    `rows` says whose each value is, and ascends.
+    `rows` says whose each value is, and ascends. Neighbours are combined, and what they come to again: so each row's
+    values stay in order, and a long row takes no more rounds than its length has bits.
     """
+    single = not isinstance(kind, TupleType)
+    while len(rows) > 1 and (rows[1:] == rows[:-1]).any():
+        begins = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
+        place = np.arange(len(rows)) - np.repeat(begins, np.diff(np.r_[begins, len(rows)]))
+        kept = np.flatnonzero(place % 2 == 0)
+        has_next = kept + 1 < len(rows)
+        has_next[has_next] = rows[kept[has_next] + 1] == rows[kept[has_next]]
+        left = kept[has_next]
+        pairs = tuple(p[..., left] for p in parts), tuple(p[..., left + 1] for p in parts)
+        combined = (monoid.combine(pairs[0][0], pairs[1][0]),) if single else monoid.combine(*pairs)
+        parts, rows = tuple(p[..., kept] for p in parts), rows[kept]
+        for part, new in zip(parts, combined, strict=True):
+            part[..., has_next] = new
     found = nothing(monoid, count, kind)
-    reduce_runs(monoid, rows, parts, found)
+    for result, part in zip(found, parts, strict=True):
+        result[..., rows] = part
     return found
 
 
