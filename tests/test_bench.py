@@ -342,7 +342,10 @@ def test_floors() -> None:
 
 
 # What neither SciPy nor igraph has.
-OF_OTHER_PEERS = ("katz", "louvain_communities", "maximal_independent_set", "maximal_matching", "weighted_matching")
+OF_OTHER_PEERS = (
+    *("edge_support", "k_truss", "katz", "louvain_communities"),
+    *("maximal_independent_set", "maximal_matching", "weighted_matching"),
+)
 
 # --- the command ------------------------------------------------------------------------------------------------------
 

@@ -362,7 +362,7 @@ def test_a_matrix_whose_arrays_were_spoilt():
 
 def test_networkx_is_pointed_to_its_converter():
     networkx = pytest.importorskip("networkx")
-    with pytest.raises(TypeError, match=r"networkx\.to_scipy_sparse_array"):
+    with pytest.raises(TypeError, match=r"Graph\.from_networkx\(G\)"):
         Graph(networkx.path_graph(3))
 
 
