@@ -8,11 +8,9 @@ Both are run by turns on the graph with all its edges. `first` is the first run 
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -22,7 +20,6 @@ import gasla
 from benchmarks.gpu import made
 from gasla.arrays import array_module, finish, moved
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.graphs import load as load_here
 from gasla.bench.interleave import interleaved
 from gasla.graph.graph import Graph
 
@@ -99,15 +96,8 @@ def check(name: str, right: Any, found: Any) -> None:
 
 def main() -> None:
     """Measure every graph."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", default="grid18")
-    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--graphs-module", type=Path)
-    options = parser.parse_args()
-    for name in options.graphs.split(","):
-        given = load_here(name) if options.engine == "cpu" else made.load(name, made.module_at(options.graphs_module))
-        measure(given, options.rounds)
+    for graph, rounds in made.asked_for(__doc__, "grid18", 15):
+        measure(graph, rounds)
 
 
 if __name__ == "__main__":

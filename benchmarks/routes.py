@@ -8,9 +8,7 @@ all, is made beforehand. Near targets should take 0.3 of all distances, others n
 NetworKit, on the CPU alone, run Dijkstra's algorithm on one thread, with an end and from both ends.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -21,7 +19,6 @@ from benchmarks.gpu import made
 from gasla.arrays import array_module, finish, moved
 from gasla.bench import peers
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.graphs import load as load_here
 from gasla.bench.interleave import interleaved
 
 TARGETS = {"near": 0.001, "middle": 0.5, "far": 0.999}  # the share of reached vertices that are nearer
@@ -96,15 +93,8 @@ def of_peers(rivals: dict[str, Any], source: int, target: int) -> dict[str, Call
 
 def main() -> None:
     """Measure every graph."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", default="ny,grid18")
-    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--graphs-module", type=Path)
-    options = parser.parse_args()
-    for name in options.graphs.split(","):
-        given = load_here(name) if options.engine == "cpu" else made.load(name, made.module_at(options.graphs_module))
-        measure(given, options.rounds)
+    for graph, rounds in made.asked_for(__doc__, "ny,grid18", 9):
+        measure(graph, rounds)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,15 @@ def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
 _SUMS = 509
 
 
+def running_sums(counts: Any) -> Any:
+    """0, and what the counts come to up to each: where lists of such lengths begin and end, in int64."""
+    xp: Any = array_module(counts)
+    sums = xp.zeros(len(counts) + 1, np.int64)
+    if len(counts):  # CuPy sums up no empty arrays
+        xp.cumsum(counts, out=sums[1:])
+    return sums
+
+
 def any_true(flags: Any) -> bool:
     """Whether any of an array of bool is true.
 

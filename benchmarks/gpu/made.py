@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,3 +36,16 @@ def load(name: str, generator: ModuleType | None, known: dict[str, Any] | None =
     n, _, indptr, indices, weights, *more = generator.make(cupy, name)
     known = {**(known or {}), **({"fingerprint": f"{more[0]:016x}"} if more else {})}
     return BenchmarkGraph(name, csr_matrix((weights, indices, indptr), shape=(n, n)), known.get("sources"), known)
+
+
+def asked_for(doc: str | None, names: str, rounds: int) -> Iterator[tuple[BenchmarkGraph, int]]:
+    """The graphs that a command line asks for, on either engine, and in how many rounds; by default these."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", default=names)
+    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--graphs-module", type=Path)
+    options = parser.parse_args()
+    for name in options.graphs.split(","):
+        on_cpu = options.engine == "cpu"
+        yield graphs.load(name) if on_cpu else load(name, module_at(options.graphs_module)), options.rounds

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from gasla.arrays import array_module, moved
+from gasla.arrays import array_module, moved, running_sums
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_csr, require_square
 
@@ -57,8 +57,7 @@ def _of_entries(dense: Any, is_edge: Any) -> Graph:
     """The edges at some places of a dense array."""
     require_square(dense.shape)
     xp: Any = array_module(dense)
-    indptr = xp.zeros(len(dense) + 1, np.int64)
-    xp.cumsum(is_edge.sum(axis=1), out=indptr[1:])
+    indptr = running_sums(is_edge.sum(axis=1))
     columns = xp.broadcast_to(xp.arange(len(dense), dtype=np.int32), dense.shape)
     kind = np.int32 if dense.size < 2**31 else np.int64
     return Graph.from_csr(indptr.astype(kind), columns[is_edge], _as_numbers(dense)[is_edge])

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, finish, module_of
+from gasla.arrays import any_true, array_module, device_of, finish, module_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_ids, as_values, check_range
@@ -163,13 +163,13 @@ def _merged(
     indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.are_numbered else None
     if stays is not None:
         here = stays[lists.numbers()]
-        indptr, indices = _sums(here)[indptr].astype(indptr.dtype), indices[here]
+        indptr, indices = running_sums(here)[indptr].astype(indptr.dtype), indices[here]
         values = None if values is None else values[here]
-        numbers = None if numbers is None else _sums(stays)[numbers[here]]
+        numbers = None if numbers is None else running_sums(stays)[numbers[here]]
     order = owners.argsort(kind="stable")
     places = indptr[owners[order] + 1] + xp.arange(len(order), dtype=np.int64)
     moves = on.moves(places, m)
-    offsets = (indptr + _sums(on.count_ids(owners, n))).astype(np.promote_types(indptr.dtype, number_type))
+    offsets = (indptr + running_sums(on.count_ids(owners, n))).astype(np.promote_types(indptr.dtype, number_type))
     indices = on.moved_up(indices, moves, places, others[order])
     if numbers is not None:
         fresh = order + (m - len(order))
@@ -178,14 +178,6 @@ def _merged(
         values = on.moved_up(values, moves, places, weights[order])  # type: ignore[index]  # they come with values
     later = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
     return Adjacency(offsets, indices, later if numbers is None else numbers), values
-
-
-def _sums(counts: Array) -> Array:
-    """The sum of what comes before each place, and of all."""
-    xp = array_module(counts)
-    sums = xp.zeros(len(counts) + 1, np.int64)
-    xp.cumsum(counts, out=sums[1:])
-    return sums
 
 
 def _joined(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:

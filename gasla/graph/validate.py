@@ -153,6 +153,15 @@ def as_ids(name: str, x: ArrayLike) -> Array:
     return ids.astype(np.int64 if ids.dtype.itemsize == 8 or ids.dtype == np.uint32 else np.int32)
 
 
+def as_labels(labels: ArrayLike, n: int) -> Array:
+    """The group of each of `n` vertices, by a number from 0 to n - 1."""
+    given = as_ids("labels", labels)
+    if len(given) != n:
+        raise ValueError(f"there are {len(given)} labels; expected one for each of {n} vertices")
+    check_range("labels", given, n)
+    return given
+
+
 def as_values(data: Any, m: int) -> Array | None:
     """Edge values as a native contiguous array: `data` itself where it is one."""
     if data is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, device_of
+from gasla.arrays import array_module, device_of, running_sums
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
@@ -133,9 +133,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     if counts is None:
         raise _damaged(A=A, B=B, mask=left_out)
     xp, shape = array_module(counts), (len(A.indptr) - 1, B.width)
-    sums = xp.zeros(len(counts) + 1, np.int64)
-    if len(counts):  # CuPy sums up no empty arrays
-        xp.cumsum(counts, out=sums[1:])
+    sums = running_sums(counts)
     available = products.available()  # asked while a GPU is still counting
     entries = int(sums[-1])
     ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)

@@ -20,7 +20,7 @@ from gasla.arrays import array_module
 from gasla.graph.arguments import check_weights
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.validate import as_ids, check_range, same_device
+from gasla.graph.validate import as_labels, same_device
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -99,12 +99,9 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     0.5
     """
     graph = as_graph(graph)
-    given = as_ids("labels", labels)
-    if len(given) != graph.n:
-        raise ValueError(f"there are {len(given)} labels; expected one for each of {graph.n} vertices")
+    given = as_labels(labels, graph.n)
     if graph.n:
         same_device(graph=graph.out_degrees, labels=given)
-    check_range("labels", given, graph.n)
     counted = not weighted or graph.values is None
     if not counted:
         graph.notice_values()

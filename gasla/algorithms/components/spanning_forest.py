@@ -16,7 +16,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.traversal.bfs import PARENTS
-from gasla.arrays import array_module, module_of
+from gasla.arrays import array_module, module_of, running_sums
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, likely_largest, link
 from gasla.operations.run import run
@@ -176,8 +176,7 @@ def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
 def listed(src: Array, dst: Array, n: int) -> Graph:
     """The graph of edges whose sources ascend."""
     xp: Any = array_module(src)
-    indptr = xp.zeros(n + 1, np.int64)
-    xp.cumsum(xp.bincount(src, minlength=n), out=indptr[1:])
+    indptr = running_sums(xp.bincount(src, minlength=n))
     return Graph.from_csr(indptr.astype(dst.dtype), dst)
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of
+from gasla.arrays import any_true, array_module, device_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
 from gasla.graph.derive.origin import Numbers, Origin, numbered
 from gasla.graph.structure import Structure
-from gasla.graph.validate import as_ids, check_range
+from gasla.graph.validate import as_ids, as_labels, check_range
 from semirings import Monoid, plus
 
 if TYPE_CHECKING:
@@ -192,11 +192,8 @@ class Derivable(Structure):
         array([0, 0, 1, 1], dtype=int32)
         """
         weights = self._combined(combine)
-        given = as_ids("labels", labels)
+        given = as_labels(labels, self.n)
         self._require_here("labels", given)
-        if len(given) != self.n:
-            raise ValueError(f"there are {len(given)} labels; expected one for each of {self.n} vertices")
-        check_range("labels", given, self.n)
         became, count = self._groups(given)
         src, dst = (became[ends] for ends in self._edges())
         kept = None
@@ -351,8 +348,7 @@ class Derivable(Structure):
             return *self._edges(), None
         xp = array_module(chosen)
         starts, lengths = lists.indptr[chosen], self.out_degrees[chosen]
-        offsets = xp.zeros(len(chosen) + 1, np.int64)
-        xp.cumsum(lengths, out=offsets[1:])
+        offsets = running_sums(lengths)
         count = int(offsets[-1])
         if 8 * count > self.m:
             return *self._edges(), None
