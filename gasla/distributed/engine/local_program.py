@@ -111,7 +111,8 @@ def _differs(before: Any, after: Any, applied: list[str]) -> Any:
     for name in applied:
         a, b = getattr(before, name), getattr(after, name)
         differs = (a != b) & ((a == a) | (b == b))
-        is_vector = isinstance(getattr(differs, "type", None), semirings.VectorType) or np.ndim(differs) == 2
+        kind = getattr(differs, "type", None)  # of an expression; of arrays there are two axes
+        is_vector = isinstance(kind, semirings.VectorType) or getattr(differs, "ndim", 0) == 2
         found = found | (semirings.any(differs) if is_vector else differs)
     return found
 

@@ -87,7 +87,7 @@ class RankRun:
         travelling = sorted(read & traced.writes("apply", "post_apply"))
         self.travels = [given_name(name) for name in travelling]
         later = set(travelling) & traced.writes("post_apply")
-        is_default = "activate" not in traced.functions and not self.everyone
+        is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
         self.tells_active = not self.everyone or self.only_active

@@ -15,6 +15,7 @@ REFUSED = {
     "scatter": "it writes to edges that other ranks hold",
     "self.at": "it reads a vertex that may be another rank's, which nobody has sent",
     "aggregate at": "it reduces at a vertex that may be another rank's",
+    "bucket": "it would be told after post_apply has changed what it reads",
     "order": "in place, who comes first would depend on the number of ranks; expected order='synchronous'",
     "schedule": "its receivers are known as one array, which no rank has",
     "start": "a run goes on from another's result only where one process holds both; give fields and active instead",
@@ -30,7 +31,10 @@ def refuse(program: VertexProgram, traced: Traced, schedule: Any = None, out: An
     ValueError
     """
     name = type(program).__name__
+    functions = traced.functions
+    seen = functions["bucket"].reads("vertex") & traced.writes("post_apply") if "bucket" in functions else set()
     found = [
+        (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         ("scatter" in traced.functions, "scatter", f"{name} has scatter"),
         (
             bool(traced.deposits),
