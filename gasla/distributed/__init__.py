@@ -3,6 +3,7 @@
 from gasla.distributed.block_array import BlockArray
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
+from gasla.distributed.engine.primitives import DistributedPrimitives
 from gasla.distributed.engine.runs import Compiled, Interpreted
 from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
@@ -11,3 +12,4 @@ __all__ = ["BlockArray", "Communicator", "Edges", "Graph", "Rank", "RankError", 
 
 prepare = Compiled().prepare  # see `gasla.engines.Runner`
 interpreted = Interpreted()
+primitives = DistributedPrimitives

@@ -9,6 +9,7 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import block_of, degrees
+from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Placed
@@ -17,8 +18,6 @@ from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
-
-SHARE = "share"  # what a rank keeps of a graph, beside a block for each direction
 
 
 class Compiled:
