@@ -3,8 +3,8 @@
 from gasla.distributed.block_array import BlockArray
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
-from gasla.distributed.engine.primitives import DistributedPrimitives
-from gasla.distributed.engine.runs import Compiled, Interpreted
+from gasla.distributed.engine.running import Compiled, Interpreted
+from gasla.distributed.engine.together import DistributedPrimitives
 from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
 

@@ -11,7 +11,7 @@ SHARE = "share"  # by what a rank keeps its share of a graph
 
 
 def facts_of(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
-    """Whether edges, if `weighted` with their values, are there in both directions; whether any is a loop, or repeats."""
+    """Whether edges, if `weighted` with values, are there in both directions; whether any is a loop, or repeats."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     own = np.array([_is_symmetric(communicator, share, weighted), *_loops_and_repeats(share.edges)], np.int64)
     found = np.stack(communicator.allgather(own))

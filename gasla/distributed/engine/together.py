@@ -9,7 +9,7 @@ from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.partition import Share, exchanged, owners_of
-from gasla.distributed.engine.runs import Compiled
+from gasla.distributed.engine.running import Compiled
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import AUTO
 from gasla.program.fields import ID, vertex

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray
-from gasla.distributed.engine.runs import Compiled
+from gasla.distributed.engine.running import Compiled
 from gasla.program.binding import AUTO
 from gasla.program.fields import edge, vertex
 from gasla.program.frontier import Frontier
