@@ -13,6 +13,7 @@ algorithm, lengths that are NaN. They refuse CuPy's arrays.
 
 from scipy.sparse.csgraph import NegativeCycleError
 
+from gasla.csgraph.laplacian_matrix import laplacian
 from gasla.csgraph.passing import (
     breadth_first_order,
     breadth_first_tree,
@@ -26,11 +27,9 @@ from gasla.csgraph.passing import (
     depth_first_tree,
     floyd_warshall,
     johnson,
-    laplacian,
     maximum_bipartite_matching,
     maximum_flow,
     min_weight_full_bipartite_matching,
-    minimum_spanning_tree,
     reconstruct_path,
     reverse_cuthill_mckee,
     structural_rank,
@@ -38,6 +37,7 @@ from gasla.csgraph.passing import (
 )
 from gasla.csgraph.reachable import connected_components
 from gasla.csgraph.searches import bellman_ford, dijkstra, shortest_path
+from gasla.csgraph.spanning import minimum_spanning_tree
 
 __all__ = [
     "NegativeCycleError",

@@ -19,10 +19,14 @@ LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a sea
 KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
+def sparse_module(of: Any) -> Any:
+    """The module of the sparse arrays that are on the device of an array: SciPy's or CuPy's."""
+    return import_module("scipy.sparse" if array_module(of) is np else "cupyx.scipy.sparse")
+
+
 def is_sparse(csgraph: Any) -> bool:
     """Whether it is a sparse array or matrix of SciPy's or CuPy's."""
-    name = "scipy.sparse" if array_module(csgraph) is np else "cupyx.scipy.sparse"
-    return bool(import_module(name).issparse(csgraph))
+    return bool(sparse_module(csgraph).issparse(csgraph))
 
 
 def is_foreign(csgraph: Any) -> bool:
