@@ -2,13 +2,14 @@
 
     from gasla import csgraph          # in place of: from scipy.sparse import csgraph
 
-gasla's own are `shortest_path`, `dijkstra`, `bellman_ford` and `connected_components` (weak components; on a GPU strong
-ones too). They take what SciPy's take, dense and masked arrays too, and return NumPy arrays; CuPy's sparse and dense
-arrays are taken as well, and what comes of them is CuPy's. Of several right predecessors any may be given.
+gasla's own are `shortest_path`, `dijkstra`, `bellman_ford`, `connected_components` (weak components; on a GPU strong
+ones too), `minimum_spanning_tree` and `laplacian`. They take what SciPy's take, dense and masked arrays too, and return
+what SciPy's return; CuPy's sparse and dense arrays are taken as well, and what comes of them is CuPy's. Of several
+right predecessors any may be given.
 
 All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
 has an answer of its own kind: few edges in all, a `limit`, all pairs of a dense graph, negative lengths in Dijkstra's
-algorithm, lengths that are NaN. They refuse CuPy's arrays.
+algorithm, lengths that are NaN; for a tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
 """
 
 from scipy.sparse.csgraph import NegativeCycleError

@@ -11,7 +11,7 @@ import numpy as np
 
 from gasla.arrays import array_module
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import is_foreign, is_sparse
+from gasla.csgraph.inputs import is_foreign, is_sparse, require_sound
 from gasla.graph.validate import require_square
 
 Product = Callable[[Any], Any]
@@ -63,7 +63,7 @@ def laplacian(
     TypeError
         If the array is of bool or unsigned, and not `normed`: edges are negative in a Laplacian.
     ValueError
-        If the array is not square, or the form is unknown.
+        If the array is not square or damaged, or the form is unknown.
 
     Examples
     --------
@@ -82,6 +82,8 @@ def laplacian(
         raise ValueError(f"Invalid form: {form!r}; expected 'array', 'function' or 'lo'")
     A = csgraph if is_sparse(csgraph) else array_module(csgraph).asarray(csgraph)
     require_square(A.shape)
+    if is_sparse(A):
+        require_sound(A)
     if normed and A.dtype.kind in "biu":
         A = A.astype(np.float64)
     if A.dtype.kind in "bu":

@@ -7,10 +7,10 @@ import numpy as np
 from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
 from gasla.arrays import array_module
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, sparse_module
+from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
-FEW = 1 << 13  # edges up to which SciPy has answered as soon
+FEW = 1 << 17  # entries up to which SciPy has answered as soon
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
@@ -50,11 +50,17 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
         return passing.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
     if most_edges(csgraph) < FEW and (reason := passing.sparing("few edges", csgraph)):
         return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
-    rows = csgraph.tocsr() if is_sparse(csgraph) else csgraph
+    rows = rows_of(csgraph) if is_sparse(csgraph) else csgraph
     graph = graph_of(rows)
-    xp: Any = array_module(graph.values)
-    edges = minimum_spanning_forest(_without_ties(graph)).edges
-    values = graph.values[edges].astype(np.float64, copy=False)
+    given: Any = graph.values
+    xp: Any = array_module(given)
+    is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # NaN is not above
+    if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
+        if reason := passing.sparing("entries that don't stand on both sides alike", csgraph):
+            return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
+        graph = _ranked(graph)
+    edges = minimum_spanning_forest(graph).edges
+    values = given[edges].astype(np.float64, copy=False)
     is_kept = values != 0
     edges, values, lists = edges[is_kept], values[is_kept], graph.out
     indptr = xp.searchsorted(edges, lists.indptr).astype(graph.id_dtype)
@@ -62,26 +68,13 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     return kind((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
 
 
-def _without_ties(graph: Graph) -> Graph:
-    """The graph with weights that say which of two edges SciPy takes first: places in its order, if need be.
+def _ranked(graph: Graph) -> Graph:
+    """The graph with places in SciPy's order for weights: of a weight, the first by rows come first.
 
-    Of a weight, SciPy takes the first by rows, and gasla that of the smaller smaller end.
+    gasla takes that with the smaller smaller end first: the same where a graph has every edge in both directions, rows
+    ascending.
     """
-    values: Any = graph.values
-    xp: Any = array_module(values)
-    if graph.m == 0 or (values.min() > -np.inf and (_are_alike(graph) or _all_differ(values))):  # NaN is not above
-        return graph
+    xp: Any = array_module(graph.values)
     ranks = xp.empty(graph.m, graph.offset_dtype)
-    ranks[xp.argsort(values, kind="stable")] = xp.arange(graph.m, dtype=graph.offset_dtype)
+    ranks[xp.argsort(graph.values, kind="stable")] = xp.arange(graph.m, dtype=graph.offset_dtype)
     return graph.with_values(ranks)
-
-
-def _are_alike(graph: Graph) -> bool:
-    """Whether edges in their order by rows are also in that of their smaller ends, and then of their larger ones."""
-    return graph.out.is_sorted and (graph.has_symmetric_values or not (graph.out.owners() > graph.out.indices).any())
-
-
-def _all_differ(values: Any) -> bool:
-    """Whether no two are the same."""
-    ascending = array_module(values).sort(values)
-    return not (ascending[1:] == ascending[:-1]).any()

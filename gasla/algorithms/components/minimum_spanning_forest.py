@@ -179,8 +179,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     -----
     NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` give the edges themselves; SciPy's leaves
     out those of weight 0. Takes about 50 bytes a vertex. Where not every edge has its other direction with the same
-    value, rows ascending, edges are first sorted, which takes up to 80 bytes each. Rounds are at most as many as the
-    logarithm of the number of vertices.
+    value, rows ascending, the graph is made once more with both directions, which takes up to 80 bytes an edge. Rounds
+    are at most as many as the logarithm of the number of vertices.
 
     References
     ----------
