@@ -24,7 +24,9 @@ def library(source: str, functions: tuple[str, ...], folder: Path, threads: int 
     )
     (folder / "kernels.cpp").write_text(f'#include "launch.hpp"\n{source}\n{launched}')
     built = str(folder / "kernels.so")
-    subprocess.run(["g++", *FLAGS, f"-DBLOCK={threads}", *includes(), str(folder / "kernels.cpp"), "-o", built], check=True)
+    subprocess.run(
+        ["g++", *FLAGS, f"-DBLOCK={threads}", *includes(), str(folder / "kernels.cpp"), "-o", built], check=True
+    )
     return ctypes.CDLL(built)
 
 

@@ -399,8 +399,8 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     Returns
     -------
     array of int64, with `weights` of float64
-        One number an edge. A neighbour stored several times counts as often as it is in both lists. Weights are added in
-        ascending order of the neighbours on the CPU, in another on a GPU; the same every time.
+        One number an edge. A neighbour stored several times counts as often as it is in both lists. Weights are added
+        in ascending order of the neighbours on the CPU, in another on a GPU; the same every time.
 
     Raises
     ------

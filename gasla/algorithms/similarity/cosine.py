@@ -30,7 +30,8 @@ def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
     Returns
     -------
     array of float64
-        One number a pair, on the device of the graph. 0 where one has no neighbour. A vertex is like itself: 1, if it has a neighbour.
+        One number a pair, on the device of the graph. 0 where one has no neighbour. A vertex is like
+        itself: 1, if it has a neighbour.
 
     Raises
     ------

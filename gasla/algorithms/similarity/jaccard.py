@@ -32,7 +32,8 @@ def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
     Returns
     -------
     array of float64
-        One number a pair, on the device of the graph. 0 where neither has a neighbour. A vertex is like itself: 1, if it has a neighbour.
+        One number a pair, on the device of the graph. 0 where neither has a neighbour. A vertex is like
+        itself: 1, if it has a neighbour.
 
     Raises
     ------

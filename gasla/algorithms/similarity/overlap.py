@@ -3,7 +3,8 @@
 Returned is a number from 0 to 1 for each pair. It is 1 where one neighbourhood is inside the other, however large that
 is.
 
-D. Szymkiewicz: Une contribution statistique à la géographie floristique. Acta Societatis Botanicorum Poloniae 11 (1934).
+D. Szymkiewicz: Une contribution statistique à la géographie floristique. Acta Societatis Botanicorum Poloniae 11
+(1934).
 """
 
 from typing import Any
@@ -31,7 +32,8 @@ def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
     Returns
     -------
     array of float64
-        One number a pair, on the device of the graph. 0 where one has no neighbour. A vertex is like itself: 1, if it has a neighbour.
+        One number a pair, on the device of the graph. 0 where one has no neighbour. A vertex is like
+        itself: 1, if it has a neighbour.
 
     Raises
     ------

@@ -39,7 +39,9 @@ def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
     for name, ids in (("u", u), ("v", v)):
         check_range(name, ids, graph.n)
         if device_of(ids) != graph.device and array_module(ids) is not np:
-            raise TypeError(f"{name} is on the {device_of(ids)} and the graph on the {graph.device}; expected one device")
+            raise TypeError(
+                f"{name} is on the {device_of(ids)} and the graph on the {graph.device}; expected one device"
+            )
     return xp.asarray(u), xp.asarray(v)
 
 

@@ -1,8 +1,8 @@
 """Common neighbours of chosen pairs of vertices: how many, or what their weights add up to.
 
-Where all lists are short, those of each pair are merged. Else pairs are taken in groups with the same longer list, which
-is marked in an array once; the shorter list of each pair is then looked up, an entry a look. Where a group asks for few
-entries of a long list, these are searched in it instead.
+Where all lists are short, those of each pair are merged. Else pairs are taken in groups with the same longer list,
+which is marked in an array once; the shorter list of each pair is then looked up, an entry a look. Where a group asks
+for few entries of a long list, these are searched in it instead.
 
 N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14(1), 1985.
 """
@@ -36,8 +36,7 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     found = np.zeros(count, np.int64 if weights is None else np.float64)
     work, most = _LOOKS * count, count * graph.max_out_degree
     if graph.max_out_degree <= SHORT:
-        args = lists.indptr, lists.indices, sources, targets, weights, found
-        run(_merge, work, *args, most=most, loose=True)
+        run(_merge, work, lists.indptr, lists.indices, sources, targets, weights, found, most=most, loose=True)
         return found
     swap = graph.out_degrees[sources] < graph.out_degrees[targets]
     longer, shorter = np.where(swap, targets, sources), np.where(swap, sources, targets)

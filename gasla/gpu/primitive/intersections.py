@@ -18,7 +18,7 @@ NULL = np.uint64(0)
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """Of the out-neighbours that sources[i] and targets[i] have in common, how many there are, or their weights' sum."""
+    """Of the out-neighbours that sources[i] and targets[i] have in common, how many, or what their weights sum to."""
     import cupy
 
     lists, count = graph.sorted_out, len(sources)
