@@ -14,7 +14,7 @@ from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
-from gasla.distributed.engine.messages import News, packed, unpacked
+from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
@@ -216,7 +216,7 @@ class RankRun:
         """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
-        found = [self._news(rank, new) if news else _NONE for rank in range(self.communicator.size)]
+        found = [self._news(rank, new) if news else NOTHING for rank in range(self.communicator.size)]
         count = sum(len(one.places) for one in found) if self.drains else len(new)
         parts = [np.array([count, looked], np.int64)]
         parts += [np.asarray(shares[name]).astype(kind).reshape(1) for name, kind in self.kinds_of_aggregates.items()]
@@ -224,20 +224,22 @@ class RankRun:
         sent = [packed(common, one, len(ids)) for one, ids in zip(found, self.block.sends, strict=True)]
         got = self.communicator.exchange(sent)
         self.exchanges += 1
-        self.bytes += sum(part.nbytes for rank, part in enumerate(sent) if rank != self.communicator.rank)
+        self.bytes += sum(map(len, sent)) - len(sent[self.communicator.rank])
         heard = [self._hear(rank, message) for rank, message in enumerate(got)]
-        counts = np.stack([common[:16].view(np.int64) for common, _ in heard])
-        self.total = int(counts[:, 0].sum())
+        counts = [common[:16].view(np.int64).tolist() for common, _ in heard]
+        self.total = sum(count for count, _ in counts)
         self._combine([common[16:] for common, _ in heard])
-        self.active = np.concatenate([new if not self.drains else new[:0], *(woken for _, woken in heard)])
+        woken = [some for _, some in heard if len(some)]
+        own = new[:0] if self.drains else new
+        self.active = np.concatenate([own, *woken]) if woken else own
         self.ended = self.total == 0
-        return int(counts[:, 1].sum())
+        return sum(looked for _, looked in counts)
 
     def _news(self, rank: int, new: np.ndarray) -> News:
         """What is new of the own vertices that a rank mirrors."""
         ids = self.block.sends[rank]
         if not len(ids):
-            return _NONE._replace(values=[self.state[name][:0] for name in self.travels])
+            return NOTHING
         is_active = None
         if self.as_active:
             places = self._places(rank, new)
@@ -270,12 +272,14 @@ class RankRun:
         """Take in what a rank has told; what it told everyone, and which of its vertices are active."""
         first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
         common, news = unpacked(message, last - first, self.kinds)
+        if not len(news.places):
+            return common, NOTHING.places
         places = first + news.places.astype(np.int64)
-        for name, values in zip(self.travels, news.values, strict=False):
+        for name, values in zip(self.travels, news.values, strict=True):
             self.state[name][places] = values
         if not self.tells_active:
-            return common.copy(), places[:0]
-        return common.copy(), places if news.is_active is None else places[news.is_active]
+            return common, NOTHING.places
+        return common, places if news.is_active is None else places[news.is_active]
 
     def _combine(self, shares: list[np.ndarray]) -> None:
         """What the aggregates came to over all ranks, in their order."""
@@ -356,13 +360,13 @@ class RankRun:
         return True
 
 
-_NONE = News(np.zeros(0, np.int64), None, [])
-
-
 def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
     """Which entries differ in any bit."""
     found = np.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
-        bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
-        found |= (bits[0] != bits[1]).any(axis=1)
+        if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
+            found |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
+        else:
+            bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            found |= (bits[0] != bits[1]).any(axis=1)
     return found
