@@ -15,6 +15,7 @@ from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
 from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
+from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
@@ -24,7 +25,7 @@ from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record
+from gasla.program.tracing import Lazy, Record, Traced
 from semirings.types import computed
 
 
@@ -50,13 +51,13 @@ class RankRun:
         options: Options,
         values: Mapping[str, Any],
         active: Frontier,
-        drains: bool,
+        may_drain: bool,
     ) -> None:
         kind: Any = type(program)
         self.communicator, self.block, self.program, self.options = communicator, block, program, options
         self.traced = kind.traced(options.id_type)
         base = Plan(self.traced, options.deterministic)
-        self.drains = drains and bool(base.absorbs) and not {"stop", "idle", "wake"} & self.traced.functions.keys()
+        self.drains = may_drain and drains(self.traced, options.deterministic)
         self.local = local_program(kind, options.id_type, self.drains)
         plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
@@ -68,7 +69,7 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(block.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.rows: list[tuple[int, int, int]] = []
+        self.rows: list[tuple[int, ...]] = []
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
@@ -81,12 +82,9 @@ class RankRun:
     def _find_what_travels(self) -> None:
         """The fields that neighbours read and the program writes; and whether they change only where one activates."""
         traced = self.traced
-        read = {
-            f for n in ("gather", "key", "edge_mask") if n in traced.functions for f in traced.functions[n].reads("src")
-        }
-        travelling = sorted(read & traced.writes("apply", "post_apply"))
-        self.travels = [given_name(name) for name in travelling]
-        later = set(travelling) & traced.writes("post_apply")
+        travels = travelling(traced)
+        self.travels = [given_name(name) for name in travels]
+        later = set(travels) & traced.writes("post_apply")
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
@@ -178,7 +176,7 @@ class RankRun:
             raise
 
     def _step(self) -> None:
-        active, shares = self.total, self._nothing()
+        active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
         new = self.active[:0]
         if len(self.block.ids) and (self.everyone or len(self.active)):
             new = self._iterate()
@@ -189,13 +187,13 @@ class RankRun:
             new = new[(buckets >= 0) & (buckets <= self.bucket)]
         looked = self._tell(new, shares, True)
         self.edges += looked
-        self.rows.append((active, looked, PULL))
         self.stopped = "stop" in self.traced.functions and bool(self._call("stop"))
         self.iteration += 1
         if self.stopped:
             self.ended = True
         else:
             self._resume()
+        self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
@@ -369,4 +367,32 @@ def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.n
         else:
             bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
             found |= (bits[0] != bits[1]).any(axis=1)
+    return found
+
+
+def travelling(traced: Traced) -> list[str]:
+    """The fields that neighbours read and the program writes, by inner names: those that ranks send each other."""
+    functions = [traced.functions[name] for name in ("gather", "key", "edge_mask") if name in traced.functions]
+    read = {field for function in functions for field in function.reads("src")}
+    return sorted(read & traced.writes("apply", "post_apply"))
+
+
+def drains(traced: Traced, deterministic: bool) -> bool:
+    """Whether a rank may run to its own end between exchanges: values get no worse, and nobody asks when they come."""
+    return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
+
+
+def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
+    """What ranks do for a program, and why."""
+    kind: Any = type(program)
+    traced = kind.traced(options.id_type)
+    refuse(program, traced)
+    names = [given_name(name) for name in travelling(traced)]
+    what = f"{', '.join(names)} of what has changed" if names else "no field"
+    found = [
+        f"{graph.ranks.size} ranks, each of which owns a range of vertices and all edges that these gather over.",
+        f"In each superstep a rank sends {what}, and who is active, to those that mirror its vertices.",
+    ]
+    if drains(traced, options.deterministic):
+        found.append("Without a limit each rank runs to its own end between exchanges, as the program absorbs.")
     return found
