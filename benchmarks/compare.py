@@ -21,7 +21,7 @@ BUDGET = 20.0  # seconds a cell
 
 SETS = ("maximal_independent_set", "greedy_color", "maximal_matching", "weighted_matching")
 
-ALIKE = {"jaccard": 0.7, "adamic_adar": 0.7}
+ALIKE = {"jaccard": 0.7, "adamic_adar": 0.7, "top_k_similar": 0.7}
 
 # The largest ratio of gasla's time to the best peer's that is good enough.
 BARS: dict[str, dict[str, float]] = {

@@ -168,6 +168,9 @@ class Primitives(Protocol):
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
 
+    def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
+        """Columns and values of the k largest entries of each row, -1 and 0 behind those of a row that has fewer."""
+
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""
 

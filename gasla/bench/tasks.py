@@ -54,6 +54,8 @@ TASKS: dict[str, Task] = {
     "clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
     "jaccard": Task("nowhere", partial(properties.alike, measure="jaccard"), agree=answers.near),
     "adamic_adar": Task("nowhere", partial(properties.alike, measure="adamic_adar"), agree=answers.near),
+    "top_k_similar": Task("nowhere", properties.similar, agree=answers.near),
+    "square_clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
     "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),

@@ -37,6 +37,7 @@ from gasla.cli.summaries import (
     route,
     settled,
     sides,
+    similar,
     supported,
     truss,
 )
@@ -188,6 +189,17 @@ ALGORITHMS: tuple[Verb, ...] = (
             by_edge=True,
         )
         for function in SIMILARITIES
+    ),
+    Verb(
+        *("top-k-similar", gasla.top_k_similar, verify.top_k_similar),
+        answers={"vertices": "similar", "scores": "score"},
+        summary=similar,
+        by_vertex=True,
+    ),
+    Verb(
+        *("square-clustering", gasla.square_clustering, verify.square_clustering),
+        answers={"scores": "square_clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours have others in common most often:"),
     ),
     Verb(
         *("k-truss", gasla.k_truss, verify.k_truss),

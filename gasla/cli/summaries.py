@@ -227,6 +227,15 @@ def alike(found: Answered) -> Iterator[str]:
     yield from _edges(found, np.argsort(-scores, kind="stable")[: found.top])
 
 
+def similar(found: Answered) -> Iterator[str]:
+    """The pairs of vertices that are most similar, of each vertex and the first of its others."""
+    rows, scores, label = found.answer["vertices"], found.answer["scores"], found.graph.label
+    yield f"{int((rows >= 0).any(axis=1).sum()):,} of {len(rows):,} vertices share a neighbour with others"
+    for v in np.argsort(-scores[:, 0], kind="stable")[: found.top] if rows.shape[1] else ():
+        if rows[v, 0] >= 0:
+            yield f"{scores[v, 0]:14,.6g}  {label(int(v))} – {label(int(rows[v, 0]))}"
+
+
 def truss(found: Answered) -> Iterator[str]:
     """How many edges are in the truss, and which come first."""
     member, k = found.answer["edges"], found.arguments["k"]

@@ -27,6 +27,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | edge_…,     | the counts are those of sparse products; every edge of a truss is in k - 2 triangles of it, and no     |
 | k_truss     | edge is missing that is left when others are peeled off                                                |
 | similarity  | each pair's score is that of rows of the adjacency matrix, multiplied entry by entry                 |
+| top_k_…     | scores are those, in order; nobody is left out who scores more                                         |
+| square_…    | squares are those of sparse products                                                                   |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
@@ -53,7 +55,7 @@ from gasla.verify.centrality.closeness import closeness, harmonic
 from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
-from gasla.verify.counts import clustering, triangles
+from gasla.verify.counts import clustering, square_clustering, triangles
 from gasla.verify.derived import condensation, ego_graph
 from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
@@ -63,7 +65,7 @@ from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
 from gasla.verify.searches.routes import shortest_path
-from gasla.verify.similarity import similarity
+from gasla.verify.similarity import similarity, top_k_similar
 from gasla.verify.trusses import edge_support, k_truss
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
 from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
@@ -106,8 +108,10 @@ __all__ = [
     "sample_neighbors",
     "shortest_path",
     "similarity",
+    "square_clustering",
     "sssp",
     "strong_components",
+    "top_k_similar",
     "topological_order",
     "triangles",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, TRUSS
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, SIMILAR, TOLERANCE, TRUSS
 
 
 class Gasla:
@@ -103,6 +103,12 @@ class Gasla:
 
     def adamic_adar(self) -> Any:
         return gasla.adamic_adar(self.graph)
+
+    def top_k_similar(self) -> Any:
+        return gasla.top_k_similar(self.graph, SIMILAR).scores
+
+    def square_clustering(self) -> Any:
+        return gasla.square_clustering(self.graph)
 
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)

@@ -1,5 +1,6 @@
 """Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
+from gasla.cpu.primitive.best import top_k
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
@@ -20,5 +21,6 @@ __all__ = [
     "orient",
     "sample",
     "simplify",
+    "top_k",
     "walk",
 ]

@@ -1,5 +1,6 @@
 """Stages that need no program, on the GPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
+from gasla.gpu.primitive.best import top_k
 from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, orient, simplify
@@ -19,5 +20,6 @@ __all__ = [
     "orient",
     "sample",
     "simplify",
+    "top_k",
     "walk",
 ]
