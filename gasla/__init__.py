@@ -36,6 +36,7 @@ _HOMES = {
     "clustering": "algorithms.community.clustering",
     "transitivity": "algorithms.community.transitivity",
     "k_truss": "algorithms.community.k_truss",
+    "count_cliques": "algorithms.patterns.count_cliques",
     "louvain_communities": "algorithms.community.louvain_communities",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

@@ -7,6 +7,7 @@ from gasla import verify
 from gasla.arrays import moved
 from gasla.cli.summaries import (
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -171,6 +172,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"edges": "truss"},
         summary=truss,
         by_edge=True,
+    ),
+    Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

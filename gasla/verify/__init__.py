@@ -28,6 +28,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | k_truss     | edge is missing that is left when others are peeled off                                                |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
+| …_cliques,  | the number is that of another search; matches are where the pattern is, each once, and as many as are  |
+| …_matches   | found by listing all                                                                                   |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
 | closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
@@ -58,6 +60,7 @@ from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
+from gasla.verify.patterns import count_cliques, subgraph_matches
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
@@ -80,6 +83,7 @@ __all__ = [
     "components",
     "condensation",
     "core_number",
+    "count_cliques",
     "edge_support",
     "ego_graph",
     "eigenvector",
@@ -105,6 +109,7 @@ __all__ = [
     "shortest_path",
     "sssp",
     "strong_components",
+    "subgraph_matches",
     "topological_order",
     "triangles",
 ]

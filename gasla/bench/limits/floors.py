@@ -254,6 +254,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "strong_components": strong_components,
     "triangles": triangles,
     "clustering": triangles,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,
