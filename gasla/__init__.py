@@ -45,6 +45,7 @@ _HOMES = {
     "resource_allocation": "algorithms.similarity.resource_allocation",
     "preferential_attachment": "algorithms.similarity.preferential_attachment",
     "top_k_similar": "algorithms.similarity.top_k_similar",
+    "count_cliques": "algorithms.patterns.count_cliques",
     "louvain_communities": "algorithms.community.louvain_communities",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

@@ -57,6 +57,7 @@ TASKS: dict[str, Task] = {
     "top_k_similar": Task("nowhere", properties.similar, agree=answers.near),
     "square_clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
     "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
+    "four_cliques": Task("nowhere", lambda *_: "", is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
     "modularity": Task("nowhere", properties.quality, agree=answers.near),

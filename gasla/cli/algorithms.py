@@ -11,6 +11,7 @@ from gasla.arrays import moved
 from gasla.cli.summaries import (
     alike,
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -206,6 +207,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"edges": "truss"},
         summary=truss,
         by_edge=True,
+    ),
+    Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

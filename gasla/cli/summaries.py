@@ -244,6 +244,11 @@ def truss(found: Answered) -> Iterator[str]:
     yield from _edges(found, np.flatnonzero(member)[: found.top])
 
 
+def cliques(found: Answered) -> Iterator[str]:
+    """How many there are."""
+    yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
+
+
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:
     """The ends of some edges."""
     lists, label = found.graph.graph.out, found.graph.label

@@ -31,6 +31,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | square_…    | squares are those of sparse products                                                                   |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
+| …_cliques,  | the number is that of another search; matches are where the pattern is, each once, and as many as are  |
+| …_matches   | found by listing all                                                                                   |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
 | closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
@@ -61,6 +63,7 @@ from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
 from gasla.verify.orders import longest_path, topological_order
+from gasla.verify.patterns import count_cliques, subgraph_matches
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
@@ -84,6 +87,7 @@ __all__ = [
     "components",
     "condensation",
     "core_number",
+    "count_cliques",
     "edge_support",
     "ego_graph",
     "eigenvector",
@@ -111,6 +115,7 @@ __all__ = [
     "square_clustering",
     "sssp",
     "strong_components",
+    "subgraph_matches",
     "top_k_similar",
     "topological_order",
     "triangles",

@@ -263,6 +263,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "adamic_adar": edge_support,
     "top_k_similar": two_hops,
     "square_clustering": two_hops,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,

@@ -113,6 +113,9 @@ class Gasla:
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)
 
+    def four_cliques(self) -> Any:
+        return gasla.count_cliques(self.graph, 4)
+
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
 
