@@ -16,7 +16,8 @@ the lengths of longest paths to them, each edge leading from the smaller vertex 
 weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids,
 `minimum_spanning_forest()` an entry an edge, `label_propagation()` and `louvain_communities()` labels of communities,
 `modularity()` that of `graph.groups`, every edge of weight one, `edge_support()` triangles at each stored edge,
-`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`.
+`pagerank_nibble(source)` the vertices of its community by `NIBBLE`, `clustering()` coefficients, `k_truss()` whether
+each stored edge is in the truss of `TRUSS`.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -37,6 +38,7 @@ ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness
 PAGERANK_ITERATIONS = 20
 TOLERANCE = 1e-6  # of scores that a product leaves where they are, in the mean
 DAMPING = 0.85
+NIBBLE = 0.01, 1e-6  # how likely the lazy surfer jumps back, and the residual an edge that is enough for a push
 TRUSS = 6  # every edge in four triangles
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import triu
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, threads
+from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, TOLERANCE, threads
 
 
 class NetworKit:
@@ -102,6 +102,9 @@ class NetworKit:
     def louvain_communities(self) -> list[int]:
         found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
         return found
+
+    def pagerank_nibble(self, source: int) -> list[int]:
+        return [*nk.scd.PageRankNibble(self.unweighted, *NIBBLE).expandOneCommunity(source)]
 
     @cached_property
     def groups(self) -> nk.Partition:
