@@ -165,8 +165,8 @@ class Primitives(Protocol):
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
         """The same sum; and of each stored edge, in the order of the input, all common neighbours of its ends."""
 
-    def intersect(self, graph: Graph, sources: Any, targets: Any) -> Any:
-        """Count the common out-neighbours of pairs of vertices."""
+    def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
+        """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
 
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""
@@ -214,13 +214,18 @@ class Engine(Runner, Protocol):
 @cache
 def engine(device: Device) -> Engine:
     """The engine for arrays of a device."""
-    return cast(Engine, import_module(f"gasla.{device}"))
+    return cast(Engine, _face(device))
 
 
 @cache
 def runner(device: Device, compiled: bool) -> Runner:
     """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
-    return engine(device) if compiled else cast(Runner, import_module("gasla.reference"))
+    return engine(device) if compiled else cast(Runner, _face("reference"))
+
+
+def _face(package: str) -> object:
+    """A package with an engine's functions, imported when it is first needed."""
+    return import_module(f"gasla.{package}")
 
 
 def engine_of_language(target: str) -> Engine:
