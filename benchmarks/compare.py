@@ -28,7 +28,7 @@ BARS: dict[str, dict[str, float]] = {
     "rmat18": {
         **{"multi_source_bfs": 0.20, "aggregate_features": 0.60, "core_number": 0.70, "hits": 0.50},
         **{"strong_components": 1.0, "katz": 0.40, "eigenvector": 0.40, "label_propagation": 0.70},
-        **{"minimum_spanning_forest": 0.40, "louvain_communities": 0.35},
+        **{"minimum_spanning_forest": 0.40, "louvain_communities": 0.35, "pagerank_nibble": 0.30},
         **{"bipartite": 1.0, "bridges": 1.0, "articulation_points": 1.0, "modularity": 1.0},
         **dict.fromkeys(SETS, 1.0),
     },
@@ -36,7 +36,7 @@ BARS: dict[str, dict[str, float]] = {
         **{"aggregate_features": 0.60, "core_number": 0.40, "hits": 0.30, "strong_components": 3.0},
         **{"katz": 0.30, "eigenvector": 0.30, "bipartite": 0.70, "bridges": 0.70, "articulation_points": 0.70},
         **{"modularity": 1.0, "label_propagation": 0.70, "minimum_spanning_forest": 0.60, "louvain_communities": 0.35},
-        **{"k_truss": 1.0},
+        **{"k_truss": 1.0, "pagerank_nibble": 0.30},
         **dict.fromkeys(SETS, 0.6),
     },
     "rmat20": {"bfs": 0.60, "sssp": 0.25, "pagerank": 1.0, "components": 0.35, "triangles": 0.60, "betweenness": 1.0},

@@ -51,6 +51,7 @@ _HOMES = {
     "k_core": "algorithms.community.k_core",
     "label_propagation": "algorithms.community.label_propagation",
     "modularity": "algorithms.community.modularity",
+    "pagerank_nibble": "algorithms.community.pagerank_nibble",
     "condensation": "algorithms.components.condensation",
     "ego_graph": "algorithms.neighbourhood.ego_graph",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",

@@ -61,6 +61,7 @@ TASKS: dict[str, Task] = {
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
     "modularity": Task("nowhere", properties.quality, agree=answers.near),
+    "pagerank_nibble": Task("source", properties.nibbled, answers.nothing),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

@@ -29,6 +29,7 @@ from gasla.cli.summaries import (
     mates,
     members,
     nearby,
+    nibbled,
     of_each,
     order,
     pairs,
@@ -224,6 +225,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
         answers={"labels": "community"},
         summary=communities,
+    ),
+    Verb(
+        *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
+        answers={"member": "member"},
+        summary=nibbled,
+        told=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),

@@ -44,6 +44,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
 | louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
+| …_nibble    | nobody's residual, as scores tell it, is enough for a push; no other cut of the sweep conducts less    |
 | walks,      | each step is along an edge, and an end where none leads on; of each vertex as many neighbours as there |
 | samples     | are to be, and none more often than its edges; whether lots are fair no single answer shows            |
 | matching    | mates are neighbours, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
@@ -72,6 +73,7 @@ from gasla.verify.similarity import similarity, top_k_similar
 from gasla.verify.trusses import edge_support, k_truss
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
 from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
+from gasla.verify.undirected.sweep import pagerank_nibble
 from gasla.verify.undirected.trees import minimum_spanning_forest
 
 __all__ = [
@@ -107,6 +109,7 @@ __all__ = [
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",
+    "pagerank_nibble",
     "random_walks",
     "salsa",
     "sample_neighbors",
