@@ -7,10 +7,10 @@ import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.engine.by_vector import product
-from gasla.distributed.engine.facts import SHARE, facts_of, simple_edges
 from gasla.distributed.engine.partition import Edges, shared_out
 from gasla.distributed.engine.running import block_on, degrees_on
+from gasla.distributed.together.by_vector import product
+from gasla.distributed.together.facts import SHARE, facts_of, simple_edges
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
 from semirings import Semiring
