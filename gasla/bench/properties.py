@@ -212,6 +212,16 @@ def quality(graph: BenchmarkGraph, score: Any, _: list[int]) -> str:
     return ""
 
 
+def nibbled(graph: BenchmarkGraph, vertices: Any, sources: list[int]) -> str:
+    """What is wrong with the community of the first source: it is not in it, or as many edges lead out as in it."""
+    src, dst = edges_of(graph)
+    inside = _found(graph.graph.n, vertices)
+    if not bool(inside[sources[0]]):
+        return "the source is not in its community"
+    volume, cut = int(inside[src].sum()), int((inside[src] & ~inside[dst]).sum())
+    return "" if cut < min(volume, len(src) - volume) or len(vertices) == 1 else "a community conducts like one vertex"
+
+
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:
     """What is wrong with a maximal independent set."""
     src, dst = edges_of(graph)

@@ -11,6 +11,7 @@ from gasla.arrays import moved
 from gasla.cli.summaries import (
     alike,
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -28,6 +29,7 @@ from gasla.cli.summaries import (
     mates,
     members,
     nearby,
+    nibbled,
     of_each,
     order,
     pairs,
@@ -208,6 +210,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         by_edge=True,
     ),
     Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
+    ),
+    Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),
         answers={"labels": "community"},
         summary=communities,
@@ -216,6 +225,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
         answers={"labels": "community"},
         summary=communities,
+    ),
+    Verb(
+        *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
+        answers={"member": "member"},
+        summary=nibbled,
+        told=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),

@@ -130,6 +130,16 @@ def nearby(found: Answered) -> Iterator[str]:
     yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
+def nibbled(found: Answered) -> Iterator[str]:
+    """How large the community is, how little leads out of it, and which vertices come first."""
+    vertices, graph = found.answer["vertices"], found.graph
+    yield (
+        f"{len(vertices):,} of {graph.graph.n:,} vertices are the community of "
+        f"{graph.label(found.arguments['source'])}, of conductance {found.answer['conductance']:.3g}, first of them"
+    )
+    yield from (f"      {graph.label(v)}" for v in vertices[: found.top].tolist())
+
+
 def communities(found: Answered) -> Iterator[str]:
     """How many there are, and the largest."""
     count = int(found.answer["labels"].max(initial=-1)) + 1
@@ -242,6 +252,11 @@ def truss(found: Answered) -> Iterator[str]:
     name = "the main truss" if k is None else f"the truss of {k:,}"
     yield f"{member.sum():,} of {len(member):,} stored edges are in {name}{', among them' if member.any() else ''}"
     yield from _edges(found, np.flatnonzero(member)[: found.top])
+
+
+def cliques(found: Answered) -> Iterator[str]:
+    """How many there are."""
+    yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:

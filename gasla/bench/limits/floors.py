@@ -187,6 +187,11 @@ def label_propagation(work: Work, _: list[Reach]) -> Floor:
     return Floor(2 * once.seconds, once.cause)
 
 
+def pagerank_nibble(work: Work, _: list[Reach]) -> Floor:
+    """Scores are written. How far pushes go depends on the graph."""
+    return work.floor(8 * work.n, 0, 1)
+
+
 def modularity(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, and the label at its end; two row pointers, a label and a sum a vertex."""
     return work.floor(4 * work.m + 16 * work.n, work.m, 1)
@@ -263,11 +268,13 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "adamic_adar": edge_support,
     "top_k_similar": two_hops,
     "square_clustering": two_hops,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
+    "pagerank_nibble": pagerank_nibble,
     "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
