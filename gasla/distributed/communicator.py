@@ -21,6 +21,7 @@ class Communicator(Protocol):
 
     rank: int  # from 0 on
     size: int
+    superstep: int  # that a run is in, which it sets, so that errors can name it; 0 outside of one
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send each rank its part, and get one from each, in rank order: arrays of bytes of any length.
@@ -38,7 +39,7 @@ class Communicator(Protocol):
         """A communicator among the ranks that gave the same color, in rank order."""
 
     def abort(self, error: BaseException) -> None:
-        """Have every other rank raise wherever it waits, now or later: this one has failed."""
+        """Have every other rank raise where it waits next: this one has failed."""
 
 
 @dataclass(eq=False)
@@ -60,6 +61,9 @@ class Ranks(Protocol):
 
         An exception of one is raised here, with a note that names the rank; others that it made fail are not.
         """
+
+    def leave(self, error: BaseException | None) -> None:
+        """Part: nothing more is called. If an error makes one process do so, the others hear of it."""
 
     def forget(self, key: Any) -> None:
         """Have ranks drop what they keep by this key when they are next called: a finalizer may ask for it."""
