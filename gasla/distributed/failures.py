@@ -46,6 +46,22 @@ def told(where: str, error: BaseException) -> str:
     return f"{where} failed: {type(error).__name__}" + (f": {text}" if text else "")
 
 
+def note(error: BaseException, where: str) -> None:
+    """Let an error say where it comes from, once.
+
+    Examples
+    --------
+    >>> error = ValueError("no such source")
+    >>> for _ in range(2):
+    ...     note(error, "rank 1 of 4 on node7")
+    >>> error.__notes__
+    ['on rank 1 of 4 on node7']
+    """
+    text = f"on {where}"
+    if text not in getattr(error, "__notes__", ()):
+        error.add_note(text)
+
+
 def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> NoReturn:
     """Raise what failed by itself: the error of the first rank whose failure wasn't another's.
 
@@ -56,5 +72,5 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
     error = errors[rank]
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
-        error.add_note(f"on {places[rank]}")
+        note(error, places[rank])
     raise error

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
+from gasla.distributed.failures import note
 from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPLIT, Rounds, called
 
 SLOT = 512
@@ -52,6 +53,7 @@ class MPICommunicator(Rounds):
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
+        self.interrupted()
         self._torn = True
         into = self._kept if kind == EXCHANGE else self._passing  # of an exchange, it may be read for longer
         self._out.fill(kind, parts, self.rank)
@@ -66,6 +68,9 @@ class MPICommunicator(Rounds):
             self._send_large(parts, lengths, found, self._large if kind == EXCHANGE else [NOTHING] * self.size)
         self._torn = False
         return found
+
+    def interrupted(self) -> None:
+        """Raise if whoever called the ranks wants no more of them."""
 
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], room: list[np.ndarray]
@@ -99,7 +104,7 @@ class MPICommunicator(Rounds):
         if self._torn:
             self.stop(error)
         if set(self._tell(FAILED, error)) != {FAILED}:  # where all refuse alike, a person has given it wrong
-            error.add_note(f"on {self.place}")
+            note(error, self.place)
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
         """Take part in a round with a failure; what kind it is for each rank."""
@@ -134,8 +139,7 @@ class MPICommunicator(Rounds):
 
     def stop(self, error: BaseException) -> None:
         """Say what has failed, and end all processes of the job."""
-        if self.place not in "".join(getattr(error, "__notes__", ())):
-            error.add_note(f"on {self.place}")
+        note(error, self.place)
         traceback.print_exception(error)
         sys.stdout.flush()
         sys.stderr.flush()

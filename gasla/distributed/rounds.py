@@ -14,7 +14,16 @@ from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import place, told
 
 FAILED, GONE, EXCHANGE, ALLGATHER, BARRIER, SPLIT, END, LEAVE = range(8)
-_NAMES = ("a failure", "a failure", "exchange", "allgather", "barrier", "split", "the end of a call", "the end of the cluster")
+_NAMES = (
+    "a failure",
+    "a failure",
+    "exchange",
+    "allgather",
+    "barrier",
+    "split",
+    "the end of a call",
+    "the end of the cluster",
+)
 NOTHING = np.zeros(0, np.uint8)
 
 
