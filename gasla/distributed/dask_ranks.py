@@ -1,4 +1,4 @@
-"""Ranks as workers of a Dask cluster: over MPI where they are of one job of it (dask-mpi), else over Dask's connections.
+"""Ranks as workers of a Dask cluster: over MPI where they are of one job of it (dask-mpi), else over its connections.
 
 Dask places the ranks and carries what they return; it takes no part in a superstep. What ranks say to each other
 over Dask's connections goes from worker to worker, about a millisecond a round, and never through the scheduler.

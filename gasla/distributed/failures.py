@@ -72,5 +72,7 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
     error = errors[rank]
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
+        if not isinstance(error, Exception):  # a rank's exit isn't this process's
+            raise RankError(told(places[rank], error)) from error
         note(error, places[rank])
     raise error
