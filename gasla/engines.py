@@ -108,6 +108,17 @@ class Running(Protocol):
         """Give back what the next run can use."""
 
 
+class Part(Running, Protocol):
+    """A run of one part of a graph: between its iterations others change what it has copies of."""
+
+    def go_on(self, active: Array, parameters: Mapping[str, Any]) -> None:
+        """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
+
+        Those that were active may stay out only if the program has a test of its own for who is (`activate`). Where
+        everyone takes part everyone still does, whoever is active.
+        """
+
+
 class Runs(Protocol):
     """What the runs of a program on a graph have in common. It refers to no graph, so that a graph may keep it."""
 
@@ -220,7 +231,10 @@ def engine(device: Device) -> Engine:
 @cache
 def runner(device: Device, compiled: bool) -> Runner:
     """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
-    return engine(device) if compiled else cast(Runner, import_module("gasla.reference"))
+    found = engine(device)
+    if compiled:
+        return found
+    return getattr(found, "interpreted", None) or cast(Runner, import_module("gasla.reference"))
 
 
 def engine_of_language(target: str) -> Engine:
