@@ -1,13 +1,16 @@
 """The engine for graphs whose parts are on several ranks, each of which runs the CPU's engine on its own part."""
 
 from gasla.distributed.block_array import BlockArray
+from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.engine.runs import Compiled, Interpreted
+from gasla.distributed.failures import WorkerLost
 from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
 
-__all__ = ["BlockArray", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]
+__all__ = ["BlockArray", "Cluster", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]
+__all__ += ["WorkerLost", "current"]
 
 prepare = Compiled().prepare  # see `gasla.engines.Runner`
 interpreted = Interpreted()

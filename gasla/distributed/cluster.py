@@ -92,6 +92,10 @@ class Cluster:
         if self._ranks is not None:
             self._ranks.forget(key)
 
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """Have ranks keep parts of a collection of Dask's, if they are its workers; see `Ranks`."""
+        return self._of_it().place(key, parts)
+
     def leave(self, error: BaseException | None) -> None:
         """Close the cluster, as the end of a ``with`` does."""
         self.__exit__(None, error, None)

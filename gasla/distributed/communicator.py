@@ -62,6 +62,9 @@ class Ranks(Protocol):
         An exception of one is raised here, with a note that names the rank; others that it made fail are not.
         """
 
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """Have ranks keep what Dask's delayed parts come to, by their numbers; False if they aren't Dask's workers."""
+
     def leave(self, error: BaseException | None) -> None:
         """Part: nothing more is called. If an error makes one process do so, the others hear of it."""
 

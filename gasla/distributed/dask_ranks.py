@@ -9,13 +9,13 @@ client, which lets the other ranks fail.
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
 from gasla.distributed.communicator import RankError
-from gasla.distributed.dask_worker import Outcome, interrupt, pack, sit, stand, work
+from gasla.distributed.dask_worker import Outcome, interrupt, keep, pack, sit, stand, work
 from gasla.distributed.failures import WorkerLost, raise_first
 
 PATIENCE = 1.5  # seconds that ranks have to end after one is lost
@@ -36,6 +36,7 @@ class DaskRanks:
         self.size, self.here = len(self._addresses), range(len(self._addresses))
         if self.size == 0:
             raise ValueError("the Dask cluster has no workers; expected one at least: client.wait_for_workers(n)")
+        self._user = client
         # One of its own, because a client has one handler of events, and that may be the user's.
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
@@ -59,19 +60,38 @@ class DaskRanks:
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
-        self._raise_if_lost(0)
         dropped, self._dropped = self._dropped, []
-        self._calls += 1
-        call, told = self._calls, pack((function, arguments, dropped))
-        worlds = self._worlds if self.over_mpi else None
-        self._news = SimpleQueue()
-        futures = [
-            self._client.submit(
-                work, self._session, rank, call, worlds, told, workers=[address], pure=False, retries=0, priority=1
+        packed, worlds = pack((function, arguments, dropped)), self._worlds if self.over_mpi else None
+        return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
+
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`. A part that has been computed stays where it is."""
+        import distributed
+
+        futures = self._user.compute(list(parts))
+        distributed.wait(futures)
+        holders = self._user.who_has(futures)
+        own: list[list[int]] = [[] for _ in self.here]
+        for number, future in enumerate(futures):
+            there = [self._addresses.index(a) for a in holders[future.key] if a in self._addresses]
+            own[min(there, key=lambda rank: len(own[rank])) if there else number * self.size // len(parts)].append(
+                number
             )
-            for rank, address in enumerate(self._addresses)
+        self._call(
+            self._user,
+            lambda rank, _: (keep, self._session, rank, key, own[rank], [futures[number] for number in own[rank]]),
+        )
+        return True
+
+    def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
+        """Have each rank do its task, which gives an `Outcome`; the values of all."""
+        self._raise_if_lost(0)
+        self._calls += 1
+        call, news = self._calls, SimpleQueue[tuple[str, Any]]()
+        self._news, alone = news, {"pure": False, "retries": 0, "priority": 1}
+        futures = [
+            client.submit(*task(rank, call), workers=[address], **alone) for rank, address in enumerate(self._addresses)
         ]
-        news = self._news
         for rank, future in enumerate(futures):
             future.add_done_callback(lambda _, rank=rank: news.put(("done", rank)))
         try:
@@ -84,11 +104,11 @@ class DaskRanks:
             self._wait(futures, PATIENCE)
             raise
         finally:
-            self._client.cancel(futures)
+            client.cancel(futures)
         self._raise_if_lost(max((outcome.superstep for outcome in outcomes.values()), default=0))
         errors = {rank: outcome.error for rank, outcome in outcomes.items() if outcome.error is not None}
         if errors:
-            raise_first(errors, [outcomes[rank].place for rank in self.here])
+            raise_first(errors, [outcomes[rank].place if rank in outcomes else f"rank {rank}" for rank in self.here])
         return [outcomes[rank].value for rank in self.here]
 
     def _wait(self, futures: list[Any], seconds: float | None) -> dict[int, Outcome]:

@@ -134,6 +134,12 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, told: byt
     return Outcome(value, failure, communicator.place, communicator.superstep)
 
 
+def keep(session: str, rank: int, key: Any, numbers: list[int], parts: list[Any]) -> Outcome:
+    """Keep some parts at a rank, by their numbers."""
+    _seats[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
+    return Outcome(None, None, f"rank {rank}", 0)
+
+
 def _portable(error: BaseException) -> BaseException:
     """The error, or what says the same where it can't travel."""
     import pickle

@@ -189,6 +189,10 @@ class MPIRanks:
             self._rank.kept.pop(self._dropped.pop(), None)
         return [called(self._rank, function, arguments)]
 
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`."""
+        return False
+
     def forget(self, key: Any) -> None:
         """See `Ranks`."""
         self._dropped.append(key)

@@ -111,5 +111,9 @@ class ThreadRanks:
             raise_first(errors, [communicator.place for communicator in communicators])
         return results
 
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`."""
+        return False
+
     def leave(self, error: BaseException | None) -> None:
         """Part: nothing waits for anybody."""

@@ -8,10 +8,13 @@ the largest id asks for.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gasla.graph.io.files import (
+    Array,
     FormatError,
     complain,
     edge_blocks,
@@ -48,6 +51,33 @@ def read(path: Path) -> csr_array:
     if len(table):
         n = max(n, 1 + int(table["src"].max()), 1 + int(table["dst"].max()))
     return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
+
+
+def read_part(path: Path, start: int, stop: int) -> tuple[Array, Array, Array | None, int]:
+    """The edges of the lines that begin within a range of bytes, in their order; and how many vertices a comment says.
+
+    The file isn't compressed. A promise of how many edges follow is left to whoever reads all parts.
+    """
+    with open_text(path) as text:
+        header = _look(path, text)
+    with open(path, "rb") as file:
+        file.seek(max(start - 1, 0))
+        if start > 0:
+            file.readline()  # which began before
+        first = file.tell()
+        file.seek(max(first, stop - 1))
+        if stop > first:
+            file.readline()
+        last = file.tell()
+        file.seek(first)
+        part = TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1")
+    if part.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
+        part.seek(0)
+    fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
+    table = read_table(part, fields, [*header.comments])
+    if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+    return table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
