@@ -223,18 +223,23 @@ class Engine(Runner, Protocol):
 
 
 @cache
-def engine(device: Device) -> Engine:
-    """The engine for arrays of a device."""
-    return cast(Engine, import_module(f"gasla.{device}"))
+def engine(device: str) -> Engine:
+    """The engine for arrays of a device; or for graphs whose parts are on ranks, "distributed"."""
+    return cast(Engine, _face(device))
 
 
 @cache
-def runner(device: Device, compiled: bool) -> Runner:
+def runner(device: str, compiled: bool) -> Runner:
     """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
     found = engine(device)
     if compiled:
         return found
-    return getattr(found, "interpreted", None) or cast(Runner, import_module("gasla.reference"))
+    return getattr(found, "interpreted", None) or cast(Runner, _face("reference"))
+
+
+def _face(package: str) -> object:
+    """A package with an engine's functions, imported when it is first needed."""
+    return import_module(f"gasla.{package}")
 
 
 def engine_of_language(target: str) -> Engine:

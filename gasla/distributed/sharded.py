@@ -20,6 +20,27 @@ from gasla.graph.graph import as_graph
 __all__ = ["Graph"]
 
 
+class EdgeValues:
+    """What one process knows of the values of edges that ranks have: how many, of which type, in which range."""
+
+    def __init__(self, m: int, dtype: np.dtype, found: tuple[Any, Any] | None) -> None:
+        self.shape, self.dtype, self._range = (m,), dtype, found
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
+            f"from {self._range[0]} to {self._range[1]}" if self._range else "there are none"
+        )
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        self.__array__()
+
+    __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __mul__ = __rmul__ = _refuse
+
+
 class Graph(OneGraph):
     """A directed graph whose edges are on several ranks: each has those into a range of vertices.
 
@@ -152,15 +173,15 @@ class Graph(OneGraph):
         graph: Any = cls.__new__(cls)
         graph.ranks, graph.kept_by_ranks = ranks, Kept(ranks)
         m, kind, least, largest = ranks.each(_load, graph.kept_by_ranks.key, n, load, arguments)[0]
-        graph.n, graph.m, graph.values = n, m, None
-        graph.device = "distributed"  # the name of what runs programs on it
+        graph.n, graph.m, graph.device = n, m, "cpu"
         graph._rows = graph._columns = graph._ends = None
-        graph._known["values"] = kind
         graph._range = None if kind is None or m == 0 else (least, largest)
+        graph.values = None if kind is None else EdgeValues(m, kind, graph._range)
         made: Graph = graph
         return made
 
     _range: tuple[Any, Any] | None = None
+    engine = "distributed"
 
     @classmethod
     def from_graph(cls, graph: Any, ranks: Ranks | None = None) -> "Graph":

@@ -41,7 +41,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 @cache
-def _on(device: Device) -> Primitives:
+def _on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
@@ -69,7 +69,7 @@ def hook(graph: Any) -> Array:
     array([0, 0, 2, 2], dtype=int32)
     """
     graph = as_graph(graph)
-    return _on(graph.device).hook(graph)
+    return _on(graph.engine).hook(graph)
 
 
 def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
@@ -118,7 +118,7 @@ def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None,
         raise ValueError(f"first and last are {first} and {last}; expected positions in a list, from 0 on")
     if known is not None and not 0 <= index(known) < graph.n:
         raise ValueError(f"known is {known}; expected a vertex of the graph, 0 to {graph.n - 1}")
-    _on(graph.device).link(graph, parents, first, last, None if known is None else index(known))
+    _on(graph.engine).link(graph, parents, first, last, None if known is None else index(known))
 
 
 def compress(parents: Array) -> None:
@@ -233,7 +233,7 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     (2, array([0, 0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.device).label_components(graph)
+    return _on(graph.engine).label_components(graph)
 
 
 # --- neighbour lists -------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def simplify(graph: Any) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.device).simplify(graph)
+    return _on(graph.engine).simplify(graph)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +326,7 @@ def orient(graph: Any) -> Oriented:
     ('ids', array([1, 2, 2], dtype=int32))
     """
     graph = as_graph(graph)
-    primitives = _on(graph.device)
+    primitives = _on(graph.engine)
     simple = primitives.simplify(graph)
     return Oriented(simple, primitives.orient(simple))
 
@@ -379,7 +379,7 @@ def count_common_neighbours(
         raise TypeError(f"oriented is {oriented!r}; expected an Oriented: gasla.primitives.orient(graph)")
     if per_vertex and per_edge:
         raise ValueError("per_vertex and per_edge are both True; expected one of them: call it twice to have both")
-    primitives = _on(oriented.graph.device)
+    primitives = _on(oriented.graph.engine)
     if per_edge:
         return primitives.count_at_edges(oriented.graph, oriented._lists)
     return primitives.count_common_neighbours(oriented._lists, per_vertex)
@@ -420,7 +420,7 @@ def intersect(graph: Any, edges: EdgeFrontier) -> Array:
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
     for ends in (edges.src, edges.dst):
         _check_ends(ends, graph.n)
-    return _on(graph.device).intersect(graph, moved(edges.src, graph.device), moved(edges.dst, graph.device))
+    return _on(graph.engine).intersect(graph, moved(edges.src, graph.device), moved(edges.dst, graph.device))
 
 
 # --- what is passed --------------------------------------------------------------------------------------------------

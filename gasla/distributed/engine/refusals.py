@@ -19,11 +19,10 @@ REFUSED = {
     "order": "in place, who comes first would depend on the number of ranks; expected order='synchronous'",
     "schedule": "its receivers are known as one array, which no rank has",
     "start": "a run goes on from another's result only where one process holds both; give fields and active instead",
-    "out": "fields live where their ranks are; take them from the result",
 }
 
 
-def refuse(program: VertexProgram, traced: Traced, schedule: Any = None, out: Any = None) -> None:
+def refuse(program: VertexProgram, traced: Traced, schedule: Any = None) -> None:
     """Refuse what ranks can't do, by name and with the reason.
 
     Raises
@@ -44,7 +43,6 @@ def refuse(program: VertexProgram, traced: Traced, schedule: Any = None, out: An
         (traced.looks_up and not traced.deposits, "self.at", f"{name} reads other vertices by self.at"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (schedule is not None, "schedule", f"a run of {name} has a schedule"),
-        (bool(out), "out", f"a run of {name} has out"),
     ]
     for is_so, key, what in found:
         if is_so:

@@ -60,9 +60,19 @@ class DistributedRuns:
     ) -> "DistributedRun":
         """A run at its start."""
         kind: Any = type(program)
-        refuse(program, kind.traced(graph.id_dtype), schedule, out)
+        refuse(program, kind.traced(graph.id_dtype), schedule)
         assert frontier is not None
-        return DistributedRun(self._options, program, graph, fields, frontier)
+        return DistributedRun(self._options, program, graph, fields, frontier, out or {})
+
+
+def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
+    """Refuse what fields can't be left in."""
+    for name, array in out.items():
+        if name not in program.vertex_fields:
+            known = ", ".join(sorted(program.vertex_fields)) or "none"
+            raise TypeError(f"{type(program).__name__} has no vertex field {name!r} to leave in `out`; it has {known}")
+        if not isinstance(array, BlockArray | np.ndarray) or array.shape[:1] != (n,):
+            raise TypeError(f"{name} is to be left in {type(array).__name__}; expected an array of {n} entries")
 
 
 class Told(NamedTuple):
@@ -81,10 +91,18 @@ class DistributedRun:
     log_rows = 1024
 
     def __init__(
-        self, options: Options, program: VertexProgram, graph: Any, fields: Mapping[str, Any], frontier: Frontier
+        self,
+        options: Options,
+        program: VertexProgram,
+        graph: Any,
+        fields: Mapping[str, Any],
+        frontier: Frontier,
+        out: Mapping[str, Any],
     ) -> None:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self._graph, self._kept = graph, Kept(graph.ranks)
+        check_out(program, graph.n, out)
+        self._out, fields = out, {**out, **fields}
         sent = {name: _Reference(x.kept.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 3), np.int64)
@@ -133,6 +151,12 @@ class DistributedRun:
         fields, active, aggregates = self._graph.ranks.each(_leave, self._kept.key, kept.key)[0]
         n = self._graph.n
         state = {name: BlockArray(kept, name, (n, *shape), kind) for name, (shape, kind) in fields.items()}
+        for name, array in self._out.items():
+            if isinstance(array, BlockArray):
+                self._graph.ranks.each(_copy, array.kept.key, array.name, kept.key, name)
+            else:
+                array[...] = state[name].compute()
+            state[name] = array
         frontier = Frontier.all(n) if active is None else Frontier(n, active)
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
@@ -236,6 +260,10 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
         ids = run.active[run.active < own] + run.block.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()
+
+
+def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
+    rank.kept[to][array][...] = rank.kept[result][name]
 
 
 def _changed(rank: Rank, key: Any) -> dict[str, Any]:
