@@ -53,8 +53,13 @@ class Rank:
 class Ranks(Protocol):
     """What has ranks work."""
 
-    size: int
-    here: Sequence[int]  # the ranks that this process speaks for: all, or its own
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    @property
+    def here(self) -> Sequence[int]:
+        """Those that this process speaks for: all, or its own."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each of those ranks; what they return, in order.

@@ -11,8 +11,8 @@ from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, shared_out
 from gasla.distributed.engine.runs import SHARE, block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
-from gasla.distributed.loading.pieces import kept_share
 from gasla.distributed.loading.reading import Columns, Paths, read_share
+from gasla.distributed.loading.settling import kept_share
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
@@ -32,7 +32,9 @@ class EdgeValues:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
-            f"from {self._range[0]} to {self._range[1]}" if self._range else "there are none"
+            f"from {self._range[0]} to {self._range[1]}"
+            if self._range
+            else "there are none"
         )
 
     def _refuse(self, *_: Any) -> NoReturn:
@@ -70,8 +72,7 @@ class Graph(OneGraph):
     kept_by_ranks: Kept
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
-        made: Graph = super().__new__(cls)
-        return made
+        return super().__new__(cls)  # type: ignore[return-value]
 
     def __init__(
         self,
@@ -83,12 +84,12 @@ class Graph(OneGraph):
         n: int | None = None,
         ranks: Ranks | None = None,
     ) -> None:
-        ranks = current() if ranks is None else ranks
+        asked: Ranks = current() if ranks is None else ranks
         if is_collection(edges):
-            count, kept = hand_out(ranks, edges, Columns(src, dst, weight), n)
-            made = Graph.from_shares(ranks, count, kept_share, kept.key)
+            count, kept = hand_out(asked, edges, Columns(src, dst, weight), n)
+            made = Graph.from_shares(asked, count, kept_share, kept.key)
         elif src is dst is weight is n is None:
-            made = Graph.from_graph(edges, ranks)
+            made = Graph.from_graph(edges, asked)
         else:
             raise TypeError(
                 f"edges is a {type(edges).__name__}; expected a Dask dataframe or an (m, 2) dask.array, or without "
@@ -149,10 +150,10 @@ class Graph(OneGraph):
         ...     gasla.bfs(g, 0).compute()
         array([0, 1, 2, 3], dtype=int32)
         """
-        ranks = current() if ranks is None else ranks
-        kept = Kept(ranks)
-        count = ranks.each(read_share, kept.key, paths, format, Columns(src, dst, weight), n)[0]
-        return cls.from_shares(ranks, count, kept_share, kept.key)
+        asked: Ranks = current() if ranks is None else ranks
+        kept = Kept(asked)
+        count = asked.each(read_share, kept.key, paths, format, Columns(src, dst, weight), n)[0]
+        return cls.from_shares(asked, count, kept_share, kept.key)
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges], *arguments: Any) -> "Graph":
@@ -197,10 +198,10 @@ class Graph(OneGraph):
         >>> distributed.Graph.from_graph(one, distributed.ThreadRanks(2))
         distributed.Graph(n=3, m=3, over 2 ranks)
         """
-        ranks = current() if ranks is None else ranks
+        asked: Ranks = current() if ranks is None else ranks
         one = as_graph(graph).to("cpu")
         src, dst = one._edges()
-        return cls.from_shares(ranks, one.n, _share_of, src, dst, one.values)
+        return cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
 
     @property
     def value_range(self) -> Any:

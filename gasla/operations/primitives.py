@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, moved
+from gasla.arrays import array_module, device_of, moved
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph

@@ -11,8 +11,8 @@ import numpy as np
 
 from gasla.distributed.block_array import Kept
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.loading.pieces import Piece, settle
 from gasla.distributed.loading.reading import Columns, of_table
+from gasla.distributed.loading.settling import Piece, settle
 from gasla.graph.exchange.columns import as_arrow, choose
 
 
@@ -49,7 +49,7 @@ def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
     where = f"partition {number}"
     if isinstance(part, np.ndarray):
         src, dst = (np.ascontiguousarray(part[:, end]) for end in (0, 1))
-        return Piece(number, where, src, dst, None, 0)
+        return Piece(number, where, src, dst, None)
     try:
         return of_table(number, where, as_arrow(part.iloc[:, list(places)]))
     except (ValueError, TypeError) as error:

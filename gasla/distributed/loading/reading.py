@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.distributed.communicator import Communicator, Rank
-from gasla.distributed.loading.pieces import Piece, settle
+from gasla.distributed.loading.settling import Piece, settle
 from gasla.graph import io
 from gasla.graph.exchange.columns import Column, arrow, choose, edges_of
 from gasla.graph.graph import Graph, as_graph
@@ -50,8 +50,8 @@ def listed(paths: Paths) -> list[str]:
         There is none, or it is a folder.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found = []
-    for path in map(os.fspath, given):
+    found: list[str] = []
+    for path in [os.fspath(path) for path in given]:
         names = sorted(glob(path)) if has_magic(path) and not os.path.exists(path) else [path]
         if not names:
             raise FileNotFoundError(f"no file is like {path!r}; expected a pattern such as 'data/*.parquet'")
@@ -69,8 +69,9 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
     """Read a rank's share of the files, and keep its edges; how many vertices there are."""
     units = _units(rank.communicator, paths, format, columns)
     first, last = _own(rank.communicator, units)
-    numbers = track(range(first, last), "parts of files")
-    return settle(rank, key, (_read(number, units[number], format, columns) for number in numbers), n)
+    pieces = [_read(number, units[number], format, columns) for number in track(range(first, last), "parts of files")]
+    _check_promises(rank.communicator, units, pieces)
+    return settle(rank, key, pieces, n)
 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
@@ -84,6 +85,19 @@ def _units(communicator: Communicator, paths: Paths, format: str | None, columns
     found = _told(communicator, own)
     units = [Unit(*u) for i in range(len(files)) for u in found[i % len(found)][i // len(found)]]
     return units
+
+
+def _check_promises(communicator: Communicator, units: Sequence[Unit], pieces: Sequence[Piece]) -> None:
+    """Each file has as many edges as it says."""
+    own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
+    found: dict[str, int] = {}
+    promised = {}
+    for path, most, count in (one for told in _told(communicator, own) for one in told):
+        found[path] = found.get(path, 0) + count
+        promised[path] = most
+    for path, most in promised.items():
+        if found[path] < most:
+            raise FormatError.of_count(Path(path), None, most, found[path])
 
 
 def _told(communicator: Communicator, what: Any) -> list[Any]:
@@ -130,12 +144,12 @@ def _explained(path: str, group: int) -> Iterator[None]:
 def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piece:
     path = Path(unit.path)
     known = io.format_of(path, format)
-    if unit.stop < 0:
-        return _whole(number, path, known, columns)
     if known == "edges":
         with translated(path):
-            src, dst, values, n = edge_lists.read_part(path, unit.start, unit.stop)
-        return Piece(number, unit.path, src, dst, values, n)
+            part = edge_lists.read_part(path, unit.start, None if unit.stop < 0 else unit.stop)
+        return Piece(number, unit.path, *part)
+    if unit.stop < 0:
+        return _whole(number, path, known, columns)
     with _explained(unit.path, unit.start):
         file = arrow("pyarrow.parquet").ParquetFile(unit.path)
         titles = file.schema_arrow.names
@@ -148,9 +162,9 @@ def of_table(number: int, where: str, table: Any) -> Piece:
     weight = 2 if table.num_columns > 2 else None
     if table.num_rows == 0:
         kind = None if weight is None else np.dtype(table.schema.field(weight).type.to_pandas_dtype())
-        return Piece(number, where, _NOTHING, _NOTHING, None if kind is None else np.zeros(0, kind), 0)
+        return Piece(number, where, _NOTHING, _NOTHING, None if kind is None else np.zeros(0, kind))
     found = edges_of(table, 0, 1, weight, names=False)
-    return Piece(number, where, found.src, found.dst, found.weights, 0)
+    return Piece(number, where, found.src, found.dst, found.weights)
 
 
 _NOTHING = np.zeros(0, np.int64)

@@ -11,7 +11,7 @@ import re
 from codecs import BOM_UTF8
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
 from gasla.graph.io.files import (
     Array,
@@ -53,13 +53,26 @@ def read(path: Path) -> csr_array:
     return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
 
 
-def read_part(path: Path, start: int, stop: int) -> tuple[Array, Array, Array | None, int]:
-    """The edges of the lines that begin within a range of bytes, in their order; and how many vertices a comment says.
+class Part(NamedTuple):
+    """Some edges of a list in their order, and what a comment at its head says of the whole."""
 
-    The file isn't compressed. A promise of how many edges follow is left to whoever reads all parts.
+    src: Array
+    dst: Array
+    weights: Array | None
+    n: int  # vertices
+    m: int  # edges; 0 if it doesn't say
+
+
+def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
+    """The edges of all lines, or of a file that isn't compressed those of the lines that begin within a range of bytes.
+
+    What is said of the number of edges is left to whoever has read all parts.
     """
     with open_text(path) as text:
         header = _look(path, text)
+        if stop is None:
+            text.seek(0)
+            return _part(path, header, text)
     with open(path, "rb") as file:
         file.seek(max(start - 1, 0))
         if start > 0:
@@ -70,14 +83,18 @@ def read_part(path: Path, start: int, stop: int) -> tuple[Array, Array, Array | 
             file.readline()
         last = file.tell()
         file.seek(first)
-        part = TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1")
-    if part.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
-        part.seek(0)
+        return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
+
+
+def _part(path: Path, header: _Header, text: TextIO) -> Part:
+    """The edges of some lines."""
+    if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
+        text.seek(0)
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
-    table = read_table(part, fields, [*header.comments])
+    table = read_table(text, fields, [*header.comments])
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
         raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
-    return table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n
+    return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

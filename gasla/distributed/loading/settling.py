@@ -21,7 +21,8 @@ class Piece(NamedTuple):
     src: np.ndarray
     dst: np.ndarray
     values: np.ndarray | None
-    n: int  # vertices that the input speaks of, at least
+    n: int = 0  # vertices that the input speaks of, at least
+    promised: int = 0  # edges that the whole of its file has by its own account
 
 
 def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
@@ -36,7 +37,9 @@ def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
     starts = _starts(rank.communicator, pieces)
     kind = _kind(rank.communicator, pieces)
     ids = [np.arange(start, start + len(piece.src)) for start, piece in zip(starts, pieces, strict=True)]
-    values = None if kind is None else _joined([np.asarray(piece.values) for piece in pieces], kind)
+    values = None
+    if kind is not None:
+        values = _joined([piece.values for piece in pieces if piece.values is not None], kind)
     src, dst = (_joined([getattr(piece, end) for piece in pieces], np.dtype(np.int64)) for end in ("src", "dst"))
     rank.kept[key] = Edges(src, dst, _joined(ids, np.dtype(np.int64)), values)
     return _count(rank.communicator, pieces, n)
@@ -64,9 +67,11 @@ def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
 
 def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
     """The type of values that holds those of all pieces; None if there are none."""
-    own = [(piece.where, "" if piece.values is None else piece.values.dtype.str) for piece in pieces]
+    own = [
+        (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
+    ]
     text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
-    found = {}
+    found: dict[str, str] = {}
     for told in communicator.allgather(np.frombuffer(text.encode(), np.uint8)):
         for line in bytes(told).decode().splitlines():
             kind, where = line.split("\t", 1)
