@@ -176,8 +176,8 @@ class Primitives(Protocol):
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
         """The same sum; and of each stored edge, in the order of the input, all common neighbours of its ends."""
 
-    def intersect(self, graph: Graph, sources: Any, targets: Any) -> Any:
-        """Count the common out-neighbours of pairs of vertices."""
+    def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
+        """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
 
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""

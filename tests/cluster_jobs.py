@@ -7,13 +7,18 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import gasla
+import semirings
+from gasla import distributed
 from gasla.distributed.cluster import Cluster
 from gasla.distributed.communicator import RankError
 
@@ -98,6 +103,67 @@ def job_good(cluster: Cluster, seed: int) -> None:
     assert cluster.each(lambda rank: rank.kept) == [{}] * len(here)
 
 
+class Cheapest(gasla.VertexProgram):
+    """Shortest paths. A worker of Dask's gets it by value: it stands in a script."""
+
+    cost = gasla.vertex(np.int64, init=10**9)
+    weight = gasla.edge(np.int64)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.cost + edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"cost": semirings.minimum(vertex.cost, gathered)}
+
+
+def job_graph(cluster: Cluster, seed: int) -> None:
+    """A graph from files, and with Dask from its collections, gives what one process gives; an odd seed compiles."""
+    src, dst, length = np.random.default_rng(seed).integers(1, 60, (3, 500))
+    one = gasla.Graph.from_edges(src, dst, length, n=61)
+    graphs = [distributed.Graph(one)]
+    with tempfile.TemporaryDirectory() as folder:
+        for i, part in enumerate(np.array_split(np.arange(500), 3)):
+            rows = zip(src[part], dst[part], length[part], strict=True)
+            Path(folder, f"{i}.txt").write_text("".join(f"{u} {v} {w}\n" for u, v, w in rows))
+        graphs.append(distributed.Graph.from_files(f"{folder}/*.txt", n=61))  # the first rank says which
+        cluster.each(_wait)  # or a folder may be gone while another rank reads
+        Path(folder, "2.txt").write_text("0 1 2\nx y z\n")
+        broken = caught_by(distributed.Graph.from_files, f"{folder}/*.txt")
+        assert "2.txt, line 2: vertex 'x'" in str(broken), repr(broken)
+    one_speaks_for_all = len(cluster.here) == cluster.size
+    if one_speaks_for_all:
+        import dask.array as da
+        import dask.dataframe as dd
+        import pandas as pd
+
+        table = dd.from_pandas(pd.DataFrame({"src": src, "dst": dst, "km": length}), npartitions=5, sort=False)
+        graphs.append(distributed.Graph(table, weight="km", n=61))
+        graphs.append(distributed.Graph(table.persist(), weight="km", n=61))
+        pairs = distributed.Graph(da.from_array(np.stack([src, dst], 1), chunks=(99, 2)), n=61)
+        assert (pairs.n, pairs.m) == (one.n, one.m)
+    options: Any = {"active": [3], "cost": {3: 0}, "compile": seed % 2 == 1}
+    wanted = gasla.run(Cheapest, one, **options).cost
+    for graph in graphs:
+        assert (graph.n, graph.m) == (one.n, one.m)
+        found = gasla.run(Cheapest, graph, **options).cost
+        assert np.array_equal(found.compute(), wanted)
+        if one_speaks_for_all:
+            assert np.array_equal(found.to_dask_array().compute(), wanted)
+
+
+def _wait(rank: Any) -> None:
+    rank.communicator.barrier()
+
+
+def caught_by(function: Callable[..., Any], *arguments: Any) -> BaseException:
+    try:
+        function(*arguments)
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
 def job_alone(cluster: Cluster, seed: int) -> None:
     """A single rank is a cluster, too."""
     assert cluster.each(talk, 30, seed) == [0]
@@ -179,14 +245,10 @@ def main(way: str, jobs: str, seed: int) -> None:
         from dask_mpi import initialize
 
         initialize(dashboard=False)
-    for job in jobs.split(","):
-        run = globals()[f"job_{job}"]
-        if way == "mpi":
-            with Cluster() as cluster:
-                run(cluster, seed)
-        else:
-            with client_of(way) as client, Cluster(client) as cluster:
-                run(cluster, seed)
+    with nullcontext() if way == "mpi" else client_of(way) as client:
+        for job in jobs.split(","):
+            with Cluster(client) as cluster:
+                globals()[f"job_{job}"](cluster, seed)
     print("ended well", flush=True)
 
 

@@ -160,7 +160,7 @@ def test_worker_lost_says_who() -> None:
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 def test_mpi(ranks: int) -> None:
-    ended = run("mpi", "good,good" if ranks > 1 else "alone", ranks)
+    ended = run("mpi", "good,graph" if ranks > 1 else "alone", ranks, seed=ranks // 3)
     assert ended.code == 0 and ended.out.count("ended well") == ranks, ended
 
 
@@ -183,8 +183,9 @@ def test_mpi_failures_at_random_moments(seed: int) -> None:
 
 
 @needs_dask
-def test_dask() -> None:
-    ended = run("dask", "good")
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])  # whose workers compile
+def test_dask(seed: int) -> None:
+    ended = run("dask", "good,graph", seed=seed)
     assert ended.code == 0 and "ended well" in ended.out, ended
 
 
@@ -210,9 +211,9 @@ def test_dask_failures_at_random_moments(seed: int) -> None:
 
 @needs_dask_mpi
 @pytest.mark.slow  # each starts a cluster
-@pytest.mark.parametrize("job", ["good", "interrupt"])
+@pytest.mark.parametrize("job", ["good", "graph", "interrupt"])
 def test_dask_over_mpi(job: str) -> None:
-    ended = run("dask-mpi", job, 4)
+    ended = run("dask-mpi", job, 4, seed=1)
     assert "ended well" in ended.out, ended
 
 

@@ -79,7 +79,7 @@ def test_files(kind: str, size: int, tmp_path: Path, edges: Any, monkeypatch: py
     assert found.values is not None and found.values.dtype == np.int64
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(["0 1", "12 3", "7 7", "", "# Nodes: 9", "100000 2"]), max_size=12), st.integers(1, 40))
 def test_ranges_of_bytes_have_every_line_once(lines: list[str], step: int) -> None:
     import tempfile
@@ -165,7 +165,7 @@ def test_shares_are_balanced() -> None:
     assert listed(__file__) == [__file__]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), max_size=8))
 def test_pieces_may_be_anywhere(placed: list[tuple[int, int]]) -> None:
     """Each edge gets its place in the input, wherever its piece is."""

@@ -19,6 +19,7 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
+PAIRS = 1 << 12  # edges whose ends are looked at
 
 
 def edges_of(graph: BenchmarkGraph) -> Ends:
@@ -153,6 +154,17 @@ def supports(graph: BenchmarkGraph, support: Any, _: list[int]) -> str:
     degree = array_module(support).bincount(src, minlength=graph.graph.n)
     most = array_module(support).minimum(degree[src], degree[dst]) - 1
     return "an edge is in more triangles than an end has neighbours" if bool((support > most).any()) else ""
+
+
+def alike(graph: BenchmarkGraph, score: Any, _: list[int], measure: Any) -> str:
+    """What is wrong with how alike the ends of some edges are, decided on the CPU."""
+    here, scores = graph.on("cpu").graph, moved(score, "cpu")
+    some = np.linspace(0, here.m - 1, min(here.m, PAIRS)).astype(np.int64)
+    try:
+        verify.similarity(here, scores[some], measure, (here.out.owners()[some], here.out.indices[some]))
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
 
 
 def trusses(graph: BenchmarkGraph, member: Any, _: list[int]) -> str:

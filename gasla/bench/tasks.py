@@ -7,6 +7,7 @@ bench`, the asv suite, `benchmarks.compare`, `benchmarks.gpu`) reads this table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,6 +52,8 @@ TASKS: dict[str, Task] = {
     ),
     "edge_support": Task("nowhere", properties.supports, is_trusted=False),
     "clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
+    "jaccard": Task("nowhere", partial(properties.alike, measure="jaccard"), agree=answers.near),
+    "adamic_adar": Task("nowhere", partial(properties.alike, measure="adamic_adar"), agree=answers.near),
     "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),

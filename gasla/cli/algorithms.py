@@ -1,11 +1,15 @@
 """The algorithms as verbs of the command line: an entry each."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import gasla
 from gasla import verify
 from gasla.arrays import moved
 from gasla.cli.summaries import (
+    alike,
     by_searches,
     colours,
     communities,
@@ -37,6 +41,15 @@ from gasla.cli.summaries import (
     truss,
 )
 from gasla.cli.verbs import Verb
+
+SIMILARITIES: tuple[Any, ...] = (
+    gasla.jaccard,
+    gasla.overlap,
+    gasla.cosine,
+    gasla.adamic_adar,
+    gasla.resource_allocation,
+    gasla.preferential_attachment,
+)
 
 ALGORITHMS: tuple[Verb, ...] = (
     Verb(
@@ -165,6 +178,16 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("clustering", gasla.clustering, verify.clustering),
         answers={"scores": "clustering"},
         summary=ranking("scores", lambda _: "the vertices whose neighbours are neighbours of each other most often:"),
+    ),
+    *(
+        Verb(
+            *(function.__name__.replace("_", "-"), function, partial(verify.similarity, measure=function.__name__)),
+            answers={"scores": function.__name__},
+            summary=alike,
+            fixed={"pairs": None},
+            by_edge=True,
+        )
+        for function in SIMILARITIES
     ),
     Verb(
         *("k-truss", gasla.k_truss, verify.k_truss),

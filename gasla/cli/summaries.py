@@ -220,6 +220,13 @@ def supported(found: Answered) -> Iterator[str]:
     yield from _edges(found, np.argsort(-support, kind="stable")[: found.top])
 
 
+def alike(found: Answered) -> Iterator[str]:
+    """The edges whose ends are most alike."""
+    scores = found.answer["scores"]
+    yield f"{(scores > 0).sum():,} of {len(scores):,} stored edges score above 0{', most' if len(scores) else ''}"
+    yield from _edges(found, np.argsort(-scores, kind="stable")[: found.top])
+
+
 def truss(found: Answered) -> Iterator[str]:
     """How many edges are in the truss, and which come first."""
     member, k = found.answer["edges"], found.arguments["k"]

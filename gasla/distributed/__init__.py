@@ -4,7 +4,8 @@ from gasla.distributed.block_array import BlockArray
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
-from gasla.distributed.engine.runs import Compiled, Interpreted
+from gasla.distributed.engine.running import Compiled, Interpreted
+from gasla.distributed.engine.together import DistributedPrimitives
 from gasla.distributed.failures import WorkerLost
 from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
@@ -14,3 +15,4 @@ __all__ += ["WorkerLost", "current"]
 
 prepare = Compiled().prepare  # see `gasla.engines.Runner`
 interpreted = Interpreted()
+primitives = DistributedPrimitives

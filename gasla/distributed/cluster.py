@@ -96,6 +96,10 @@ class Cluster:
         """Have ranks keep parts of a collection of Dask's, if they are its workers; see `Ranks`."""
         return self._of_it().place(key, parts)
 
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """What a function gives on each rank, left there as a future of Dask's; see `Ranks`."""
+        return self._of_it().held(function, *arguments)
+
     def leave(self, error: BaseException | None) -> None:
         """Close the cluster, as the end of a ``with`` does."""
         self.__exit__(None, error, None)

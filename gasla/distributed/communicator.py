@@ -70,6 +70,9 @@ class Ranks(Protocol):
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """Have ranks keep what Dask's delayed parts come to, by their numbers; False if they aren't Dask's workers."""
 
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """What `function(rank, *arguments)` gives on each rank, left there as Dask's future; None if it isn't Dask."""
+
     def leave(self, error: BaseException | None) -> None:
         """Part: nothing more is called. If an error makes one process do so, the others hear of it."""
 

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 
 from gasla.distributed.communicator import RankError
-from gasla.distributed.dask_worker import Outcome, interrupt, keep, pack, sit, stand, work
+from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, sit, stand, work
 from gasla.distributed.failures import WorkerLost, raise_first
 
 PATIENCE = 1.5  # seconds that ranks have to end after one is lost
@@ -82,6 +82,14 @@ class DaskRanks:
             lambda rank, _: (keep, self._session, rank, key, own[rank], [futures[number] for number in own[rank]]),
         )
         return True
+
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`. The ranks can't talk there."""
+        self._raise_if_lost(0)
+        return [
+            self._user.submit(hold, self._session, rank, function, arguments, workers=[address], pure=False)
+            for rank, address in enumerate(self._addresses)
+        ]
 
     def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
         """Have each rank do its task, which gives an `Outcome`; the values of all."""

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,6 +138,15 @@ def keep(session: str, rank: int, key: Any, numbers: list[int], parts: list[Any]
     """Keep some parts at a rank, by their numbers."""
     _seats[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
     return Outcome(None, None, f"rank {rank}", 0)
+
+
+def hold(session: str, rank: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """What a function gives of a rank, which says nothing to the others."""
+    seat = _seats.get((session, rank))
+    if seat is None:
+        raise RankError(f"rank {rank} is no more: its worker is gone, or the cluster was left")
+    alone: Any = None
+    return function(Rank(alone, seat.kept), *arguments)
 
 
 def _portable(error: BaseException) -> BaseException:

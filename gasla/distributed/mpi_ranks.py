@@ -193,6 +193,10 @@ class MPIRanks:
         """See `Ranks`."""
         return False
 
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`."""
+        return None
+
     def forget(self, key: Any) -> None:
         """See `Ranks`."""
         self._dropped.append(key)

@@ -8,14 +8,17 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
+from gasla.distributed.engine.by_vector import product
+from gasla.distributed.engine.facts import SHARE, facts_of, simple_edges
 from gasla.distributed.engine.partition import Edges, shared_out
-from gasla.distributed.engine.runs import SHARE, block_on, degrees_on
+from gasla.distributed.engine.running import block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
 from gasla.distributed.loading.settling import kept_share
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
+from semirings import Semiring
 
 __all__ = ["Graph"]
 
@@ -208,6 +211,52 @@ class Graph(OneGraph):
         """The least and the largest value; both NaN if any is."""
         return self._range
 
+    def _facts(self, weighted: bool = False) -> dict[str, bool]:
+        """What ranks find out together, once."""
+        key = "facts", weighted
+        found = self.known(key) or self.ranks.each(facts_of, self.kept_by_ranks.key, weighted)[0]
+        return self.kept(key, lambda _: found)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
+        return self._facts()["is_symmetric"]
+
+    @property
+    def has_symmetric_values(self) -> bool:
+        """Whether the edges i -> j and j -> i carry the same values too."""
+        return self._facts(weighted=self.values is not None)["is_symmetric"]
+
+    @property
+    def has_self_loops(self) -> bool:
+        """Whether any edge leads from a vertex to itself."""
+        return self._facts()["has_self_loops"]
+
+    @property
+    def has_parallel_edges(self) -> bool:
+        """Whether any edge is stored more than once."""
+        return self._facts()["has_parallel_edges"]
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the graph is simple and undirected: every edge in both directions, once, and no self loops."""
+        return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
+
+    def simplified(self) -> "Graph":
+        """The graph with every edge in both directions, once, without self loops and without values."""
+        return Graph.from_shares(self.ranks, self.n, simple_edges, self.kept_by_ranks.key)
+
+    def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
+        """The product with a vector, as `gasla.mxv` and `gasla.vxm` (`by_column`) have it."""
+        return product(self, x, semiring, by_column)
+
+    def _edges(self) -> NoReturn:
+        raise TypeError("a distributed graph has no list of its edges: no process holds them all")
+
+    def with_values(self, values: Any) -> NoReturn:
+        """Refuse: they would have to go where their edges are."""
+        raise TypeError("a distributed graph takes no other values; make one of edges with these")
+
     def notice_values(self) -> None:
         """Nothing: nobody can write into what ranks hold."""
 
@@ -245,10 +294,7 @@ def _elsewhere(name: str) -> property:
     return property(refuse)
 
 
-LISTS = (
-    *("out", "in_", "both", "leaving", "sorted_out", "out_values", "in_values", "out_edge_ids", "in_edge_ids"),
-    *("is_symmetric", "has_symmetric_values", "has_parallel_edges", "has_self_loops", "is_simple"),
-)
+LISTS = ("out", "in_", "both", "leaving", "sorted_out", "out_values", "in_values", "out_edge_ids", "in_edge_ids")
 for _name in LISTS:
     setattr(Graph, _name, _elsewhere(_name))
 

@@ -115,5 +115,9 @@ class ThreadRanks:
         """See `Ranks`."""
         return False
 
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`."""
+        return None
+
     def leave(self, error: BaseException | None) -> None:
         """Part: nothing waits for anybody."""

@@ -26,6 +26,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | clustering  |                                                                                                        |
 | edge_…,     | the counts are those of sparse products; every edge of a truss is in k - 2 triangles of it, and no     |
 | k_truss     | edge is missing that is left when others are peeled off                                                |
+| similarity  | each pair's score is that of rows of the adjacency matrix, multiplied entry by entry                 |
 | core_number | whoever is numbered k has k neighbours numbered so or higher, and can be peeled off with no more left  |
 | k_core      | within, all have k neighbours or more; without, all can be peeled off with fewer left                  |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
@@ -62,6 +63,7 @@ from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, sssp
 from gasla.verify.searches.routes import shortest_path
+from gasla.verify.similarity import similarity
 from gasla.verify.trusses import edge_support, k_truss
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
 from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
@@ -103,6 +105,7 @@ __all__ = [
     "salsa",
     "sample_neighbors",
     "shortest_path",
+    "similarity",
     "sssp",
     "strong_components",
     "topological_order",

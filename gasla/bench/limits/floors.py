@@ -254,6 +254,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "strong_components": strong_components,
     "triangles": triangles,
     "clustering": triangles,
+    "jaccard": edge_support,
+    "adamic_adar": edge_support,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,

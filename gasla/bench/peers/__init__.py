@@ -16,7 +16,8 @@ the lengths of longest paths to them, each edge leading from the smaller vertex 
 weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids,
 `minimum_spanning_forest()` an entry an edge, `label_propagation()` and `louvain_communities()` labels of communities,
 `modularity()` that of `graph.groups`, every edge of weight one, `edge_support()` triangles at each stored edge,
-`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`.
+`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`, `jaccard()` and
+`adamic_adar()` how alike the ends of each stored edge are.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 

@@ -98,6 +98,12 @@ class Gasla:
     def clustering(self) -> Any:
         return gasla.clustering(self.graph)
 
+    def jaccard(self) -> Any:
+        return gasla.jaccard(self.graph)
+
+    def adamic_adar(self) -> Any:
+        return gasla.adamic_adar(self.graph)
+
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)
 

@@ -203,6 +203,24 @@ class GraphBLAS:
         counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern.T)
         return counts, self.graph.matrix
 
+    def jaccard(self) -> tuple[Matrix, csr_array]:
+        """Common neighbours at edges, over what both ends' degrees come to without them."""
+        common = Matrix(FP64, self.n, self.n)
+        common(self.pattern.S) << semiring.plus_pair[FP64](self.pattern @ self.pattern.T)
+        degrees = self.degrees.dup(FP64).diag()
+        either = semiring.plus_second[FP64](common @ degrees).new()
+        either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
+        either << either.ewise_mult(common, binary.minus)
+        return common.ewise_mult(either, binary.truediv).new(), self.graph.matrix
+
+    def adamic_adar(self) -> tuple[Matrix, csr_array]:
+        """The same with a weight a common neighbour, which the rows of one side are multiplied by first."""
+        weights = 1 / np.log(np.maximum(np.diff(self.graph.matrix.indptr), 2))
+        weighed = semiring.plus_second[FP64](self.pattern @ Vector.from_dense(weights).diag()).new()
+        sums = Matrix(FP64, self.n, self.n)
+        sums(self.pattern.S) << PLUS_FIRST(weighed @ self.pattern.T)
+        return sums, self.graph.matrix
+
     def k_truss(self) -> tuple[Matrix, csr_array]:
         """LAGraph_KTruss: dot products at what is left, and entries that are large enough, until none falls."""
         left = self.pattern

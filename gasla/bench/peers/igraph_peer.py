@@ -10,6 +10,7 @@ import igraph
 import numpy as np
 from scipy.sparse import triu
 
+from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
 
 
@@ -94,6 +95,18 @@ class Igraph:
 
     def clustering(self) -> list[float]:
         return self.native.transitivity_local_undirected(mode="zero")
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(map(tuple, self.ends.tolist()))
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        return upper_places(self.matrix)
+
+    def jaccard(self) -> np.ndarray:
+        """Of each edge once, and then for both directions."""
+        return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership

@@ -1,7 +1,8 @@
 """Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
-from gasla.cpu.primitive.neighbours import count_common_neighbours, intersect, orient, simplify
+from gasla.cpu.primitive.intersections import intersect
+from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.primitive.walkers import list_sums, sample, walk
 

@@ -33,11 +33,15 @@ RECORDS = {
 class _Renamed(Mapping[str, Any]):
     """The fields of a record, some under other names."""
 
-    def __init__(self, fields: Mapping[str, Any], names: Mapping[str, str]) -> None:
-        self._fields, self._names = fields, names
+    def __init__(self, fields: Mapping[str, Any], names: Mapping[str, str], id_type: np.dtype) -> None:
+        self._fields, self._names, self._id_type = fields, names, id_type
 
     def __getitem__(self, name: str) -> Any:
-        return self._fields[self._names.get(name, name)]
+        other = self._names.get(name, name)
+        if other in self._fields:
+            return self._fields[other]
+        # Declared is only what a result depends on: of the rest a function may ask for the type.
+        return semirings.cast(self._fields[name], self._id_type) if name == "id" else self._fields[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._fields if not name.startswith(PREFIX))
@@ -50,12 +54,12 @@ OF_VERTEX = {name: PREFIX + name for name in ("id", "in_degree", "out_degree")}
 OF_EDGE = {"id": EDGE_ID}
 
 
-def _seen(record: Any, what: int) -> Any:
+def _seen(id_type: np.dtype, record: Any, what: int) -> Any:
     """A record as the program's own functions see it."""
     if what == ASIS:
         return record
     names = OF_VERTEX if what == VERTEX else OF_EDGE
-    return Record("vertex" if what == VERTEX else "edge", _Renamed(record._fields, names))
+    return Record("vertex" if what == VERTEX else "edge", _Renamed(record._fields, names, id_type))
 
 
 def _self(base: type[VertexProgram], local: Any) -> VertexProgram:
@@ -66,11 +70,14 @@ def _self(base: type[VertexProgram], local: Any) -> VertexProgram:
     return stand_in
 
 
-def _calling(base: type[VertexProgram], function: Callable[..., Any], kinds: tuple[int, ...]) -> Callable[..., Any]:
+def _calling(
+    base: type[VertexProgram], id_type: np.dtype, function: Callable[..., Any], kinds: tuple[int, ...]
+) -> Callable[..., Any]:
     """A function of the program for a rank."""
+    seen = functools.partial(_seen, id_type)
 
     def call(self: Any, *records: Any) -> Any:
-        return function(_self(base, self), *map(_seen, records, kinds))
+        return function(_self(base, self), *map(seen, records, kinds))
 
     return call
 
@@ -135,7 +142,7 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
         body[EDGE_ID] = EdgeField(np.int64, 0)
     for name, kinds_of in RECORDS.items():
         if getattr(base, name, None) is not None:
-            body[name] = _calling(base, getattr(base, name), kinds_of)
+            body[name] = _calling(base, id_type, getattr(base, name), kinds_of)
     if base.everyone:
         body["mask"] = _own_only(body.get("mask"))
     if {"bucket", "scatter"} & traced.functions.keys():
@@ -145,7 +152,7 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
         body["priority"] = None
     for name, aggregate in base.aggregates.items():
         kind = traced.aggregate_types[inner(name)]
-        call = _calling(base, aggregate.function, (VERTEX, VERTEX))
+        call = _calling(base, id_type, aggregate.function, (VERTEX, VERTEX))
         body[name] = Parameter(kind, 0)
         body[PREFIX + name] = Aggregate(aggregate.monoid, kind, _of_own(call, aggregate, kind))
     body["_most"] = {PREFIX + "id": int(np.iinfo(id_type).max) - 1}

@@ -1,7 +1,8 @@
 """Stages that need no program, on the GPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
 from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
-from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, intersect, orient, simplify
+from gasla.gpu.primitive.intersections import intersect
+from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, orient, simplify
 from gasla.gpu.primitive.walkers import list_sums, sample, walk
 
 __all__ = [

@@ -9,6 +9,7 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import block_of, degrees
+from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Placed
@@ -17,8 +18,6 @@ from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
-
-SHARE = "share"  # what a rank keeps of a graph, beside a block for each direction
 
 
 class Compiled:
@@ -191,20 +190,23 @@ class _Reference(NamedTuple):
 
 def block_on(rank: Rank, graph: Any, direction: str) -> Any:
     """The rank's block of a graph for a direction: made when it is first asked for."""
-    parts: dict[str, Any] = rank.kept[graph]
-    if direction not in parts:
-        parts[direction] = block_of(rank.communicator, parts[SHARE], direction)
-    return parts[direction]
+    share = rank.kept[graph][SHARE]
+    return _kept(rank, graph, direction, lambda: block_of(rank.communicator, share, direction))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
     """The degrees of a block's vertices, likewise."""
+    block, share = block_on(rank, graph, direction), rank.kept[graph][SHARE]
+    made: np.ndarray = _kept(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
+    return made
+
+
+def _kept(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+    """What ranks make together, once: anew if any has it not, as after one has failed while others were done."""
     parts: dict[Any, Any] = rank.kept[graph]
-    if (direction, which) not in parts:
-        block = block_on(rank, graph, direction)
-        parts[direction, which] = degrees(rank.communicator, parts[SHARE], block, which)
-    found: np.ndarray = parts[direction, which]
-    return found
+    if not np.all(rank.communicator.allgather(np.array([key in parts]))):
+        parts[key] = make()
+    return parts[key]
 
 
 def _begin(
