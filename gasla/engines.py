@@ -179,6 +179,18 @@ class Primitives(Protocol):
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
 
+    def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
+        """Columns and values of the k largest entries of each row, -1 and 0 behind those of a row that has fewer."""
+
+    def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
+        """List the common out-neighbours of pairs, in order: which pair, and which vertex; those above a bound each."""
+
+    def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
+        """Whether there is an edge between each of some pairs of vertices."""
+
+    def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
+        """The number of sets of k vertices, four or more, that are all joined; `lists` are what `orient` returns."""
+
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""
 

@@ -11,6 +11,7 @@ from gasla.arrays import moved
 from gasla.cli.summaries import (
     alike,
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -28,6 +29,7 @@ from gasla.cli.summaries import (
     mates,
     members,
     nearby,
+    nibbled,
     of_each,
     order,
     pairs,
@@ -37,6 +39,7 @@ from gasla.cli.summaries import (
     route,
     settled,
     sides,
+    similar,
     supported,
     truss,
 )
@@ -190,10 +193,28 @@ ALGORITHMS: tuple[Verb, ...] = (
         for function in SIMILARITIES
     ),
     Verb(
+        *("top-k-similar", gasla.top_k_similar, verify.top_k_similar),
+        answers={"vertices": "similar", "scores": "score"},
+        summary=similar,
+        by_vertex=True,
+    ),
+    Verb(
+        *("square-clustering", gasla.square_clustering, verify.square_clustering),
+        answers={"scores": "square_clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours have others in common most often:"),
+    ),
+    Verb(
         *("k-truss", gasla.k_truss, verify.k_truss),
         answers={"edges": "truss"},
         summary=truss,
         by_edge=True,
+    ),
+    Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),
@@ -204,6 +225,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
         answers={"labels": "community"},
         summary=communities,
+    ),
+    Verb(
+        *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
+        answers={"member": "member"},
+        summary=nibbled,
+        told=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),

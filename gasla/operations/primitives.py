@@ -2,8 +2,8 @@
 
 A forest is an array: ``parents[v]`` is v's parent, and a root is its own. A parent is never larger than its child, so
 a root is the smallest vertex of its tree. `hook`, `link`, `compress`, `likely_largest` and `number` work on forests;
-`label_components` is all of them in one launch. `simplify`, `orient` and `count_common_neighbours` look at all edges
-of a graph read as simple and undirected, `intersect` at chosen pairs.
+`label_components` is all of them in one launch. `simplify`, `orient`, `count_common_neighbours` and `count_cliques`
+look at all edges of a graph read as simple and undirected, `intersect`, `common` and `has_edges` at chosen pairs.
 
 All run where the graph is, and on a GPU return while their kernels run, unless they return a Python number.
 """
@@ -21,12 +21,16 @@ from gasla.arrays import array_module, device_of, module_of, moved
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.listing.joined import common, count_cliques, has_edges
 from gasla.program.frontier import EdgeFrontier
 
 __all__ = [
     "Oriented",
+    "common",
     "compress",
+    "count_cliques",
     "count_common_neighbours",
+    "has_edges",
     "hook",
     "intersect",
     "label_components",
