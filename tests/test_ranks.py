@@ -1,6 +1,7 @@
 """Graphs over ranks, which are threads here: the same bits as in one process, and what is refused by name."""
 
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,7 @@ def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
 
     with pytest.raises(OSError, match="a broken file") as caught:
         distributed.Graph.from_shares(distributed.ThreadRanks(3), 5, load)
-    assert caught.value.__notes__ == ["on rank 1 of 3"]
+    assert caught.value.__notes__ == [f"on rank 1 of 3 on {socket.gethostname()}"]
 
 
 class Scatters(programs.Hops):
