@@ -11,9 +11,7 @@ from scipy.sparse import csc_array, csr_array
 import gasla
 
 EDGES = st.integers(1, 6).flatmap(
-    lambda n: st.tuples(
-        st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24)
-    )
+    lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24))
 )
 
 

@@ -1,4 +1,4 @@
-"""Edges and their partners: for i -> j one of j -> i, as flows and messages have something to say in either direction."""
+"""Edges and their partners: for i -> j one of j -> i, as flows and messages have something to say both ways."""
 
 from __future__ import annotations
 
