@@ -65,6 +65,10 @@ def test_partners_are_as_a_dictionary_has_them(drawn, form):
         np.testing.assert_array_equal(pairs.origin.edges, [*range(len(edges)), *[-1] * len(alone)])
         np.testing.assert_array_equal(pairs.origin.new_edges, np.arange(len(edges)))
         np.testing.assert_array_equal(pairs.origin.vertices, np.arange(graph.n))
+    looped = graph.paired(fill=-7, loops=True)
+    all_edges += [(v, v) for v in range(graph.n)]
+    np.testing.assert_array_equal(np.stack(looped._edges(), axis=1), np.array(all_edges).reshape(-1, 2))
+    np.testing.assert_array_equal(looped.reverse_edge_ids, partners(all_edges))
     back = pairs.reverse_edge_ids
     np.testing.assert_array_equal(back[back], np.arange(pairs.m))
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module
+from gasla.arrays import any_true, array_module, finish
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.changes import Changing
 from gasla.graph.derive.derivable import Derivable, Known
@@ -46,16 +46,20 @@ class Pairing(Derivable, Changing):
             )
         return partners
 
-    def paired(self, fill: Any = 0) -> Self:
+    def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
         """The graph in which every edge has a partner: itself if that is so, else with those added that are missing.
 
-        Edges keep their numbers. New ones come after them, in the order of the edges whose partners they are.
+        Edges keep their numbers. New ones come after them, in the order of the edges whose partners they are, and loops
+        after these.
 
         Parameters
         ----------
         fill : number
             The value of the edges that are added, of the type of the graph's values. A graph without values, whose
             edges count 1 each, gets values of int64, unless `fill` is None.
+        loops : bool
+            Whether to add a loop at every vertex as well, whether or not it has one. By such a vertex program keeps
+            vertices active that no neighbour wakes.
 
         Returns
         -------
@@ -85,15 +89,21 @@ class Pairing(Derivable, Changing):
         partners = _partners(self) if partners is None else partners
         xp = array_module(partners)
         alone = xp.flatnonzero(xp.less(partners, 0))
-        if len(alone) == 0:
+        everyone = xp.arange(self.n if loops else 0, dtype=self.id_dtype)
+        count = len(alone) + len(everyone)
+        if count == 0:
             return self
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        src, dst = (ends[alone] for ends in self._edges())
-        weights = () if graph.values is None else (xp.full(len(alone), fill),)
-        made = graph.changed(insert=(dst, src, *weights))
+        src, dst = (xp.concatenate([ends[alone], everyone]) for ends in self._edges())
+        made = graph.changed(insert=(dst, src) if graph.values is None else (dst, src, xp.full(count, fill)))
         first = xp.full(made.m, -1, np.int64)
         first[: self.m] = became = xp.arange(self.m, dtype=np.int64)
         made.origin = Origin(Numbers(self.device, self.n, self.n), Known(self.device, first, became))
+        own = xp.arange(self.m, made.m, dtype=made.offset_dtype)  # numbers of the new edges
+        found = xp.concatenate([partners.astype(made.offset_dtype), own])
+        found[alone], found[self.m : self.m + len(alone)] = own[: len(alone)], alone
+        made.__dict__["reverse_edge_ids"] = found
+        finish(self.device)
         return made
 
     def with_values(self, values: Any) -> Self:
