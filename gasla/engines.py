@@ -214,13 +214,18 @@ class Engine(Runner, Protocol):
 @cache
 def engine(device: Device) -> Engine:
     """The engine for arrays of a device."""
-    return cast(Engine, import_module(f"gasla.{device}"))
+    return cast(Engine, _face(device))
 
 
 @cache
 def runner(device: Device, compiled: bool) -> Runner:
     """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
-    return engine(device) if compiled else cast(Runner, import_module("gasla.reference"))
+    return engine(device) if compiled else cast(Runner, _face("reference"))
+
+
+def _face(package: str) -> object:
+    """A package with an engine's functions, imported when it is first needed."""
+    return import_module(f"gasla.{package}")
 
 
 def engine_of_language(target: str) -> Engine:

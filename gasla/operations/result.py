@@ -159,7 +159,7 @@ def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
     src, dst = ends
     xp: Any = array_module(src)
     senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
-    waked = Frontier(graph.n, xp.unique(senders))
+    waked = Frontier.of(graph.n, xp.unique(senders))
     return waked if result.converged else waked | result.active
 
 

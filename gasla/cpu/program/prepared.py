@@ -450,7 +450,7 @@ class Prepared(Binding):
         if self.control[launch.FORM] == queues.LIST:
             sizes = self._passed("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
             listed = self._passed("queues")[row]
-            return Frontier(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
+            return Frontier.of(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._passed("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
