@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 import gasla
+import semirings
+from gasla.arrays import moved
 
 EDGES = st.integers(1, 6).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24))
@@ -95,3 +97,108 @@ def test_graphs_made_of_another_with_partners_find_their_own():
     assert pairs.reversed().reverse_edge_ids.tolist() == [1, 0, 3, 2]
     with pytest.raises(ValueError, match="edge 0, 0 -> 1"):
         _ = pairs.changed(remove=[1]).reverse_edge_ids
+
+
+# --- in programs ------------------------------------------------------------------------------------------------------
+
+
+class Beliefs(gasla.VertexProgram):
+    """Messages along edges: what comes back along an edge is left out of what is sent along it."""
+
+    everyone = True
+    belief = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 5)
+    weight = gasla.edge(np.int64)
+    message = gasla.edge(np.int64, init=1)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return edge.message * edge.back.weight
+
+    def apply(self, vertex, gathered):
+        return {"belief": (vertex.belief + gathered) % 97}
+
+    def activate(self, before, after):
+        return True
+
+    def scatter(self, src, dst, edge):
+        return {"message": (src.belief - edge.back.message + edge.back.id) % 89}
+
+
+class Flux(gasla.VertexProgram):
+    """What leaves a vertex less what enters it, from either side of the edges."""
+
+    direction, everyone = "all", True
+    flux = gasla.vertex(np.int64)
+    flow = gasla.edge(np.int64)
+    visits = gasla.edge(np.int64, init=0)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return semirings.where(edge.leaves, -edge.flow, edge.flow)
+
+    def apply(self, vertex, gathered):
+        return {"flux": gathered}
+
+    def activate(self, before, after):
+        return True
+
+    def scatter(self, src, dst, edge):
+        return {"visits": edge.visits + semirings.where(edge.leaves, 1, 100)}
+
+
+def shaken(n, m, seed):
+    """A graph of pairs whose edges are in any order, loops and parallel edges among them."""
+    rng = np.random.default_rng(seed)
+    pairs = gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(0, 9, m), n=n).paired(fill=4)
+    order = rng.permutation(pairs.m)
+    src, dst = (ends[order] for ends in pairs._edges())
+    return gasla.Graph.from_edges(src, dst, pairs.values[order], n=n)
+
+
+def beliefs(graph, rounds):
+    """The same by NumPy."""
+    src, dst = graph._edges()
+    back, belief, message = graph.reverse_edge_ids, np.arange(graph.n) % 5, np.ones(graph.m, np.int64)
+    for _ in range(rounds):
+        gathered = np.zeros(graph.n, np.int64)
+        np.add.at(gathered, dst, message * graph.values[back])
+        belief = (belief + gathered) % 97
+        message = (belief[src] - message[back] + back) % 89
+    return belief, message
+
+
+DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 5), (40, 150), (3000, 20000)])
+def test_scatter_sees_partners_as_they_were(n, m, device):
+    graph = shaken(n, m, n)
+    expected = beliefs(graph, 5)
+    found = gasla.run(Beliefs, graph.to(device), max_iterations=5)
+    np.testing.assert_array_equal(moved(found.belief, "cpu"), expected[0])
+    np.testing.assert_array_equal(moved(found.message, "cpu"), expected[1])
+    np.testing.assert_array_equal(gasla.run(Beliefs, graph, max_iterations=5, compile=False).message, expected[1])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_edges_leave_one_of_their_ends(device):
+    rng = np.random.default_rng(3)
+    src, dst, flow = rng.integers(0, 50, 300), rng.integers(0, 50, 300), rng.integers(0, 9, 300)
+    graph = gasla.Graph.from_edges(src, dst, flow, n=50)
+    flux = np.bincount(src, flow, 50) - np.bincount(dst, flow, 50)
+    found = gasla.run(Flux, graph.to(device), max_iterations=3)
+    np.testing.assert_array_equal(moved(found.flux, "cpu"), flux)
+    np.testing.assert_array_equal(moved(found.visits, "cpu"), np.full(300, 3))  # each once, from its tail
+    np.testing.assert_array_equal(gasla.run(Flux, graph, max_iterations=3, compile=False).flux, flux)
+
+
+def test_what_partners_cannot_be_asked_is_refused():
+    path = gasla.Graph.from_edges([0, 1], [1, 2], [1, 1])
+    for compile in (True, False):
+        with pytest.raises(ValueError, match="edge 0, 0 -> 1, has no partner"):
+            gasla.run(Beliefs, path, max_iterations=1, compile=compile)
+    with pytest.raises(ValueError, match=r"Named\.back: of an edge this name is gasla's own"):
+        type("Named", (gasla.VertexProgram,), {"back": gasla.edge(np.int64)})
+    with pytest.raises(TypeError, match="writes 'message' and reads it of partners"):
+        gasla.stages.start(Beliefs, path.paired())

@@ -356,6 +356,11 @@ class Plan:
         return "scatter" in self.functions or bool(self._read_in_lists[1] & {"id", *self.edge_states})
 
     @functools.cached_property
+    def knows_partners(self) -> bool:
+        """Whether any function asks an edge's partner."""
+        return any(role == "back" for role, _ in self.used)
+
+    @functools.cached_property
     def needs_gather_partners(self) -> bool:
         return "back" in self._read_in_lists[0]
 

@@ -28,7 +28,7 @@ class Interpreted:
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
         self._plan.doubled = set()  # what neighbours read has been read before anything is written
         self._edges = Edges(graph.to("cpu"), program.direction)
-        if self._plan.needs_gather_partners or self._plan.needs_send_partners:
+        if self._plan.knows_partners:
             _ = graph.to("cpu").reverse_edge_ids  # refused now, if there are none
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:

@@ -314,8 +314,7 @@ class GpuPlan(Plan):
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [(f"was_{n}", ctype(t.edge_types[n])) for n in sorted(self.edges_behind)]
         pointers += [(f"value_{n}", f"const {ctype(t.edge_types[n])}") for n in self.back_values]
-        pointers += [("gb", "const offset_t")] if self.needs_gather_partners else []
-        pointers += [("sb", "const offset_t")] if self.needs_send_partners else []
+        pointers += [(f"{side}b", "const offset_t") for side in "gs" if self.knows_partners]
         pointers += [("leaving", "const bool")] if self.needs_leaving else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         if self.keyed is not None:
