@@ -348,8 +348,11 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
     }
     if parts.keys:
         found |= {"key": one(parts.keys), "choose": one(parts.chooses)}
+    scatters = [*SCATTERS, *(SCATTERS_BACK if mode != "staged" else ())]
+    if parts.keys:  # beside keys a GPU has no wide vectors
+        scatters = [fields for fields in scatters if fields is None or "trail" not in fields]
     if mode != "scheduled":
-        found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS + SCATTERS_BACK * (mode != "staged"))}
+        found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(scatters)}
     if mode in ("run", "deterministic"):
         found |= going_on(one, settles)
     if not absorbs and draw(st.booleans()):

@@ -153,8 +153,8 @@ def _edges(plan: Plan) -> list[str]:
         found.append("The numbers of edges' partners are read along with them, made once for the graph.")
     for name in sorted(plan.edges_behind):
         found.append(
-            f"{given(name)} has a copy for scatter to see of partners, as it was before: those who scatter bring theirs "
-            "up to date."
+            f"{given(name)} has a copy for scatter to see of partners, as it was before: those who scatter bring "
+            "theirs up to date."
         )
     return found
 
