@@ -347,7 +347,8 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         "priority": one([None, *parts.priorities]),
     }
     if parts.keys:
-        found |= {"key": one(parts.keys), "choose": one(parts.chooses)}
+        known = [text for text in parts.chooses if mode != "staged" or "self.at" not in text]
+        found |= {"key": one(parts.keys), "choose": one(known)}
     scatters = [*SCATTERS, *(SCATTERS_BACK if mode != "staged" else ())]
     if parts.keys:  # beside keys a GPU has no wide vectors
         scatters = [fields for fields in scatters if fields is None or "trail" not in fields]

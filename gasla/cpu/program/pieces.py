@@ -3,10 +3,12 @@
 import functools
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gasla.cpu.program.signature import Arguments
-from gasla.cpu.program.texts import literal_text, load_text, store_text
+from gasla.program.plan import Part
 from gasla.program.statements import (
     Call,
     Copy,
@@ -23,7 +25,9 @@ from gasla.program.statements import (
     watched,
 )
 from gasla.program.tracing import AFTERWARDS
-from semirings import VectorType
+from semirings import TupleType, VectorType
+from semirings.printers import numba as printer
+from semirings.types import has_wide
 
 HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
@@ -401,3 +405,48 @@ class Pieces(Arguments):
 
     def read_by(self, function: str, role: str) -> set[str]:
         return self.functions[function].reads(role) if function in self.functions else set()
+
+
+def load_text(array: str, kind: Any, at: str, races: bool = False) -> str:
+    """The value of a field at an index: a tuple of items for a vector. `races` where others may write it meanwhile.
+
+    A wide vector stays where it is.
+    """
+    if has_wide(kind):
+        return f"{array}[{at}]"
+    if isinstance(kind, VectorType):
+        items = (f"load_unordered({array}[{at}], {i})" if races else f"{array}[{at}, {i}]" for i in range(kind.length))
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+    return f"load_unordered({array}, {at})" if races else f"{array}[{at}]"
+
+
+def store_text(array: str, kind: Any, at: str, value: str, races: bool = False) -> list[str]:
+    """Statements that store a value at an index; `races` where others may read or write it meanwhile."""
+    if has_wide(kind):
+        return [f"copy_lanes({array}[{at}], {value}, {kind.length})"]
+    if isinstance(kind, VectorType):
+        items = range(kind.length)
+        if races:
+            return [f"store_unordered({array}[{at}], {i}, {value}[{i}])" for i in items]
+        return [f"{array}[{at}, {i}] = {value}[{i}]" for i in items]
+    return [f"store_unordered({array}, {at}, {value})" if races else f"{array}[{at}] = {value}"]
+
+
+def part_text(value: str, part: Part) -> str:
+    """One number of a local variable."""
+    item = value if part.item is None else f"{value}[{part.item}]"
+    return item if part.lane is None else f"{item}[{part.lane}]"
+
+
+def place_text(array: str, part: Part, at: str) -> str:
+    """The array and the index where one number is, as functions of atomic operations take them."""
+    return f"{array}, {at}" if part.lane is None else f"{array}[{at}], {part.lane}"
+
+
+def literal_text(value: Any, kind: Any) -> str:
+    """A constant of any type."""
+    if isinstance(kind, TupleType):
+        return "(" + "".join(f"{literal_text(v, k)}, " for v, k in zip(value, kind.items)) + ")"
+    if isinstance(kind, VectorType):
+        return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
+    return printer.literal(value, kind)

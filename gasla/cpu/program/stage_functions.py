@@ -1,6 +1,9 @@
 """The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
 
 import functools
+from typing import Any
+
+import numpy as np
 
 from gasla.cpu.program.keyed.choices import Choices
 from gasla.cpu.program.pieces import (
@@ -8,9 +11,10 @@ from gasla.cpu.program.pieces import (
     FURTHER,
     INDENT,
     Stage,
+    load_text,
+    store_text,
 )
 from gasla.cpu.program.signature import Field
-from gasla.cpu.program.texts import combined, load_text, store_text, within
 from gasla.program.statements import (
     Deposit,
     Load,
@@ -21,7 +25,8 @@ from gasla.program.statements import (
     observed,
     scattered,
 )
-from semirings import VectorType
+from semirings import TupleType, VectorType
+from semirings.printers import numba as printer
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -325,3 +330,35 @@ class Stages(Choices):
         ]
         doc = "The aggregates of an iteration, from what each vertex put aside."
         return self.stage("sum_up", doc, self.sum_chunks(each))
+
+
+# --- short lists without a branch: a wrong guess by the processor costs more than values for nothing ------------------
+
+
+def within(length: str, k: int, value: str, identity: Any, kind: Any) -> str:
+    """The text of value k of a list, a local variable, if the list is longer than that, else of the identity."""
+    if isinstance(kind, TupleType | VectorType):
+        kinds = kind.items if isinstance(kind, TupleType) else (kind.scalar,) * kind.length
+        identities = identity if isinstance(identity, tuple) else np.broadcast_to(identity, len(kinds))
+        items = enumerate(zip(identities, kinds, strict=True))
+        return "(" + "".join(f"{within(length, k, f'{value}[{i}]', *item)}, " for i, item in items) + ")"
+    return f"select({_rank(length, kind)} > {_rank(k, kind)}, {value}, {printer.literal(identity, kind)})"
+
+
+def combined(values: list[str]) -> str:
+    """What so many values come to, a power of two, as a tree."""
+    while len(values) > 1:
+        values = [f"combine({a}, {b})" for a, b in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
+
+
+def _rank(count: Any, kind: Any) -> str:
+    """A number below 2**23, as a float that so many others lie between 1 and it where it is floats that are chosen.
+
+    By another comparison than one of floats, LLVM makes it a branch.
+    """
+    if kind.kind != "f":
+        return f"np.uint64({count})"
+    word = f"np.int{8 * kind.itemsize}"
+    one = np.ones(1, kind).view(f"i{kind.itemsize}").item()
+    return f"float_of({word}({word}({count}) + {word}({one})))"

@@ -5,10 +5,9 @@ from typing import Any
 
 import semirings
 from gasla.cpu.program.loop.resume import Resumes
-from gasla.cpu.program.pieces import FEW, INDENT
+from gasla.cpu.program.pieces import FEW, INDENT, literal_text
 from gasla.cpu.program.push.atomics import combination
 from gasla.cpu.program.signature import TABLES
-from gasla.cpu.program.texts import literal_text
 from semirings import Expr, Symbol
 from semirings.printers import numba as printer
 

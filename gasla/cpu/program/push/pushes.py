@@ -4,9 +4,8 @@ import functools
 
 import numpy as np
 
-from gasla.cpu.program.pieces import INDENT, Pieces, Stage
+from gasla.cpu.program.pieces import INDENT, Pieces, Stage, literal_text, part_text, place_text, store_text
 from gasla.cpu.program.push.atomics import combinations
-from gasla.cpu.program.texts import literal_text, part_text, place_text, store_text
 from gasla.program.plan import Part
 from gasla.program.statements import Call, Load, Store, loads, read, written_by
 from semirings import VectorType
