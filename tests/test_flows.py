@@ -214,3 +214,15 @@ def test_on_an_emulated_gpu(blocks: int, tmp_path: Path, monkeypatch: pytest.Mon
     found = gasla.maximum_flow(graph, 2, 3)
     assert found.value == expected.value == by_networkx(graph, 2, 3)
     np.testing.assert_array_equal(found.flow, expected.flow)
+
+
+@pytest.mark.slow  # seconds for each kernel
+@pytest.mark.parametrize("program", [preflow.Rounds, preflow.Distances])
+@pytest.mark.parametrize("shape", [{}, {"small": True}, {"thin": True, "local": True}])
+def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
+    compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
+    from gasla.gpu.program.generate import module
+    from gasla.gpu.program.plan import Shape
+
+    source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
+    assert compile.compile_source(source, "sm_90")

@@ -11,6 +11,8 @@ from scipy.sparse import csc_array, csr_array
 import gasla
 import semirings
 from gasla.arrays import moved
+from gasla.gpu.program.generate import module
+from gasla.gpu.program.plan import Shape
 
 EDGES = st.integers(1, 6).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24))
@@ -202,3 +204,41 @@ def test_what_partners_cannot_be_asked_is_refused():
         type("Named", (gasla.VertexProgram,), {"back": gasla.edge(np.int64)})
     with pytest.raises(TypeError, match="writes 'message' and reads it of partners"):
         gasla.stages.start(Beliefs, path.paired())
+
+
+class Steady(Flux):
+    """The same over rows: nobody writes to edges."""
+
+    scatter = None
+
+    def gather(self, src, dst, edge):
+        return semirings.where(edge.leaves, -edge.flow, edge.back.flow * edge.back.id)
+
+
+@pytest.mark.slow  # seconds for each kernel
+@pytest.mark.parametrize(
+    ("program", "shape"),
+    [
+        (Beliefs, {}),
+        (Beliefs, {"small": True}),
+        (Flux, {}),
+        (Flux, {"staged": True}),
+        (Steady, {"row_lanes": 32}),
+        (Steady, {"row_lanes": 1, "relabelled": True}),
+    ],
+)
+def test_kernels_compile(program, shape):
+    compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
+    source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
+    assert compile.compile_source(source, "sm_90")
+
+
+@pytest.mark.gpu
+def test_rows_of_hubs_know_partners():
+    """Vertices are numbered anew where there are hubs, and their lists put in that order."""
+    rng = np.random.default_rng(7)
+    n, m = 1 << 16, 1 << 21
+    src, dst = rng.integers(0, n, m), (n * rng.random(m) ** 4).astype(np.int64)
+    graph = gasla.Graph.from_edges(src, dst, rng.integers(0, 9, m), n=n).paired(fill=2)
+    expected = gasla.run(Steady, graph, max_iterations=2).flux
+    np.testing.assert_array_equal(moved(gasla.run(Steady, graph.to("gpu"), max_iterations=2).flux, "cpu"), expected)
