@@ -60,6 +60,8 @@ _HOMES = {
     "maximal_independent_set": "algorithms.independence.maximal_independent_set",
     "greedy_color": "algorithms.independence.greedy_color",
     "maximal_matching": "algorithms.independence.maximal_matching",
+    "maximum_flow": "algorithms.flows.maximum_flow",
+    "minimum_cut": "algorithms.flows.minimum_cut",
     "aggregate_features": "algorithms.neighbourhood.aggregate_features",
     "random_walks": "operations.chance.walks",
     "node2vec_walks": "operations.chance.walks",

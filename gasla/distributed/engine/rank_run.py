@@ -25,7 +25,8 @@ from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record, Traced
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Traced
 from semirings.types import computed
 
 
