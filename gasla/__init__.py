@@ -37,6 +37,7 @@ _HOMES = {
     "transitivity": "algorithms.community.transitivity",
     "k_truss": "algorithms.community.k_truss",
     "count_cliques": "algorithms.patterns.count_cliques",
+    "subgraph_matches": "algorithms.patterns.subgraph_matches",
     "louvain_communities": "algorithms.community.louvain_communities",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

@@ -133,6 +133,8 @@ def count_cliques(graph: Any, k: int) -> int:
     simple = primitives.simplify(graph)
     if k <= 2:
         return simple.n if k == 1 else simple.m // 2
+    if simple.max_out_degree < k - 1:
+        return 0
     lists = primitives.orient(simple)
     if k == 3:
         return int(primitives.count_common_neighbours(lists, False)[0])
