@@ -335,7 +335,8 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         "priority": one([None, *parts.priorities]),
     }
     if parts.keys:
-        found |= {"key": one(parts.keys), "choose": one(parts.chooses)}
+        known = [text for text in parts.chooses if mode != "staged" or "self.at" not in text]
+        found |= {"key": one(parts.keys), "choose": one(known)}
     if mode != "scheduled":
         found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
     if mode in ("run", "deterministic"):

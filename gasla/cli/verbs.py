@@ -145,7 +145,8 @@ class Verb:
         if self.by_edge:
             numbers, owners = graph.out.numbers(), graph.out.owners()
             sums = {column: np.bincount(owners, array[numbers], graph.n) for column, array in found.items()}
-            return {column: array.astype(np.int64) for column, array in sums.items()}
+            kinds = {column: np.float64 if array.dtype.kind == "f" else np.int64 for column, array in found.items()}
+            return {column: array.astype(kinds[column]) for column, array in sums.items()}
         return {column: array.T for column, array in found.items()} if self.by_vertex else found
 
 

@@ -11,6 +11,7 @@ import igraph
 import numpy as np
 from scipy.sparse import triu
 
+from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
 
 FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
@@ -99,6 +100,17 @@ class Igraph:
         return self.native.transitivity_local_undirected(mode="zero")
 
     @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(map(tuple, self.ends.tolist()))
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        return upper_places(self.matrix)
+
+    def jaccard(self) -> np.ndarray:
+        """Of each edge once, and then for both directions."""
+        return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
+
     def four_cliques(self) -> Callable[[], int] | None:
         """Listed, as its count of all motifs takes ten times as long; of small graphs, for there are soon too many."""
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))

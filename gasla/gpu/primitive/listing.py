@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, running_sums, shares
-from gasla.gpu.primitive.neighbours import intersect
+from gasla.gpu.primitive.intersections import intersect
 from gasla.graph import lists_gpu as gpu_lists
 from gasla.graph.graph import Graph
 
@@ -88,7 +88,7 @@ def count_cliques(graph: Graph, lists: Any, k: int) -> int:
 def _cliques(forward: Graph, lists: Graph, sources: Array, targets: Array, lack: int) -> int:
     """Sum up, over all pairs, the cliques of so many vertices in the lists of both; a target is a vertex."""
     if lack == 1:
-        return int(intersect(lists, sources, targets).sum())
+        return int(intersect(lists, sources, targets, None).sum())
     xp, total = array_module(sources), 0
     for part in shares(xp.minimum(lists.out_degrees[sources], lists.out_degrees[targets]), PART):
         which, members = common(lists, sources[part], targets[part], None)
