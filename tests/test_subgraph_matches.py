@@ -1,6 +1,7 @@
 """Where patterns are, and how often, against NetworkX's matcher: all patterns, on all graphs of few vertices."""
 
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import networkx as nx
@@ -13,7 +14,7 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.patterns import counts, subgraph_matches
+from gasla.algorithms.patterns import match_counts, subgraph_matches
 from gasla.graph.graph import Graph
 from gasla.operations.listing import room
 from tests.test_patterns import complete, random_edges
@@ -101,8 +102,8 @@ def test_in_parts(n: int, seed: int, density: float) -> None:
     """Sums in parts, rows in parts, of larger graphs."""
     graph = on("cpu", random_edges(n, seed, density))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counts, "PART", 50)
-        patch.setattr(counts, "_BITS", 3)
+        patch.setattr(match_counts, "PART", 50)
+        patch.setattr(match_counts, "_BITS", 3)
         patch.setattr(subgraph_matches, "PART", 200)
         for name in ("cycle", "path of four", "tailed triangle", "diamond", "clique"):
             found = gasla.subgraph_matches(graph, matrix(name), induced=seed % 2 == 0)
@@ -123,8 +124,10 @@ def test_hubs_are_met_from_their_neighbours() -> None:
 
 def test_sums_longer_than_integers_of_the_machine() -> None:
     """Of 2^40 · 2^40 and more."""
-    assert counts._product(np.array([2**40, 3]), np.array([2**40, 2**50])) == 2**80 + 3 * 2**50
-    assert counts._choices(np.array([10**6] * 3), 4) == 3 * (10**6 * (10**6 - 1) * (10**6 - 2) * (10**6 - 3) // 24)
+    assert match_counts._product(np.array([2**40, 3]), np.array([2**40, 2**50])) == 2**80 + 3 * 2**50
+    assert match_counts._choices(np.array([10**6] * 3), 4) == 3 * (
+        10**6 * (10**6 - 1) * (10**6 - 2) * (10**6 - 3) // 24
+    )
 
 
 def test_airports() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.patterns import counts
+from gasla.algorithms.patterns import match_counts
 from gasla.algorithms.patterns.pattern import Pattern, Step
 from gasla.arrays import array_module, shares
 from gasla.graph.arguments import whole_number
@@ -95,7 +95,7 @@ def subgraph_matches(
     graph, wanted = as_graph(graph), Pattern.of(pattern)
     most = None if limit is None else whole_number("limit", limit)
     simple = simplify(graph)
-    number = counts.matches(simple, wanted, induced)
+    number = match_counts.matches(simple, wanted, induced)
     if count:
         return number
     if most is not None and number > most:
@@ -112,7 +112,7 @@ def _listed(simple: Graph, pattern: Pattern, induced: bool, number: int) -> Arra
     rows = xp.empty((number, pattern.size), simple.id_dtype)
     if not number:
         return rows
-    by_degree, vertices = counts.by_degree(simple)
+    by_degree, vertices = match_counts.by_degree(simple)
     places = np.argsort(pattern.order).tolist()
     first = xp.arange(simple.n, dtype=simple.id_dtype)[None]
     for block in _extended(by_degree, first, pattern.steps(), induced):
