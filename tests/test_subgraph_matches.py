@@ -1,7 +1,6 @@
 """Where patterns are, and how often, against NetworkX's matcher: all patterns, on all graphs of few vertices."""
 
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import networkx as nx
