@@ -46,6 +46,7 @@ _HOMES = {
     "preferential_attachment": "algorithms.similarity.preferential_attachment",
     "top_k_similar": "algorithms.similarity.top_k_similar",
     "count_cliques": "algorithms.patterns.count_cliques",
+    "subgraph_matches": "algorithms.patterns.subgraph_matches",
     "louvain_communities": "algorithms.community.louvain_communities",
     "core_number": "algorithms.community.core_number",
     "k_core": "algorithms.community.k_core",

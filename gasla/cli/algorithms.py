@@ -28,6 +28,7 @@ from gasla.cli.summaries import (
     is_reached,
     levels,
     links,
+    matches,
     mates,
     members,
     nearby,
@@ -217,6 +218,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         summary=cliques,
         defaults={"k": 4},
         told=lambda _, count: {"count": count},
+    ),
+    Verb(
+        *("subgraph-matches", gasla.subgraph_matches, verify.subgraph_matches),
+        answers={"matches": "matches"},
+        summary=matches,
+        fixed={"count": False},
+        names_vertices=True,
+    ),
+    Verb(
+        *("count-matches", gasla.subgraph_matches, verify.subgraph_matches),
+        answers={},
+        summary=matches,
+        fixed={"count": True, "limit": None},
+        told=lambda _, count: {"matches": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

@@ -259,6 +259,16 @@ def cliques(found: Answered) -> Iterator[str]:
     yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
+def matches(found: Answered) -> Iterator[str]:
+    """How many there are, and some of them."""
+    rows, label = found.answer["matches"], found.graph.label
+    count = rows if isinstance(rows, int) else len(rows)
+    kind = "induced matches" if found.arguments["induced"] else "matches"
+    yield f"{count:,} {kind} of a pattern of {len(found.arguments['pattern'])} vertices"
+    some = [] if isinstance(rows, int) else rows[: found.top].tolist()
+    yield from (f"      {' – '.join(map(label, row))}" for row in some)
+
+
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:
     """The ends of some edges."""
     lists, label = found.graph.graph.out, found.graph.label
