@@ -23,6 +23,7 @@ from gasla.cli.data import Named
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
+EACH = {"starts", "ids"}  # parameters that take vertices, of any number
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
 
@@ -51,6 +52,7 @@ class Verb:
     summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of options for parameters that have none
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
@@ -81,15 +83,17 @@ class Verb:
         elif "features" in self.parameters:
             default = "default: the numbers of its in-edges and out-edges"
             parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
+        for name in EACH & set(self.parameters):
+            parser.add_argument(f"--{name}", nargs="+", metavar="VERTEX", help=f"{said[name]} (default: each once)")
         if "target" in self.parameters:
             parser.add_argument("--target", metavar="VERTEX", help="where to end (default: the last vertex)")
-        others = {"source", "target", "sources", "features"} | (
-            {"k", "seed"} if "sources" in self.parameters else set()
-        )
+        others = {"source", "target", "sources", "features", *EACH}
+        others |= {"k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
             if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
-                _add(parser, name, option, hints.get(name), parameter.default, said.get(name, ""))
+                default = self.defaults.get(name, parameter.default)
+                _add(parser, name, option, hints.get(name), default, said.get(name, ""))
 
     @property
     def _needs_sources(self) -> bool:
@@ -115,7 +119,10 @@ class Verb:
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
-        elif "features" in given:
+        for name in EACH & set(given):
+            names = given[name]
+            given[name] = np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
+        if "features" in given:
             given["features"] = _features(graph, options.features)
         return {**given, **self.fixed}
 
