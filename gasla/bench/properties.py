@@ -168,6 +168,15 @@ def alike(graph: BenchmarkGraph, score: Any, _: list[int], measure: Any) -> str:
     return ""
 
 
+def similar(graph: BenchmarkGraph, scores: Any, _: list[int]) -> str:
+    """What is wrong with scores of those most similar to each: not in order, or the first not that of an edge."""
+    xp = array_module(scores)
+    if bool((xp.diff(scores, axis=1) > 0).any()):
+        return "scores are not in order"
+    src, _dst = edges_of(graph)
+    return "an edge has a higher score" if bool((gasla.jaccard(graph.graph) > scores[src, 0]).any()) else ""
+
+
 def trusses(graph: BenchmarkGraph, member: Any, _: list[int]) -> str:
     """What is wrong with a truss: its vertices have too few neighbours in it."""
     src, _ = edges_of(graph)

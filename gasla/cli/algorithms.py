@@ -11,6 +11,7 @@ from gasla.arrays import moved
 from gasla.cli.summaries import (
     alike,
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -39,6 +40,7 @@ from gasla.cli.summaries import (
     sampled,
     settled,
     sides,
+    similar,
     supported,
     truss,
     walked,
@@ -193,10 +195,28 @@ ALGORITHMS: tuple[Verb, ...] = (
         for function in SIMILARITIES
     ),
     Verb(
+        *("top-k-similar", gasla.top_k_similar, verify.top_k_similar),
+        answers={"vertices": "similar", "scores": "score"},
+        summary=similar,
+        by_vertex=True,
+    ),
+    Verb(
+        *("square-clustering", gasla.square_clustering, verify.square_clustering),
+        answers={"scores": "square_clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours have others in common most often:"),
+    ),
+    Verb(
         *("k-truss", gasla.k_truss, verify.k_truss),
         answers={"edges": "truss"},
         summary=truss,
         by_edge=True,
+    ),
+    Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),

@@ -48,9 +48,10 @@ class Verb:
     name: str
     function: Callable[..., Any]  # of gasla
     verifier: Callable[..., None]  # of gasla.verify; it is given whatever it has a parameter for
-    answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it
+    answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it; of a number nothing
     summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of options whose parameters have none
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of options for parameters that have none
     edges: Callable[[Answered], int] = all_edges

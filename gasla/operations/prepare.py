@@ -185,7 +185,7 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
 def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     """New ones."""
     way, deterministic, scheduled, compiled = options
-    return runner(graph.device, compiled).prepare(program, graph, way, deterministic, scheduled)
+    return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
 def run_once(

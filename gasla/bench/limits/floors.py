@@ -161,6 +161,11 @@ def edge_support(work: Work, _: list[Reach]) -> Floor:
     return work.floor(10 * work.m + 4 * work.n, 0, 1)
 
 
+def two_hops(work: Work, _: list[Reach]) -> Floor:
+    """Of each edge the list at its end is read: n times the square of the mean degree, or more where they differ."""
+    return work.floor(4 * work.m * work.m / max(work.n, 1), 0, 1)
+
+
 def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
     total, cause = 0.0, ""
@@ -272,6 +277,9 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "clustering": triangles,
     "jaccard": edge_support,
     "adamic_adar": edge_support,
+    "top_k_similar": two_hops,
+    "square_clustering": two_hops,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,

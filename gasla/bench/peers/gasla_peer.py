@@ -8,7 +8,17 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, DRAWN, NIBBLE, NODE2VEC, PAGERANK_ITERATIONS, STEPS, TOLERANCE, TRUSS
+from gasla.bench.peers import (
+    DAMPING,
+    DRAWN,
+    NIBBLE,
+    NODE2VEC,
+    PAGERANK_ITERATIONS,
+    SIMILAR,
+    STEPS,
+    TOLERANCE,
+    TRUSS,
+)
 
 
 class Gasla:
@@ -104,8 +114,17 @@ class Gasla:
     def adamic_adar(self) -> Any:
         return gasla.adamic_adar(self.graph)
 
+    def top_k_similar(self) -> Any:
+        return gasla.top_k_similar(self.graph, SIMILAR).scores
+
+    def square_clustering(self) -> Any:
+        return gasla.square_clustering(self.graph)
+
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)
+
+    def four_cliques(self) -> Any:
+        return gasla.count_cliques(self.graph, 4)
 
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
