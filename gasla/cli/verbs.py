@@ -53,7 +53,6 @@ class Verb:
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of options whose parameters have none
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # of options for parameters that have none
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
