@@ -1,6 +1,8 @@
 """Graphs over ranks, which are threads here: the same bits as in one process, and what is refused by name."""
 
 import os
+import socket
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import distributed
+from gasla.distributed.engine import refusals
 from gasla.distributed.engine.partition import owners_of
 from gasla.distributed.engine.refusals import refuse
 
@@ -171,8 +174,19 @@ def test_callbacks_and_traces_see_every_superstep() -> None:
     one = gasla.run(programs.Hops, GRAPH, **options)
     assert len(seen) == found.iterations == one.iterations
     np.testing.assert_array_equal(found.trace["active"], one.trace["active"])
+    assert (found.trace["exchanges"] == 1).all()
+    assert (found.trace["bytes"] > 0).all()
     stopped = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: True, **options)
     assert (stopped.iterations, stopped.converged) == (1, False)
+
+
+def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
+    report = over(GRAPH, 3).report()
+    assert (report["vertices"].sum(), report["edges"].sum()) == (GRAPH.n, GRAPH.m)
+    assert report["share"].sum() == pytest.approx(3)
+    said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
+    assert "a rank sends cost of what has changed" in said
+    assert "runs to its own end" in said
 
 
 def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:
@@ -197,7 +211,7 @@ def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
 
     with pytest.raises(OSError, match="a broken file") as caught:
         distributed.Graph.from_shares(distributed.ThreadRanks(3), 5, load)
-    assert caught.value.__notes__ == ["on rank 1 of 3"]
+    assert caught.value.__notes__ == [f"on rank 1 of 3 on {socket.gethostname()}"]
 
 
 class Scatters(programs.Hops):
@@ -234,6 +248,13 @@ def test_what_ranks_cannot_do_is_refused_by_name(what: str) -> None:
     program, options = REFUSED[what]
     with pytest.raises(ValueError, match=f"{what}.*distributed graph can't have"):
         gasla.run(program, over(GRAPH, 2), compile=False, **options)
+
+
+def test_the_page_shows_what_is_refused() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "ranks.md").read_text(encoding="utf-8")
+    for part, reason in refusals.REFUSED.items():
+        assert f"`{part}`" in page
+        assert reason.partition("; expected")[0] in page, part
 
 
 def test_what_no_process_has_is_refused() -> None:
@@ -301,6 +322,6 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
 @pytest.mark.slow
 def test_values_travel_far_between_exchanges() -> None:
     """Drained: compiled runs of a grid take few exchanges, whatever its diameter."""
-    grid = gasla.generators.grid_2d(64, 64)
+    grid = gasla.Graph(gasla.generators.grid(12))
     spread = over(grid, 4)
     np.testing.assert_array_equal(gasla.sssp(spread, 0), gasla.sssp(grid, 0))
