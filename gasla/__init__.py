@@ -55,6 +55,7 @@ _HOMES = {
     "pagerank_nibble": "algorithms.community.pagerank_nibble",
     "condensation": "algorithms.components.condensation",
     "ego_graph": "algorithms.neighbourhood.ego_graph",
+    "project": "algorithms.neighbourhood.project",
     "betweenness_centrality": "algorithms.centrality.betweenness_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",
