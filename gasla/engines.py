@@ -90,7 +90,7 @@ class Running(Protocol):
         """Wait for the end of the run that has been left."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way."""
+        """So many rows of the trace: active vertices, edges, way; over ranks also exchanges and bytes."""
 
     def reasons(self) -> Mapping[int, str]:
         """Why iterations go each way."""

@@ -172,8 +172,19 @@ def test_callbacks_and_traces_see_every_superstep() -> None:
     one = gasla.run(programs.Hops, GRAPH, **options)
     assert len(seen) == found.iterations == one.iterations
     np.testing.assert_array_equal(found.trace["active"], one.trace["active"])
+    assert (found.trace["exchanges"] == 1).all()
+    assert (found.trace["bytes"] > 0).all()
     stopped = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: True, **options)
     assert (stopped.iterations, stopped.converged) == (1, False)
+
+
+def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
+    report = over(GRAPH, 3).report()
+    assert (report["vertices"].sum(), report["edges"].sum()) == (GRAPH.n, GRAPH.m)
+    assert report["share"].sum() == pytest.approx(3)
+    said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
+    assert "a rank sends cost of what has changed" in said
+    assert "runs to its own end" in said
 
 
 def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:
@@ -302,6 +313,6 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
 @pytest.mark.slow
 def test_values_travel_far_between_exchanges() -> None:
     """Drained: compiled runs of a grid take few exchanges, whatever its diameter."""
-    grid = gasla.generators.grid_2d(64, 64)
+    grid = gasla.Graph(gasla.generators.grid(12))
     spread = over(grid, 4)
     np.testing.assert_array_equal(gasla.sssp(spread, 0), gasla.sssp(grid, 0))

@@ -211,6 +211,26 @@ class Graph(OneGraph):
         """The least and the largest value; both NaN if any is."""
         return self._range
 
+    def report(self) -> np.ndarray:
+        """How the graph lies on its ranks: an entry for each.
+
+        Returns
+        -------
+        structured ndarray
+            `rank`; its own `vertices` and `edges`; the `mirrors` that it has of others' vertices, over which it
+            gathers; `bytes` of its block; and its `share` of the work, where 1 is an even one.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> from gasla import distributed
+        >>> one = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+        >>> report = distributed.Graph.from_graph(one, distributed.ThreadRanks(2)).report()
+        >>> report[["vertices", "edges", "mirrors"]].tolist()
+        [(2, 2, 1), (2, 2, 1)]
+        """
+        return np.array(self.ranks.each(_report, self.kept_by_ranks.key)[0], REPORT)
+
     def _facts(self, weighted: bool = False) -> dict[str, bool]:
         """What ranks find out together, once."""
         key = "facts", weighted
@@ -312,6 +332,20 @@ def _load(rank: Rank, key: Any, n: int, load: Callable[..., Edges], arguments: t
     least = np.min([x.min() for x in some]) if some else None
     largest = np.max([x.max() for x in some]) if some else None
     return share.m, values.dtype, least, largest
+
+
+REPORT = np.dtype(
+    [(name, np.int64) for name in ("rank", "vertices", "edges", "mirrors", "bytes")] + [("share", np.float64)]
+)
+
+
+def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
+    block = block_on(rank, key, "in")
+    own = np.array([block.own, block.graph.m, len(block.mirrors), block.nbytes], np.int64)
+    rows = np.stack(rank.communicator.allgather(own))
+    work = rows[:, :2].sum(axis=1)
+    shares = work * len(work) / max(work.sum(), 1)
+    return [(r, *map(int, row), float(share)) for r, (row, share) in enumerate(zip(rows, shares, strict=True))]
 
 
 def _share_of(rank: Rank, src: np.ndarray, dst: np.ndarray, values: np.ndarray | None) -> Edges:

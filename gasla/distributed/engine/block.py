@@ -41,6 +41,11 @@ class Block:
         """The global id of every local vertex."""
         return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the block, as it is now."""
+        return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
+
     def local(self, vertices: np.ndarray) -> np.ndarray:
         """The local vertices that these global ones are, of those that are here."""
         vertices = np.asarray(vertices, np.int64)

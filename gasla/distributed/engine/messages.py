@@ -22,9 +22,14 @@ class News(NamedTuple):
     values: Sequence[np.ndarray]
 
 
+NOTHING = News(np.zeros(0, np.int64), None, ())
+
+
 def packed(common: np.ndarray, news: News, held: int) -> np.ndarray:
     """A message about some of `held` vertices; `common` are bytes that go to everyone."""
     count = len(news.places)
+    if not count:
+        return np.concatenate([np.array([len(common), 0, LIST, 0], HEAD).view(np.uint8), common])
     form = BITMAP if held < 32 * count else LIST
     if form == LIST:
         places = news.places.astype(np.int32).view(np.uint8)
@@ -35,15 +40,17 @@ def packed(common: np.ndarray, news: News, held: int) -> np.ndarray:
     active = news.is_active
     head = np.array([len(common), count, form, active is not None], HEAD).view(np.uint8)
     which = np.zeros(0, np.uint8) if active is None else np.packbits(active, bitorder="little")
-    values = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in news.values] if count else []
+    values = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in news.values]
     return np.concatenate([head, common, places, which, *values])
 
 
 def unpacked(message: np.ndarray, held: int, kinds: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> tuple[Any, News]:
-    """What a message of this rank's mirrors says: what is for everyone, and the news. `kinds`: of fields' entries."""
+    """What a message about `held` mirrors says: what is for everyone, and the news. `kinds`: of fields' entries."""
     head = 4 * HEAD.itemsize
-    common, count, form, has_active = np.array(message[:head]).view(HEAD).tolist()
+    common, count, form, has_active = message[:head].view(HEAD).tolist()
     at = head + common
+    if not count:
+        return message[head:at], NOTHING
     size = 4 * count if form == LIST else -(-held // 8)
     places = np.array(message[at : at + size])
     at += size
@@ -57,7 +64,7 @@ def unpacked(message: np.ndarray, held: int, kinds: Sequence[tuple[np.dtype, tup
         active = np.unpackbits(message[at : at + size], count=count, bitorder="little").astype(bool)
         at += size
     values = []
-    for kind, shape in kinds if count else ():
+    for kind, shape in kinds:
         size = count * kind.itemsize * int(np.prod(shape, dtype=np.int64))
         values.append(np.array(message[at : at + size]).view(kind).reshape(count, *shape))
         at += size

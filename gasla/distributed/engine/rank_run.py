@@ -14,7 +14,8 @@ from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
-from gasla.distributed.engine.messages import News, packed, unpacked
+from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
+from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
@@ -24,7 +25,7 @@ from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record
+from gasla.program.tracing import Lazy, Record, Traced
 from semirings.types import computed
 
 
@@ -50,13 +51,13 @@ class RankRun:
         options: Options,
         values: Mapping[str, Any],
         active: Frontier,
-        drains: bool,
+        may_drain: bool,
     ) -> None:
         kind: Any = type(program)
         self.communicator, self.block, self.program, self.options = communicator, block, program, options
         self.traced = kind.traced(options.id_type)
         base = Plan(self.traced, options.deterministic)
-        self.drains = drains and bool(base.absorbs) and not {"stop", "idle", "wake"} & self.traced.functions.keys()
+        self.drains = may_drain and drains(self.traced, options.deterministic)
         self.local = local_program(kind, options.id_type, self.drains)
         plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
@@ -68,7 +69,7 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(block.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.rows: list[tuple[int, int, int]] = []
+        self.rows: list[tuple[int, ...]] = []
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
@@ -81,12 +82,9 @@ class RankRun:
     def _find_what_travels(self) -> None:
         """The fields that neighbours read and the program writes; and whether they change only where one activates."""
         traced = self.traced
-        read = {
-            f for n in ("gather", "key", "edge_mask") if n in traced.functions for f in traced.functions[n].reads("src")
-        }
-        travelling = sorted(read & traced.writes("apply", "post_apply"))
-        self.travels = [given_name(name) for name in travelling]
-        later = set(travelling) & traced.writes("post_apply")
+        travels = travelling(traced)
+        self.travels = [given_name(name) for name in travels]
+        later = set(travels) & traced.writes("post_apply")
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
@@ -178,7 +176,7 @@ class RankRun:
             raise
 
     def _step(self) -> None:
-        active, shares = self.total, self._nothing()
+        active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
         new = self.active[:0]
         if len(self.block.ids) and (self.everyone or len(self.active)):
             new = self._iterate()
@@ -189,13 +187,13 @@ class RankRun:
             new = new[(buckets >= 0) & (buckets <= self.bucket)]
         looked = self._tell(new, shares, True)
         self.edges += looked
-        self.rows.append((active, looked, PULL))
         self.stopped = "stop" in self.traced.functions and bool(self._call("stop"))
         self.iteration += 1
         if self.stopped:
             self.ended = True
         else:
             self._resume()
+        self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
@@ -216,7 +214,7 @@ class RankRun:
         """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
-        found = [self._news(rank, new) if news else _NONE for rank in range(self.communicator.size)]
+        found = [self._news(rank, new) if news else NOTHING for rank in range(self.communicator.size)]
         count = sum(len(one.places) for one in found) if self.drains else len(new)
         parts = [np.array([count, looked], np.int64)]
         parts += [np.asarray(shares[name]).astype(kind).reshape(1) for name, kind in self.kinds_of_aggregates.items()]
@@ -224,20 +222,22 @@ class RankRun:
         sent = [packed(common, one, len(ids)) for one, ids in zip(found, self.block.sends, strict=True)]
         got = self.communicator.exchange(sent)
         self.exchanges += 1
-        self.bytes += sum(part.nbytes for rank, part in enumerate(sent) if rank != self.communicator.rank)
+        self.bytes += sum(map(len, sent)) - len(sent[self.communicator.rank])
         heard = [self._hear(rank, message) for rank, message in enumerate(got)]
-        counts = np.stack([common[:16].view(np.int64) for common, _ in heard])
-        self.total = int(counts[:, 0].sum())
+        counts = [common[:16].view(np.int64).tolist() for common, _ in heard]
+        self.total = sum(count for count, _ in counts)
         self._combine([common[16:] for common, _ in heard])
-        self.active = np.concatenate([new if not self.drains else new[:0], *(woken for _, woken in heard)])
+        woken = [some for _, some in heard if len(some)]
+        own = new[:0] if self.drains else new
+        self.active = np.concatenate([own, *woken]) if woken else own
         self.ended = self.total == 0
-        return int(counts[:, 1].sum())
+        return sum(looked for _, looked in counts)
 
     def _news(self, rank: int, new: np.ndarray) -> News:
         """What is new of the own vertices that a rank mirrors."""
         ids = self.block.sends[rank]
         if not len(ids):
-            return _NONE._replace(values=[self.state[name][:0] for name in self.travels])
+            return NOTHING
         is_active = None
         if self.as_active:
             places = self._places(rank, new)
@@ -270,12 +270,14 @@ class RankRun:
         """Take in what a rank has told; what it told everyone, and which of its vertices are active."""
         first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
         common, news = unpacked(message, last - first, self.kinds)
+        if not len(news.places):
+            return common, NOTHING.places
         places = first + news.places.astype(np.int64)
-        for name, values in zip(self.travels, news.values, strict=False):
+        for name, values in zip(self.travels, news.values, strict=True):
             self.state[name][places] = values
         if not self.tells_active:
-            return common.copy(), places[:0]
-        return common.copy(), places if news.is_active is None else places[news.is_active]
+            return common, NOTHING.places
+        return common, places if news.is_active is None else places[news.is_active]
 
     def _combine(self, shares: list[np.ndarray]) -> None:
         """What the aggregates came to over all ranks, in their order."""
@@ -356,13 +358,41 @@ class RankRun:
         return True
 
 
-_NONE = News(np.zeros(0, np.int64), None, [])
-
-
 def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
     """Which entries differ in any bit."""
     found = np.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
-        bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
-        found |= (bits[0] != bits[1]).any(axis=1)
+        if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
+            found |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
+        else:
+            bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            found |= (bits[0] != bits[1]).any(axis=1)
+    return found
+
+
+def travelling(traced: Traced) -> list[str]:
+    """The fields that neighbours read and the program writes, by inner names: those that ranks send each other."""
+    functions = [traced.functions[name] for name in ("gather", "key", "edge_mask") if name in traced.functions]
+    read = {field for function in functions for field in function.reads("src")}
+    return sorted(read & traced.writes("apply", "post_apply"))
+
+
+def drains(traced: Traced, deterministic: bool) -> bool:
+    """Whether a rank may run to its own end between exchanges: values get no worse, and nobody asks when they come."""
+    return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
+
+
+def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
+    """What ranks do for a program, and why."""
+    kind: Any = type(program)
+    traced = kind.traced(options.id_type)
+    refuse(program, traced)
+    names = [given_name(name) for name in travelling(traced)]
+    what = f"{', '.join(names)} of what has changed" if names else "no field"
+    found = [
+        f"{graph.ranks.size} ranks, each of which owns a range of vertices and all edges that these gather over.",
+        f"In each superstep a rank sends {what}, and who is active, to those that mirror its vertices.",
+    ]
+    if drains(traced, options.deterministic):
+        found.append("Without a limit each rank runs to its own end between exchanges, as the program absorbs.")
     return found

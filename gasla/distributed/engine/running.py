@@ -42,7 +42,7 @@ class DistributedRuns:
     """See `gasla.engines.Runs`."""
 
     def __init__(self, options: Options) -> None:
-        self.turn, self._options = threading.Lock(), options
+        self.turn, self.options = threading.Lock(), options
 
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
         """Nothing: ranks compile when they begin."""
@@ -61,7 +61,7 @@ class DistributedRuns:
         kind: Any = type(program)
         refuse(program, kind.traced(graph.id_dtype), schedule)
         assert frontier is not None
-        return DistributedRun(self._options, program, graph, fields, frontier, out or {})
+        return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
 def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
@@ -104,7 +104,7 @@ class DistributedRun:
         self._out, fields = out, {**out, **fields}
         sent = {name: _Reference(x.kept.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
-        self._rows = np.zeros((0, 3), np.int64)
+        self._rows = np.zeros((0, 5), np.int64)
 
     def _begin(self, drains: bool) -> None:
         if self._beginning is None:
@@ -120,7 +120,7 @@ class DistributedRun:
         """Run supersteps up to such a number, or the program's end."""
         self._begin(drains=until >= NO_LIMIT and not trace)
         while not self.ended and self.iteration < until:
-            self._tell(_advance, until if progress is None else min(until, self.iteration + PIECE))
+            self._tell(_advance, until if progress is None else min(until, self.iteration + PIECE), trace)
             if progress is not None:
                 progress(self.iteration)
 
@@ -136,7 +136,7 @@ class DistributedRun:
         """Nothing: it has ended."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way."""
+        """So many rows of the trace: active vertices, edges, way, exchanges, bytes."""
         return self._rows[:rows]
 
     def reasons(self) -> Mapping[int, str]:
@@ -240,15 +240,17 @@ def _begin(
     return _told(run)
 
 
-def _advance(rank: Rank, key: Any, until: int) -> Told:
+def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
     run: RankRun = rank.kept[key]
     run.communicator = rank.communicator
     run.advance(until)
-    return _told(run)
+    return _told(run, trace)
 
 
-def _told(run: RankRun) -> Told:
-    rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 3), []
+def _told(run: RankRun, trace: bool = False) -> Told:
+    rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
+    if trace:  # what all ranks sent; all else they know alike
+        rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
     return Told(run.iteration, run.edges, run.ended, run.stopped, rows)
 
 
