@@ -164,8 +164,9 @@ def job(scale: int, weak: bool) -> None:
     with distributed.Cluster() as cluster:
         name = f"rmat{scale + (cluster.size.bit_length() - 1 if weak else 0)}"
         side = f"grid{scale}"
+        start = int(load(name).sources[0])
         calls = {
-            "bfs": (name, lambda g: gasla.bfs(g, 0)),
+            "bfs": (name, lambda g: gasla.bfs(g, start)),
             "pagerank, 10 iterations": (name, lambda g: gasla.pagerank(g, weighted=False, tol=0, max_iter=10)),
             "sssp": (side, lambda g: gasla.sssp(g, 0)),
         }

@@ -12,7 +12,9 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from gasla.distributed.cluster import Cluster, current
@@ -146,6 +148,23 @@ def test_arguments() -> None:
 def test_an_exit_of_a_rank_is_an_error() -> None:
     with Cluster(threads=2) as cluster, pytest.raises(RankError, match=r"rank 0 of 2 on .*SystemExit"):
         cluster.each(lambda rank: sys.exit(0) if rank.communicator.rank == 0 else rank.communicator.barrier())
+
+
+def test_ranks_that_do_different_things_hear_of_it() -> None:
+    def types(rank: Any) -> None:
+        rank.communicator.allgather(np.zeros(2, np.int32 if rank.communicator.rank else np.int64))
+
+    def calls(rank: Any) -> None:
+        (rank.communicator.barrier if rank.communicator.rank else lambda: rank.communicator.exchange([_NONE] * 2))()
+
+    with Cluster(threads=2) as cluster:
+        with pytest.raises(RankError, match="is at allgather of int64 and rank 1 at allgather of int32"):
+            cluster.each(types)
+        with pytest.raises(RankError, match="is at exchange and rank 1 at barrier"):
+            cluster.each(calls)
+
+
+_NONE = np.zeros(0, np.uint8)
 
 
 def test_worker_lost_says_who() -> None:

@@ -261,7 +261,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     fields = {name: (array.shape[1:], array.dtype) for name, array in run.state.items()}
     active = None
     if run.total == 0 or not run.everyone or run.only_active:
-        ids = run.active[run.active < own] + run.block.first
+        ids = run.active[run.active < own].astype(np.int64) + run.block.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()
 
