@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import distributed
+from gasla.distributed.engine import refusals
 from gasla.distributed.engine.partition import owners_of
 from gasla.distributed.engine.refusals import refuse
 
@@ -246,6 +248,13 @@ def test_what_ranks_cannot_do_is_refused_by_name(what: str) -> None:
     program, options = REFUSED[what]
     with pytest.raises(ValueError, match=f"{what}.*distributed graph can't have"):
         gasla.run(program, over(GRAPH, 2), compile=False, **options)
+
+
+def test_the_page_shows_what_is_refused() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "ranks.md").read_text(encoding="utf-8")
+    for part, reason in refusals.REFUSED.items():
+        assert f"`{part}`" in page
+        assert reason.partition("; expected")[0] in page, part
 
 
 def test_what_no_process_has_is_refused() -> None:

@@ -3,6 +3,7 @@
 from typing import Any, NoReturn
 
 from gasla.distributed.block_array import BlockArray
+from gasla.distributed.checkpoint import Checkpoint
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
@@ -14,7 +15,7 @@ from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
 
 __all__ = ["BlockArray", "Cluster", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]
-__all__ += ["WorkerLost", "current"]
+__all__ += ["Checkpoint", "WorkerLost", "current"]
 
 # The face of an engine, as far as ranks have it; see `gasla.engines.Engine`.
 prepare = Compiled().prepare
