@@ -128,7 +128,7 @@ class Saver(NamedTuple):
     def restore(self, run: Any) -> None:
         """Bring a run that has begun to the state that was written, if this is of the same run."""
         current = Path(self.path, _CURRENT)
-        said = json.loads(current.read_text()) if current.exists() else {"run": 0}
+        said: dict[str, Any] = json.loads(current.read_text()) if current.exists() else {"run": 0}
         if said["run"] != self.number:
             return
         communicator: Communicator = run.communicator
