@@ -10,10 +10,10 @@ from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import block_of, degrees
-from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Placed
+from gasla.distributed.together.facts import SHARE
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
