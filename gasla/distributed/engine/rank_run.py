@@ -169,12 +169,9 @@ class RankRun:
 
     def advance(self, until: int) -> None:
         """Run supersteps up to such a number, or the program's end."""
-        try:
-            while not self.ended and self.iteration < until:
-                self._step()
-        except Exception as error:
-            error.add_note(f"in superstep {self.iteration}")
-            raise
+        while not self.ended and self.iteration < until:
+            self.communicator.superstep = self.iteration  # which errors name
+            self._step()
 
     def _step(self) -> None:
         active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
