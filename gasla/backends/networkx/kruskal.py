@@ -1,0 +1,70 @@
+"""Spanning trees: the edges that Kruskal's algorithm takes, in its order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import by_name, is_directed, offered, only, when
+from gasla.backends.networkx.conversion import Converted
+from gasla.graph.graph import Graph
+
+CONDITIONS = (
+    when("a directed graph", is_directed),
+    by_name("weight"),
+    only("algorithm", "kruskal"),
+    only("data", True, False),
+)
+
+
+@offered(*CONDITIONS, least=20_000)
+def minimum_spanning_edges(
+    G: Converted,
+    algorithm: str = "kruskal",
+    weight: Any = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """The edges of a minimum spanning forest."""
+    return _edges(G, weight, 1, keys, data)
+
+
+@offered(*CONDITIONS, least=20_000)
+def maximum_spanning_edges(
+    G: Converted,
+    algorithm: str = "kruskal",
+    weight: Any = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """The edges of a maximum spanning forest."""
+    return _edges(G, weight, -1, keys, data)
+
+
+def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+    """The edges in order, weighed by their place in it: so that no two weigh the same, and one forest is the least."""
+    if weight is None:
+        raise NotImplementedError("an attribute of the name None")
+    out, copies = G.edges.graph.out, G.edges.copies
+    tails, heads = out.owners(), out.indices
+    entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
+    tails, heads = tails[entries], heads[entries]
+    once = np.flatnonzero(tails <= heads)  # as NetworkX lists edges: at the node that comes first
+    values = G.each(weight)[once]
+    if bool(np.isnan(values).any()):
+        raise NotImplementedError(f"{weight!r} of an edge is NaN")
+    once = once[np.argsort(sign * values.astype(np.float64), kind="stable")]
+    graph = Graph.from_edges(tails[once], heads[once], np.arange(len(once), dtype=np.float64), n=len(G))
+    taken = once[moved(gasla.minimum_spanning_forest(graph.to(G.device)).edges, "cpu")] if len(once) else once
+    columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
+    if G.is_multigraph() and keys:
+        columns.append(G.keys_of(taken))
+    if data:
+        if G.data is None:
+            raise NotImplementedError("the graph was converted without its edges' attributes")
+        columns.append(map(G.data.__getitem__, taken.tolist()))
+    return zip(*columns)
