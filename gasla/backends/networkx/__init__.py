@@ -19,6 +19,7 @@ from gasla.backends.networkx import (
 )
 from gasla.backends.networkx.conditions import OFFERED, can_run, should_run
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
+from gasla.backends.networkx.expectations import on_start_tests
 from gasla.backends.networkx.paths import distances, unweighted, weighted
 
 FAMILIES = (  # each notes what it offers
@@ -32,7 +33,7 @@ FAMILIES = (  # each notes what it offers
     unweighted,
     weighted,
 )
-__all__ = ["Converted", "can_run", "convert_from_nx", "convert_to_nx", "should_run"]
+__all__ = ["Converted", "can_run", "convert_from_nx", "convert_to_nx", "on_start_tests", "should_run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,12 +6,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from gasla.backends.networkx.conditions import offered, only
+from gasla.backends.networkx.conditions import number, offered, only
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.paths.unweighted import _within, depth, levels
 from gasla.backends.networkx.precedence import layers, queue
 
-UNSORTED = only("sort_neighbors", None)
+CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 
 
 def _start(G: Converted, source: Any) -> int:
@@ -24,12 +24,12 @@ def _start(G: Converted, source: Any) -> int:
 def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterable[tuple[Any, Any]]:
     """The edges of the tree, from parents to children."""
     start = _start(G, source)
-    limit = depth(depth_limit, "depth_limit")
+    limit = depth(depth_limit)
     found = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
     return zip(G.called(found.parents[1:]), G.called(found.order[1:]))
 
 
-@offered(UNSORTED, least=20_000)
+@offered(*CONDITIONS, least=20_000)
 def bfs_edges(
     G: Converted,
     source: Any,
@@ -41,7 +41,7 @@ def bfs_edges(
     yield from _edges(G, source, reverse, depth_limit)
 
 
-@offered(UNSORTED, least=20_000)
+@offered(*CONDITIONS, least=20_000)
 def bfs_tree(
     G: Converted,
     source: Any,
@@ -57,7 +57,7 @@ def bfs_tree(
     return tree
 
 
-@offered(UNSORTED, least=20_000)
+@offered(*CONDITIONS, least=20_000)
 def bfs_predecessors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
@@ -66,7 +66,7 @@ def bfs_predecessors(
         yield child, parent
 
 
-@offered(UNSORTED, least=20_000)
+@offered(*CONDITIONS, least=20_000)
 def bfs_successors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:

@@ -19,13 +19,13 @@ def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False)
     if not (shortest >= 0 and longest < np.inf):
         raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
     if least > 0 and not shortest > 0:
-        raise NotImplementedError(f"{name!r} of an edge is 0, among which NetworkX's order depends on its heap")
+        raise NotImplementedError(f"{name!r} of an edge is 0, along which paths count otherwise")
     if graph.n * float(longest) >= 2**53 and G.are_whole(name):
         raise NotImplementedError(f"sums of {name!r} may exceed what float64 holds exactly")
     return graph
 
 
-@offered(by_name("weight"), when("k is 0", lambda given: given["k"] == 0), least=2_000)
+@offered(when("k is 0", lambda given: given["k"] == 0), least=2_000)
 def betweenness_centrality(
     G: Converted,
     k: int | None = None,

@@ -116,6 +116,17 @@ def by_name(parameter: str) -> Condition:
     return condition
 
 
+def number(parameter: str) -> Condition:
+    """A number, or None."""
+
+    def condition(given: Mapping[str, Any]) -> str | None:
+        found = given[parameter]
+        is_number = isinstance(found, int | float) and found == found
+        return None if found is None or is_number else f"{parameter} is no number"
+
+    return condition
+
+
 def only(parameter: str, *values: Any) -> Condition:
     """One of some values."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from itertools import chain, islice, pairwise, repeat
+from operator import itemgetter
 from typing import Any
 
 import networkx as nx
@@ -17,6 +18,7 @@ from gasla.arrays import Device, moved
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
+BLOCK = 1 << 16  # names that are looked up at once
 EXACT = 2**53  # whole numbers below it are float64's too
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
@@ -30,8 +32,8 @@ class Edges:
         m = int(degrees.sum())
         offsets = np.zeros(n + 1, np.int32 if m < 2**31 else np.int64)
         np.cumsum(degrees, out=offsets[1:])
-        heads = chain.from_iterable(rows)
-        ids = np.fromiter(heads if numbers is None else map(numbers.__getitem__, heads), np.int32, m)
+        heads: Iterable[Any] = chain.from_iterable(rows)
+        ids = np.fromiter(heads if numbers is None else _looked_up(heads, numbers), np.int32, m)
         self.graph = Graph.from_csr(offsets, ids)
         self.copies: Array | None = None  # how many edges each entry stands for, where some stand for several
         if multigraph:
@@ -75,6 +77,7 @@ class Converted:
             for name, default in ({} if everything else wanted).items()
         }
         self._made: dict[Hashable, Any] = {}
+        self._called: dict[Any, tuple[Array, Array]] = {}  # what functions said in this call, and which edges they hide
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
         """The attributes of every edge."""
@@ -122,10 +125,8 @@ class Converted:
 
     def on(self, device: Device) -> "Converted":
         """The same graph for a call that runs on a device."""
-        if device == self.device:
-            return self
         other = copy(self)  # which shares all that is known, and will be
-        other.device = device
+        other.device, other._called = device, {}
         return other
 
     def plain(self, reverse: bool = False) -> Graph:
@@ -134,10 +135,37 @@ class Converted:
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
         """An attribute of every entry of `edges`."""
-        return self.edges.combined(self.each(name), combine)
+        found = self.each(name)
+        return found if callable(name) else self.edges.combined(found, combine)
+
+    def _by_function(self, weight: Callable[..., Any]) -> Array:
+        """What a function says of every entry, called once each; 0 where it hides an edge."""
+        if weight in self._called:
+            return self._called[weight][0]
+        if self.data is None:
+            raise NotImplementedError("the graph was converted without its edges' attributes")
+        out = self.edges.graph.out
+        data: Iterable[Any] = self.data
+        if self._multigraph:
+            pairs = zip(self.keys or [], self.data)
+            copies = repeat(1, len(out.indices)) if self.edges.copies is None else self.edges.copies.tolist()
+            data = (dict(islice(pairs, many)) for many in copies)
+        try:
+            given = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
+        except Exception as error:
+            raise NotImplementedError("a function of weights raises an error, where it may not be called") from error
+        found = _numbers([0 if x is None else x for x in given], "a function")
+        if isinstance(found, str):
+            raise NotImplementedError(found)
+        self._called[weight] = found, np.fromiter((x is None for x in given), np.bool_, len(given))
+        return found
 
     def each(self, name: Any, default: Any = 1) -> Array:
         """An attribute of every edge; refused where it isn't a number that arrays hold."""
+        if callable(name):
+            return self._by_function(name)
+        if name is None:  # as NetworkX's functions look for an attribute that nobody has
+            return np.ones(len(self.edges.graph.out.indices) if self.data is None else len(self.data), np.int64)
         key = (name, default)
         if key not in self._values and self.data is not None:
             self._values[key] = _numbers([data.get(name, default) for data in self.data], name)
@@ -168,7 +196,16 @@ class Converted:
             if values is not None and reverse and self._directed:
                 values = values[self._backwards()]
             graph = self.plain(reverse)
+            if callable(name) and self._called[name][1].any():
+                out, shown = graph.out, ~self._called[name][1]
+                lengths = self._called[name][0].astype(np.float64)
+                return Graph.from_edges(out.owners()[shown], out.indices[shown], lengths[shown], n=graph.n)
             return graph if values is None else graph.with_values(values)
+
+        if callable(name):
+            if reverse and self._directed:
+                raise NotImplementedError("a function of weights, of edges the other way")
+            return make()
 
         found: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
         return found
@@ -229,9 +266,17 @@ class Converted:
         return [self.numbers[name] for name in given]
 
 
+def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
+    """The numbers of names: many at once, which takes half the time of one by one."""
+    rest = iter(names)
+    while some := list(islice(rest, BLOCK)):
+        yield from itemgetter(*some)(numbers) if len(some) > 1 else (numbers[some[0]],)
+
+
 def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """The neighbours of every node, with what is known of the edges."""
-    return [adjacency[name] for name in names]
+    """The neighbours of every node, with what is known of the edges; those of views as they are now."""
+    rows = [adjacency[name] for name in names]
+    return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
 
 def _numbers(given: list[Any], name: Any) -> Array | str:

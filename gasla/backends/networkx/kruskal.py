@@ -29,7 +29,7 @@ def minimum_spanning_edges(
     ignore_nan: bool = False,
 ) -> Iterator[tuple[Any, ...]]:
     """The edges of a minimum spanning forest."""
-    return _edges(G, weight, 1, keys, data)
+    return _edges(G, weight, 1, keys, data, ignore_nan)
 
 
 @offered(*CONDITIONS, least=20_000)
@@ -42,24 +42,36 @@ def maximum_spanning_edges(
     ignore_nan: bool = False,
 ) -> Iterator[tuple[Any, ...]]:
     """The edges of a maximum spanning forest."""
-    return _edges(G, weight, -1, keys, data)
+    return _edges(G, weight, -1, keys, data, ignore_nan)
 
 
-def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:
     """The edges in order, weighed by their place in it: so that no two weigh the same, and one forest is the least."""
-    if weight is None:
-        raise NotImplementedError("an attribute of the name None")
     out, copies = G.edges.graph.out, G.edges.copies
     tails, heads = out.owners(), out.indices
     entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
     tails, heads = tails[entries], heads[entries]
     once = np.flatnonzero(tails <= heads)  # as NetworkX lists edges: at the node that comes first
     values = G.each(weight)[once]
-    if bool(np.isnan(values).any()):
-        raise NotImplementedError(f"{weight!r} of an edge is NaN")
+    missing = np.isnan(values)
+    if not ignore_nan and bool(missing.any()):
+        edge = next(_named(G, tails, heads, once[missing][:1], G.is_multigraph(), True))
+        return _raised(ValueError(f"NaN found as an edge weight. Edge {edge}"))
+    once, values = once[~missing], values[~missing]
     once = once[np.argsort(sign * values.astype(np.float64), kind="stable")]
     graph = Graph.from_edges(tails[once], heads[once], np.arange(len(once), dtype=np.float64), n=len(G))
     taken = once[moved(gasla.minimum_spanning_forest(graph.to(G.device)).edges, "cpu")] if len(once) else once
+    return _named(G, tails, heads, taken, keys, data)
+
+
+def _raised(error: Exception) -> Iterator[Any]:
+    """An iterator that raises an error when it is first asked."""
+    raise error
+    yield
+
+
+def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+    """Edges as NetworkX gives them."""
     columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
     if G.is_multigraph() and keys:
         columns.append(G.keys_of(taken))

@@ -67,8 +67,8 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     keys : (n,) array
         Infinite, or -1 for whole numbers, where a vertex has no rank.
     edges : function
-        Returns tails and heads of the edges that count, in the order of the rows; each from a smaller key to a larger
-        one. Where no two keys are equal it isn't called.
+        Returns tails and heads of the edges that count, in the order of the rows; none to a smaller key. Where no two
+        keys are equal it isn't called.
     sources : ids
         Those that come first, in their order.
     latest : bool
@@ -79,15 +79,16 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     (n,) array of int64
         -1 where a vertex has no rank.
     """
-    reached = np.flatnonzero(np.isfinite(keys) & (keys >= 0))
-    order = reached[np.argsort(keys[reached], kind="stable")]
-    order = np.concatenate([sources, order[len(sources) :]])
+    reached = np.isfinite(keys) & (keys >= 0)
+    reached[sources] = False
+    later = np.flatnonzero(reached)
+    order = np.concatenate([sources, later[np.argsort(keys[later], kind="stable")]])
     found = np.full(len(keys), -1, np.int64)
     found[order] = np.arange(len(order))
     sorted_keys = keys[order]
     starts = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1]))
     ends = np.append(starts[1:], len(order))
-    tied = (ends - starts > 1) & (starts >= len(sources))
+    tied = ends - starts > np.where(starts == 0, len(sources), 1)
     if not tied.any():
         return found
     tails, heads = edges()
@@ -96,12 +97,32 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     places = found[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
-        group, away = heads[first:last], tails[first:last]
-        rows = np.lexsort((by_head[first:last], found[away]))
-        arrived = group[rows[::-1]] if latest else group[rows]
-        once, at = np.unique(arrived, return_index=True)
-        settled = once[np.argsort(at)]
-        if latest:
-            settled = settled[::-1]
-        found[settled] = np.arange(start, end)
+        group = tails[first:last], heads[first:last], by_head[first:last]
+        along = keys[group[0]] == keys[group[1]]  # edges of length 0
+        begun = _arrived(*(part[~along] for part in group), found, latest) if start else sources
+        if len(begun) < end - start:
+            begun = _followed(begun.tolist(), *(part[along] for part in group))
+        found[begun] = np.arange(start, end)
     return found
+
+
+def _arrived(tails: Array, heads: Array, places: Array, found: Array, latest: bool) -> Array:
+    """Vertices in the order of the first edges that come to them, or of the last."""
+    rows = np.lexsort((places, found[tails]))
+    once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
+    settled = once[np.argsort(at)]
+    return settled[::-1] if latest else settled
+
+
+def _followed(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
+    """Vertices of one distance: those that came first, and in turn those that they lead to."""
+    rows: dict[int, list[int]] = {}
+    for edge in np.argsort(places).tolist():
+        rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))
+    seen = set(begun)
+    for vertex in begun:
+        for other in rows.get(vertex, ()):
+            if other not in seen:
+                seen.add(other)
+                begun.append(other)
+    return np.array(begun, np.int64)

@@ -16,6 +16,8 @@ from gasla.backends.networkx.conditions import by_name, is_multigraph, offered, 
 from gasla.backends.networkx.conversion import Converted
 from gasla.graph.graph import Graph
 
+KRYLOV = 20  # products with the matrix that ARPACK takes for each of its iterations
+
 
 @contextmanager
 def _by_exception() -> Iterator[None]:
@@ -111,7 +113,7 @@ def hits(
     if len(G) < 3 or graph.m == 0:
         raise NotImplementedError("a graph too small for ARPACK, which NetworkX asks")
     with _by_exception():
-        found = gasla.hits(graph, max_iter=max_iter, tol=tol, dtype=dtype)
+        found = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
     if not found.converged:
         raise NotImplementedError(f"scores that have not settled after {max_iter} iterations")
     return G.by_name(found.hubs), G.by_name(found.authorities)

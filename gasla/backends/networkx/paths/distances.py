@@ -9,12 +9,11 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import by_name, offered, only, when
+from gasla.backends.networkx.conditions import offered, only, when
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
 
-WEIGHT = by_name("weight")
 METHODS = "dijkstra", "bellman-ford"
 
 
@@ -30,7 +29,7 @@ def _check_method(method: Any, known: tuple[str, ...] = METHODS) -> None:
 ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford)
 
 
-@offered(WEIGHT, ORDER, least=2_000)
+@offered(ORDER, least=2_000)
 def shortest_path(
     G: Converted,
     source: Any = None,
@@ -75,7 +74,7 @@ def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[A
     return search.path(last)
 
 
-@offered(WEIGHT, ORDER, least=2_000)
+@offered(ORDER, least=2_000)
 def shortest_path_length(
     G: Converted,
     source: Any = None,
@@ -120,22 +119,19 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
 
 
 @offered(
-    WEIGHT,
-    when("another way than by searches", lambda given: str(given["method"]).startswith("floyd-warshall")),
-    when("the Bellman-Ford algorithm", lambda given: given["method"] == "bellman-ford"),
     least=500,
 )
 def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
     """The mean distance between two nodes."""
     method = ("unweighted" if weight is None else "dijkstra") if method is None else method
-    _check_method(method, ("unweighted", "dijkstra"))
+    _check_method(method, ("unweighted", *METHODS, "floyd-warshall", "floyd-warshall-numpy"))
     n = len(G)
     if n == 0:
         message = "the null graph has no paths, thus there is no average shortest path length"
         raise nx.NetworkXPointlessConcept(message)
     if n == 1:
         return 0
-    by = weight if method == "dijkstra" else None
+    by = None if method == "unweighted" else weight
     total = 0.0
     for rows in rows_of(G, list(range(n)), by):
         if not np.isfinite(rows).all():
@@ -160,7 +156,7 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
     return found
 
 
-@offered(WEIGHT, only("sp", None), least=500)
+@offered(only("sp", None), least=500)
 def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     """The distance to the farthest node, of every node, or of some, or of one."""
     names = list(G.nbunch_iter(v))
@@ -168,28 +164,44 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
     return found[v] if v in G else found
 
 
-def _all_eccentricities(G: Converted, e: Any, weight: Any) -> Any:
-    return eccentricity(G, weight=weight) if e is None else e
+def _all_eccentricities(G: Converted, e: Any, usebounds: bool, weight: Any) -> Any:
+    """Those given, or all; bounds give the same, but for how sums are rounded."""
+    if e is not None:
+        return e
+    bounded = usebounds and not G.is_directed()
+    if bounded and not G.are_whole(weight):
+        raise NotImplementedError("bounds of distances that are rounded")
+    try:
+        return eccentricity(G, weight=weight)
+    except nx.NetworkXError:
+        if bounded:
+            raise nx.NetworkXError("Cannot compute metric because graph is not connected.") from None
+        raise
 
 
-MEASURED = WEIGHT, only("usebounds", False)
+MEASURED = (
+    when(
+        "bounds of a graph without nodes, or with an odd flag",
+        lambda given: given["usebounds"] is not False and not (given["usebounds"] is True and len(given["G"])),
+    ),
+)
 
 
 @offered(*MEASURED, least=500)
 def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The largest eccentricity."""
-    return max(_all_eccentricities(G, e, weight).values())
+    return max(_all_eccentricities(G, e, usebounds, weight).values())
 
 
 @offered(*MEASURED, least=500)
 def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The smallest eccentricity."""
-    return min(_all_eccentricities(G, e, weight).values())
+    return min(_all_eccentricities(G, e, usebounds, weight).values())
 
 
 @offered(*MEASURED, least=500)
 def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the largest eccentricity."""
-    found = _all_eccentricities(G, e, weight)
+    found = _all_eccentricities(G, e, usebounds, weight)
     largest = max(found.values())
     return [name for name in found if found[name] == largest]

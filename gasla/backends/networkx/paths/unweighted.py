@@ -9,19 +9,17 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import offered, when
+from gasla.backends.networkx.conditions import number, offered, when
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.precedence import Queue, queue
 
 MANY = 64  # sources that are searched from at once
 
 
-def depth(limit: Any, known: str = "cutoff") -> int | None:
+def depth(limit: Any) -> int | None:
     """The last level that is searched to, as NetworkX compares it."""
     if limit is None or limit == float("inf"):
         return None
-    if not isinstance(limit, int | float | np.number) or limit != limit:
-        raise NotImplementedError(f"{known} is {limit!r}")
     return max(ceil(limit), 0)
 
 
@@ -63,45 +61,43 @@ def numbered(G: Converted, name: Any, said: str) -> int:
     return G.numbers[name]
 
 
-@offered(least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from a node to every other."""
     return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
 
 
-@offered(least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from every other node to one."""
     return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
 
 
-@offered(least=500)
+@offered(number("cutoff"), least=500)
 def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
     """Numbers of edges from every node to every other."""
-    depth(cutoff)
     return ((name, _lengths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from a node to every other."""
     return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
 
 
-@offered(least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from every other node to one."""
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
 
 
-@offered(least=500)
+@offered(number("cutoff"), least=500)
 def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """A path of fewest edges from every node to every other."""
-    depth(cutoff)
     return ((name, _paths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(least=2_000)
+@offered(number("cutoff"), least=2_000)
 def predecessor(
     G: Converted,
     source: Any,

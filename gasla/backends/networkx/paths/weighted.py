@@ -9,7 +9,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import by_name, offered
+from gasla.backends.networkx.conditions import number, offered
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.precedence import ranks
 
@@ -18,10 +18,8 @@ class Search:
     """What Dijkstra's algorithm finds from some nodes within a limit."""
 
     def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
-        if cutoff is not None and (not isinstance(cutoff, int | float | np.number) or cutoff != cutoff):
-            raise NotImplementedError(f"cutoff is {cutoff!r}")
         self.G, self.sources = G, list(dict.fromkeys(sources))
-        self.graph = lengths(G, weight, least=1, reverse=reverse)
+        self.graph = lengths(G, weight, reverse=reverse)
         distances = gasla.sssp(self.graph.to(G.device), self.sources)
         self.distances: Array = np.array(moved(distances, "cpu"), np.float64)
         self.limit = np.inf if cutoff is None else float(cutoff)
@@ -109,10 +107,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
     return Search(G, G.numbered(sources), weight, cutoff, reverse)
 
 
-WEIGHT = by_name("weight")
-
-
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -130,7 +125,7 @@ def multi_source_dijkstra(
     return search.number(float(search.distances[vertex])), search.path(vertex)
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def multi_source_dijkstra_path(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -138,7 +133,7 @@ def multi_source_dijkstra_path(
     return _search(G, sources, cutoff, weight).paths()
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -146,7 +141,7 @@ def multi_source_dijkstra_path_length(
     return _search(G, sources, cutoff, weight).lengths()
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_source_dijkstra(
     G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -154,7 +149,7 @@ def single_source_dijkstra(
     return multi_source_dijkstra(G, {source}, target, cutoff, weight)
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_source_dijkstra_path(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -162,7 +157,7 @@ def single_source_dijkstra_path(
     return multi_source_dijkstra_path(G, {source}, cutoff, weight)
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def single_source_dijkstra_path_length(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -170,14 +165,14 @@ def single_source_dijkstra_path_length(
     return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
 
 
-@offered(WEIGHT, least=2_000)
+@offered(least=2_000)
 def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
     """A shortest path from one node to another."""
     path: list[Any] = multi_source_dijkstra(G, {source}, target, None, weight)[1]
     return path
 
 
-@offered(WEIGHT, least=2_000)
+@offered(least=2_000)
 def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
     """The distance from one node to another."""
     search = _search(G, {source}, None, weight)
@@ -189,7 +184,7 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
     return search.number(float(search.distances[vertex]))
 
 
-@offered(WEIGHT, least=2_000)
+@offered(number("cutoff"), least=2_000)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
@@ -218,29 +213,29 @@ def _discovered(search: Search) -> Array:
     return np.asarray(came[np.sort(at)])
 
 
-@offered(WEIGHT, least=500)
+@offered(number("cutoff"), least=500)
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
     """Distances from every node."""
-    lengths(G, weight, least=1)
+    lengths(G, weight)
     return ((name, Search(G, [v], weight, cutoff, False).lengths()) for v, name in enumerate(G.names))
 
 
-@offered(WEIGHT, least=500)
+@offered(number("cutoff"), least=500)
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """Shortest paths from every node."""
-    lengths(G, weight, least=1)
+    lengths(G, weight)
     return ((name, Search(G, [v], weight, cutoff, False).paths()) for v, name in enumerate(G.names))
 
 
-@offered(WEIGHT, least=500)
+@offered(number("cutoff"), least=500)
 def all_pairs_dijkstra(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
     """Distances and shortest paths from every node."""
-    lengths(G, weight, least=1)
+    lengths(G, weight)
     searches = ((name, Search(G, [v], weight, cutoff, False)) for v, name in enumerate(G.names))
     return ((name, (search.lengths(), search.paths())) for name, search in searches)
