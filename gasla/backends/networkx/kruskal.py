@@ -56,7 +56,7 @@ def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_
     missing = np.isnan(values)
     if not ignore_nan and bool(missing.any()):
         edge = next(_named(G, tails, heads, once[missing][:1], G.is_multigraph(), True))
-        return _raised(ValueError(f"NaN found as an edge weight. Edge {edge}"))
+        return map(_raise, [ValueError(f"NaN found as an edge weight. Edge {edge}")])
     once, values = once[~missing], values[~missing]
     once = once[np.argsort(sign * values.astype(np.float64), kind="stable")]
     graph = Graph.from_edges(tails[once], heads[once], np.arange(len(once), dtype=np.float64), n=len(G))
@@ -64,10 +64,8 @@ def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_
     return _named(G, tails, heads, taken, keys, data)
 
 
-def _raised(error: Exception) -> Iterator[Any]:
-    """An iterator that raises an error when it is first asked."""
+def _raise(error: Exception) -> Any:
     raise error
-    yield
 
 
 def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:

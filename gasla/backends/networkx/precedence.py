@@ -97,11 +97,12 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     places = found[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
-        group = tails[first:last], heads[first:last], by_head[first:last]
-        along = keys[group[0]] == keys[group[1]]  # edges of length 0
-        begun = _arrived(*(part[~along] for part in group), found, latest) if start else sources
+        group = np.arange(first, last)
+        along = keys[tails[group]] == keys[heads[group]]  # edges of length 0
+        before, within = group[~along], group[along]
+        begun = _arrived(tails[before], heads[before], by_head[before], found, latest) if start else sources
         if len(begun) < end - start:
-            begun = _followed(begun.tolist(), *(part[along] for part in group))
+            begun = _followed(begun.tolist(), tails[within], heads[within], by_head[within])
         found[begun] = np.arange(start, end)
     return found
 
