@@ -56,6 +56,9 @@ def rows() -> Iterator[tuple[str, Call]]:
             lambda m, A=A, s=sources[0]: m.dijkstra(fresh(A), indices=s, directed=False),
         )
         yield f"{name}: connected_components", lambda m, A=A: m.connected_components(fresh(A))
+        yield f"{name}: minimum_spanning_tree", lambda m, A=A: m.minimum_spanning_tree(fresh(A))
+        yield f"{name}: laplacian", lambda m, A=A: m.laplacian(fresh(A))
+        yield f"{name}: laplacian, normed", lambda m, A=A: m.laplacian(fresh(A), normed=True)
         yield f"{name}: dijkstra, 100 sources", lambda m, A=A, s=hundred: m.dijkstra(fresh(A), indices=s)
     for n, m in ((2_500, 10_000), (10_000, 40_000), (20_000, 80_000), (50_000, 200_000)):
         A = random_graph(n, m, 1)
@@ -65,6 +68,8 @@ def rows() -> Iterator[tuple[str, Call]]:
             lambda m, A=A: m.dijkstra(fresh(A), indices=0, return_predecessors=True),
         )
         yield f"{m:,} edges: connected_components", lambda m, A=A: m.connected_components(fresh(A))
+        yield f"{m:,} edges: minimum_spanning_tree", lambda m, A=A: m.minimum_spanning_tree(fresh(A))
+        yield f"{m:,} edges: laplacian", lambda m, A=A: m.laplacian(fresh(A))
     A = random_graph(2_500, 10_000, 1)
     yield "10,000 edges: dijkstra, 100 sources", lambda m, A=A: m.dijkstra(fresh(A), indices=range(100))
     yield (

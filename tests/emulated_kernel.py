@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from emulated_loop import FLAGS, includes
+from emulated_loop import BLOCK, FLAGS, includes
 
 C_TYPES: dict[Any, Any] = {
     np.uint64: ctypes.c_uint64,
@@ -16,15 +16,17 @@ C_TYPES: dict[Any, Any] = {
 }
 
 
-def library(source: str, functions: tuple[str, ...], folder: Path) -> ctypes.CDLL:
-    """The kernels of a source, compiled by g++ into an empty folder."""
+def library(source: str, functions: tuple[str, ...], folder: Path, threads: int = BLOCK) -> ctypes.CDLL:
+    """The kernels of a source, compiled by g++ into an empty folder, for a block of so many threads."""
     folder.mkdir(parents=True, exist_ok=True)
     launched = "".join(
         f'extern "C" void launch_{f}(void** arguments) {{ warp::launch({f}, arguments); }}\n' for f in functions
     )
     (folder / "kernels.cpp").write_text(f'#include "launch.hpp"\n{source}\n{launched}')
     built = str(folder / "kernels.so")
-    subprocess.run(["g++", *FLAGS, *includes(), str(folder / "kernels.cpp"), "-o", built], check=True)
+    subprocess.run(
+        ["g++", *FLAGS, f"-DBLOCK={threads}", *includes(), str(folder / "kernels.cpp"), "-o", built], check=True
+    )
     return ctypes.CDLL(built)
 
 

@@ -41,6 +41,8 @@ class Parts:
     priorities: tuple[str, ...] = ()
     absorbing: dict[str, Any] = field(default_factory=dict)  # by monoid: the apply that only does what it does
     settles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by monoid: gathers that then come to an end
+    keys: tuple[str, ...] = ()  # by which values are reduced, if they are
+    chooses: tuple[str, ...] = ()
 
 
 def _numbers(kind: str) -> Parts:
@@ -174,6 +176,22 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
             )
         },
     ),
+    "keyed": Parts(  # one of several keys is chosen
+        declared=INTEGERS,
+        monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bxor"),
+        gathers=("src.x", "edge.w + 1", "src.y * 3 - dst.x", "edge.id % 7 + edge.flow", "self.total % 3 + src.id"),
+        applies=(
+            "(gathered.key + gathered.total) % 101",
+            "semirings.where(gathered.key >= 0, gathered.key, vertex.x)",
+            "(vertex.x + gathered.total * 3) % 64",
+        ),
+        priorities=("vertex.x", "vertex.id"),
+        keys=("src.x", "src.y - 1", "src.id // 2", "(src.x + edge.w) % 9 - 1", "dst.id", "edge.id", "self.iteration"),
+        chooses=(
+            *("total", "-total", "total % 4", "vertex.y - total * 0.5", "(total % 3, vertex.id % 2 * key)"),
+            "self.at(key).y + total % 5",
+        ),
+    ),
     "wide": Parts(  # more items than are values of their own
         declared=WIDE,
         monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bor", "semirings.any"),
@@ -255,7 +273,8 @@ OTHERS = {  # what stands for fields of a record: those of a vertex that a whole
     "vertex.id": "self.at(self.n - vertex.id).id",
 }
 RECORDS = {
-    **dict.fromkeys(("gather", "edge_mask", "scatter"), ", src, dst, edge"),
+    **dict.fromkeys(("key", "gather", "edge_mask", "scatter"), ", src, dst, edge"),
+    "choose": ", vertex, key, total",
     **dict.fromkeys(("mask", "post_apply", "priority", "bucket", "wake"), ", vertex"),
     **{"apply": ", vertex, gathered", "activate": ", before, after", "stop": "", "idle": ""},
 }
@@ -315,6 +334,9 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
         "stop": one(STOPS),
         "priority": one([None, *parts.priorities]),
     }
+    if parts.keys:
+        known = [text for text in parts.chooses if mode != "staged" or "self.at" not in text]
+        found |= {"key": one(parts.keys), "choose": one(known)}
     if mode != "scheduled":
         found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
     if mode in ("run", "deterministic"):

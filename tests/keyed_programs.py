@@ -57,6 +57,16 @@ class Told(gasla.VertexProgram):
         return {"chosen": gathered.key, "total": gathered.total, "score": first, "other": second}
 
 
+def hub_of_a_million(kind: str) -> tuple[Graph, np.ndarray, int]:
+    """A vertex with a million neighbours, labels that are alike, all different or some, and the one that it takes."""
+    n = 10**6
+    some = np.arange(n + 1) % 1000
+    some[::2] = 17
+    labels = {"alike": np.zeros(n + 1, np.int64), "different": np.arange(n + 1), "some": some}[kind]
+    graph = Graph.from_edges(np.arange(1, n + 1), np.zeros(n, np.int64), n=n + 1)
+    return graph, labels.astype(graph.id_dtype), {"alike": 0, "different": 1, "some": 17}[kind]
+
+
 def labels_once(graph: Graph, labels: np.ndarray) -> np.ndarray:
     """One iteration of Labels."""
     totals: Any = [defaultdict(float) for _ in range(graph.n)]

@@ -15,6 +15,7 @@ from gasla import datasets
 from gasla.cli import algorithms, main
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
+NUMBER = "count-cliques"  # whose answer is one number
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
@@ -217,12 +218,18 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
         np.testing.assert_array_equal(array.astype(right.dtype), right)
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, "hits", "salsa")])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, "hits", "salsa", NUMBER)])
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
     assert command(name, small, "-o", target).code == 0
     rows = {**dict.fromkeys(ROWS, 1), "aggregate-features": 2}  # where there is not one number a vertex
     assert np.load(target).shape == ((rows[name], 7) if name in rows else (7,))
+
+
+def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -> None:
+    assert "1 cliques of 4 vertices" in command(NUMBER, small).out
+    assert "4 cliques of 3 vertices" in command(NUMBER, small, "--k", 3).out
+    complains(command(NUMBER, small, "-o", small.with_name("answer.npy")), "one number", "leave the option out")
 
 
 def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from scipy.sparse import csgraph as scipys
 import gasla
 from gasla import csgraph
 from gasla.csgraph import passing
+from tests.csgraph_cases import matrix, ours
 
+__all__ = ["ours"]  # a fixture
 ROOT = Path(__file__).parents[1]
 SHAPES = {
     "empty": np.zeros((0, 0)),
@@ -28,30 +30,6 @@ SHAPES = {
     "path": np.diag(np.arange(1.0, 9.0), 1),
     "two parts": np.kron(np.eye(2), np.array([[0.0, 1, 5], [0, 0, 2], [1, 0, 0]])),
 }
-
-
-@pytest.fixture
-def ours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Nothing is handed over just to spare time; the reasons of what is."""
-    reasons: list[str] = []
-    plain = passing.by_scipy
-
-    def noted(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-        reasons.append(reason)
-        return plain(name, reason, *args, **kwargs)
-
-    monkeypatch.setattr(passing, "SPARES_TIME", False)
-    monkeypatch.setattr(passing, "by_scipy", noted)
-    return reasons
-
-
-def matrix(n: int, m: int, seed: int, kind: Any = np.float64) -> sp.csr_array:
-    """Edges anywhere: loops, parallel ones, lengths of 0; rows aren't sorted."""
-    rng = np.random.default_rng(seed)
-    src = np.sort(rng.integers(0, n, m))
-    indptr = np.searchsorted(src, np.arange(n + 1)).astype(np.int32)
-    lengths = rng.integers(0, 9, m).astype(kind)
-    return sp.csr_array((lengths, rng.integers(0, n, m).astype(np.int32), indptr), shape=(n, n))
 
 
 def check_predecessors(A: Any, distances: Any, predecessors: Any, sources: Any) -> None:

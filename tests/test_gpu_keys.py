@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from keyed_programs import Labels, Told
+from keyed_programs import Labels, Told, hub_of_a_million
 from test_keys_emulated import Heard, Moods, shapes
 
 import gasla
@@ -46,3 +46,11 @@ def test_floats_add_up_in_order() -> None:
 
 def test_workspace_names_the_tables() -> None:
     assert Labels.workspace(graphs()["hubs"].to("gpu")) > 2 * 100_000 * 12
+
+
+@pytest.mark.parametrize("kind", ["alike", "different", "some"])
+def test_a_hub_of_a_million(kind: str) -> None:
+    graph, labels, wanted = hub_of_a_million(kind)
+    found = gasla.run(Labels, graph.to("gpu"), max_iterations=1, label=labels).label
+    assert int(found[0]) == wanted
+    np.testing.assert_array_equal(found.get()[1:], labels[1:])

@@ -47,6 +47,8 @@ def graphs() -> list[Graph]:
         dst[700] += change
         value = np.minimum(src, dst) % 7 + (np.arange(1200) == 650) * change
         found.append(Graph.from_edges(src, dst, value, n=300))
+    far = rng.integers(0, 20_000, (2, 40))  # most lists are empty, many in a row
+    found.append(Graph.from_edges(*np.concatenate([far, far[::-1], [[9000], [9000]]], axis=1), n=20_000))
     simple = np.unique(both, axis=1)
     return [*found, Graph.from_edges(*simple[:, simple[0] != simple[1]], n=300)]
 

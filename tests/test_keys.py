@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from keyed_programs import Both, Heard, Labels, Out, Told, labels_once
+from keyed_programs import Both, Heard, Labels, Out, Told, hub_of_a_million, labels_once
 
 import gasla
 import semirings
@@ -174,3 +174,11 @@ def test_memory_is_stated() -> None:
     threads_ = 1  # on a small graph
     assert Labels.workspace(graph) - without.workspace(graph) == threads_ * 199 * (2 * (4 + 8) + 4)
     assert "a table of 398 keys" in gasla.explain(Labels, graph)
+
+
+@pytest.mark.parametrize("kind", ["alike", "different", "some"])
+def test_a_hub_of_a_million(kind: str) -> None:
+    graph, labels, wanted = hub_of_a_million(kind)
+    found = gasla.run(Labels, graph, max_iterations=1, label=labels).label
+    assert found[0] == wanted
+    np.testing.assert_array_equal(found[1:], labels[1:])

@@ -25,6 +25,7 @@ ROOMS = [
     "gasla.verify",
     "gasla.algorithms",
     "gasla.operations",
+    "gasla.distributed",
     "gasla.cpu gasla.gpu gasla.reference",
     "gasla.engines",
     "gasla.program",

@@ -370,8 +370,8 @@ def test_a_run_under_way_is_asked_once() -> None:
         result = under_way(run)
         np.testing.assert_array_equal(result.level, np.arange(3))
         assert result.trace is None and run.done == []
-        with pytest.raises(AttributeError, match="the result has no '_repr_html_'"):
-            getattr(result, "_repr_html_")  # noqa: B009
+        with pytest.raises(AttributeError, match="the result has no '_repr_latex_'"):
+            getattr(result, "_repr_latex_")  # noqa: B009
         assert run.done == []
         ask(result)
         assert run.done == ["finish", "close"]

@@ -85,3 +85,10 @@ def scores(values: Any, sources: list[int]) -> Any:
     values[array_module(values).asarray(sources)] = 0
     largest = float(values.max())
     return values / largest if np.isfinite(largest) and largest > 0 else values
+
+
+def upper_places(matrix: Any) -> np.ndarray[Any, Any]:
+    """For each stored entry, which of those above the diagonal is its edge, in the order of the rows."""
+    n, rows = matrix.shape[0], np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    keys = np.minimum(rows, matrix.indices) * n + np.maximum(rows, matrix.indices)
+    return np.searchsorted(np.sort(keys[rows < matrix.indices]), keys)

@@ -19,6 +19,7 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
+PAIRS = 1 << 12  # edges whose ends are looked at
 
 
 def edges_of(graph: BenchmarkGraph) -> Ends:
@@ -155,6 +156,26 @@ def supports(graph: BenchmarkGraph, support: Any, _: list[int]) -> str:
     return "an edge is in more triangles than an end has neighbours" if bool((support > most).any()) else ""
 
 
+def alike(graph: BenchmarkGraph, score: Any, _: list[int], measure: Any) -> str:
+    """What is wrong with how alike the ends of some edges are, decided on the CPU."""
+    here, scores = graph.on("cpu").graph, moved(score, "cpu")
+    some = np.linspace(0, here.m - 1, min(here.m, PAIRS)).astype(np.int64)
+    try:
+        verify.similarity(here, scores[some], measure, (here.out.owners()[some], here.out.indices[some]))
+    except verify.VerificationError as wrong:
+        return str(wrong)
+    return ""
+
+
+def similar(graph: BenchmarkGraph, scores: Any, _: list[int]) -> str:
+    """What is wrong with scores of those most similar to each: not in order, or the first not that of an edge."""
+    xp = array_module(scores)
+    if bool((xp.diff(scores, axis=1) > 0).any()):
+        return "scores are not in order"
+    src, _dst = edges_of(graph)
+    return "an edge has a higher score" if bool((gasla.jaccard(graph.graph) > scores[src, 0]).any()) else ""
+
+
 def trusses(graph: BenchmarkGraph, member: Any, _: list[int]) -> str:
     """What is wrong with a truss: its vertices have too few neighbours in it."""
     src, _ = edges_of(graph)
@@ -189,6 +210,16 @@ def quality(graph: BenchmarkGraph, score: Any, _: list[int]) -> str:
     except verify.VerificationError as wrong:
         return str(wrong)
     return ""
+
+
+def nibbled(graph: BenchmarkGraph, vertices: Any, sources: list[int]) -> str:
+    """What is wrong with the community of the first source: it is not in it, or as many edges lead out as in it."""
+    src, dst = edges_of(graph)
+    inside = _found(graph.graph.n, vertices)
+    if not bool(inside[sources[0]]):
+        return "the source is not in its community"
+    volume, cut = int(inside[src].sum()), int((inside[src] & ~inside[dst]).sum())
+    return "" if cut < min(volume, len(src) - volume) or len(vertices) == 1 else "a community conducts like one vertex"
 
 
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:

@@ -7,6 +7,7 @@ bench`, the asv suite, `benchmarks.compare`, `benchmarks.gpu`) reads this table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,10 +52,16 @@ TASKS: dict[str, Task] = {
     ),
     "edge_support": Task("nowhere", properties.supports, is_trusted=False),
     "clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
+    "jaccard": Task("nowhere", partial(properties.alike, measure="jaccard"), agree=answers.near),
+    "adamic_adar": Task("nowhere", partial(properties.alike, measure="adamic_adar"), agree=answers.near),
+    "top_k_similar": Task("nowhere", properties.similar, agree=answers.near),
+    "square_clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
     "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
+    "four_cliques": Task("nowhere", lambda *_: "", is_trusted=False),
     "label_propagation": Task("nowhere", properties.communities, answers.nothing),
     "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
     "modularity": Task("nowhere", properties.quality, agree=answers.near),
+    "pagerank_nibble": Task("source", properties.nibbled, answers.nothing),
     "core_number": Task("nowhere", properties.cores, is_trusted=False),
     "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
     "greedy_color": Task("nowhere", properties.proper, answers.nothing),

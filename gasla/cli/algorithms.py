@@ -1,12 +1,17 @@
 """The algorithms as verbs of the command line: an entry each."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 import gasla
 from gasla import verify
 from gasla.arrays import moved
 from gasla.cli.summaries import (
+    alike,
     by_searches,
+    cliques,
     colours,
     communities,
     components,
@@ -24,6 +29,7 @@ from gasla.cli.summaries import (
     mates,
     members,
     nearby,
+    nibbled,
     of_each,
     order,
     pairs,
@@ -33,10 +39,20 @@ from gasla.cli.summaries import (
     route,
     settled,
     sides,
+    similar,
     supported,
     truss,
 )
 from gasla.cli.verbs import Verb
+
+SIMILARITIES: tuple[Any, ...] = (
+    gasla.jaccard,
+    gasla.overlap,
+    gasla.cosine,
+    gasla.adamic_adar,
+    gasla.resource_allocation,
+    gasla.preferential_attachment,
+)
 
 ALGORITHMS: tuple[Verb, ...] = (
     Verb(
@@ -166,11 +182,39 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"scores": "clustering"},
         summary=ranking("scores", lambda _: "the vertices whose neighbours are neighbours of each other most often:"),
     ),
+    *(
+        Verb(
+            *(function.__name__.replace("_", "-"), function, partial(verify.similarity, measure=function.__name__)),
+            answers={"scores": function.__name__},
+            summary=alike,
+            fixed={"pairs": None},
+            by_edge=True,
+        )
+        for function in SIMILARITIES
+    ),
+    Verb(
+        *("top-k-similar", gasla.top_k_similar, verify.top_k_similar),
+        answers={"vertices": "similar", "scores": "score"},
+        summary=similar,
+        by_vertex=True,
+    ),
+    Verb(
+        *("square-clustering", gasla.square_clustering, verify.square_clustering),
+        answers={"scores": "square_clustering"},
+        summary=ranking("scores", lambda _: "the vertices whose neighbours have others in common most often:"),
+    ),
     Verb(
         *("k-truss", gasla.k_truss, verify.k_truss),
         answers={"edges": "truss"},
         summary=truss,
         by_edge=True,
+    ),
+    Verb(
+        *("count-cliques", gasla.count_cliques, verify.count_cliques),
+        answers={},
+        summary=cliques,
+        defaults={"k": 4},
+        told=lambda _, count: {"count": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),
@@ -181,6 +225,12 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
         answers={"labels": "community"},
         summary=communities,
+    ),
+    Verb(
+        *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
+        answers={"member": "member"},
+        summary=nibbled,
+        told=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),

@@ -130,6 +130,16 @@ def nearby(found: Answered) -> Iterator[str]:
     yield from (f"      {graph.label(v)}" for v in inside[: found.top].tolist())
 
 
+def nibbled(found: Answered) -> Iterator[str]:
+    """How large the community is, how little leads out of it, and which vertices come first."""
+    vertices, graph = found.answer["vertices"], found.graph
+    yield (
+        f"{len(vertices):,} of {graph.graph.n:,} vertices are the community of "
+        f"{graph.label(found.arguments['source'])}, of conductance {found.answer['conductance']:.3g}, first of them"
+    )
+    yield from (f"      {graph.label(v)}" for v in vertices[: found.top].tolist())
+
+
 def communities(found: Answered) -> Iterator[str]:
     """How many there are, and the largest."""
     count = int(found.answer["labels"].max(initial=-1)) + 1
@@ -220,12 +230,33 @@ def supported(found: Answered) -> Iterator[str]:
     yield from _edges(found, np.argsort(-support, kind="stable")[: found.top])
 
 
+def alike(found: Answered) -> Iterator[str]:
+    """The edges whose ends are most alike."""
+    scores = found.answer["scores"]
+    yield f"{(scores > 0).sum():,} of {len(scores):,} stored edges score above 0{', most' if len(scores) else ''}"
+    yield from _edges(found, np.argsort(-scores, kind="stable")[: found.top])
+
+
+def similar(found: Answered) -> Iterator[str]:
+    """The pairs of vertices that are most similar, of each vertex and the first of its others."""
+    rows, scores, label = found.answer["vertices"], found.answer["scores"], found.graph.label
+    yield f"{int((rows >= 0).any(axis=1).sum()):,} of {len(rows):,} vertices share a neighbour with others"
+    for v in np.argsort(-scores[:, 0], kind="stable")[: found.top] if rows.shape[1] else ():
+        if rows[v, 0] >= 0:
+            yield f"{scores[v, 0]:14,.6g}  {label(int(v))} – {label(int(rows[v, 0]))}"
+
+
 def truss(found: Answered) -> Iterator[str]:
     """How many edges are in the truss, and which come first."""
     member, k = found.answer["edges"], found.arguments["k"]
     name = "the main truss" if k is None else f"the truss of {k:,}"
     yield f"{member.sum():,} of {len(member):,} stored edges are in {name}{', among them' if member.any() else ''}"
     yield from _edges(found, np.flatnonzero(member)[: found.top])
+
+
+def cliques(found: Answered) -> Iterator[str]:
+    """How many there are."""
+    yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:

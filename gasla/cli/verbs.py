@@ -47,9 +47,10 @@ class Verb:
     name: str
     function: Callable[..., Any]  # of gasla
     verifier: Callable[..., None]  # of gasla.verify; it is given whatever it has a parameter for
-    answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it
+    answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it; of a number nothing
     summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of options whose parameters have none
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
@@ -89,7 +90,8 @@ class Verb:
         for name, parameter in self.parameters.items():
             if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
-                _add(parser, name, option, hints.get(name), parameter.default, said.get(name, ""))
+                default = self.defaults.get(name, parameter.default)
+                _add(parser, name, option, hints.get(name), default, said.get(name, ""))
 
     @property
     def _needs_sources(self) -> bool:
@@ -143,7 +145,8 @@ class Verb:
         if self.by_edge:
             numbers, owners = graph.out.numbers(), graph.out.owners()
             sums = {column: np.bincount(owners, array[numbers], graph.n) for column, array in found.items()}
-            return {column: array.astype(np.int64) for column, array in sums.items()}
+            kinds = {column: np.float64 if array.dtype.kind == "f" else np.int64 for column, array in found.items()}
+            return {column: array.astype(kinds[column]) for column, array in sums.items()}
         return {column: array.T for column, array in found.items()} if self.by_vertex else found
 
 

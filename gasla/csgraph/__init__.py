@@ -2,17 +2,19 @@
 
     from gasla import csgraph          # in place of: from scipy.sparse import csgraph
 
-gasla's own are `shortest_path`, `dijkstra`, `bellman_ford` and `connected_components` (weak components; on a GPU strong
-ones too). They take what SciPy's take, dense and masked arrays too, and return NumPy arrays; CuPy's sparse and dense
-arrays are taken as well, and what comes of them is CuPy's. Of several right predecessors any may be given.
+gasla's own are `shortest_path`, `dijkstra`, `bellman_ford`, `connected_components` (weak components; on a GPU strong
+ones too), `minimum_spanning_tree` and `laplacian`. They take what SciPy's take, dense and masked arrays too, and return
+what SciPy's return; CuPy's sparse and dense arrays are taken as well, and what comes of them is CuPy's. Of several
+right predecessors any may be given.
 
 All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
 has an answer of its own kind: few edges in all, a `limit`, all pairs of a dense graph, negative lengths in Dijkstra's
-algorithm, lengths that are NaN. They refuse CuPy's arrays.
+algorithm, lengths that are NaN; for a tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
 """
 
 from scipy.sparse.csgraph import NegativeCycleError
 
+from gasla.csgraph.laplacian_matrix import laplacian
 from gasla.csgraph.passing import (
     breadth_first_order,
     breadth_first_tree,
@@ -26,11 +28,9 @@ from gasla.csgraph.passing import (
     depth_first_tree,
     floyd_warshall,
     johnson,
-    laplacian,
     maximum_bipartite_matching,
     maximum_flow,
     min_weight_full_bipartite_matching,
-    minimum_spanning_tree,
     reconstruct_path,
     reverse_cuthill_mckee,
     structural_rank,
@@ -38,6 +38,7 @@ from gasla.csgraph.passing import (
 )
 from gasla.csgraph.reachable import connected_components
 from gasla.csgraph.searches import bellman_ford, dijkstra, shortest_path
+from gasla.csgraph.spanning import minimum_spanning_tree
 
 __all__ = [
     "NegativeCycleError",

@@ -13,16 +13,20 @@ from scipy.sparse import csr_array, hstack
 
 from gasla.arrays import array_module, moved, running_sums
 from gasla.graph.graph import Graph
-from gasla.graph.validate import as_csr, require_square
+from gasla.graph.validate import as_coordinates, as_csr, check_range, require_compressed, require_square
 
 LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a search is compiled for each type
 KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
+def sparse_module(of: Any) -> Any:
+    """The module of the sparse arrays that are on the device of an array: SciPy's or CuPy's."""
+    return import_module("scipy.sparse" if array_module(of) is np else "cupyx.scipy.sparse")
+
+
 def is_sparse(csgraph: Any) -> bool:
     """Whether it is a sparse array or matrix of SciPy's or CuPy's."""
-    name = "scipy.sparse" if array_module(csgraph) is np else "cupyx.scipy.sparse"
-    return bool(import_module(name).issparse(csgraph))
+    return bool(sparse_module(csgraph).issparse(csgraph))
 
 
 def is_foreign(csgraph: Any) -> bool:
@@ -44,13 +48,29 @@ def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
         dense = _as_numbers(xp.asarray(csgraph))
         return _of_entries(dense, xp.isfinite(dense) & (dense != 0))
     require_square(csgraph.shape)
-    if csgraph.format not in ("csr", "csc"):
-        csgraph = csgraph.tocsr() if csgraph.format == "coo" else as_csr(csgraph)
+    csgraph = csgraph if csgraph.format == "csc" else rows_of(csgraph)
     data = csgraph.data
     if data.dtype in kinds:
         return Graph(csgraph)
     numbers = _as_numbers(data)
     return Graph(type(csgraph)((numbers, csgraph.indices, csgraph.indptr), shape=csgraph.shape))
+
+
+def rows_of(csgraph: Any) -> Any:
+    """A sparse array in CSR form, as SciPy converts it; itself if it is in that."""
+    if csgraph.format == "csr":
+        return csgraph
+    require_sound(csgraph)
+    return csgraph.tocsr() if csgraph.format in ("coo", "csc") else as_csr(csgraph)
+
+
+def require_sound(csgraph: Any) -> None:
+    """Refuse a sparse array whose ids lead out of it: SciPy would follow them."""
+    if csgraph.format in ("csr", "csc", "bsr"):
+        require_compressed(csgraph)
+    elif csgraph.format == "coo":
+        for name, ids in zip(("row", "col"), as_coordinates(csgraph)):
+            check_range(name, ids, csgraph.shape[0])
 
 
 def _of_entries(dense: Any, is_edge: Any) -> Graph:

@@ -28,6 +28,11 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
     return SCIPY[name](*args, **kwargs)
 
 
+def sparing(reason: str, csgraph: Any) -> str:
+    """A reason that is none but that it spares time, where that may be."""
+    return reason if SPARES_TIME and array_module(csgraph) is np else ""
+
+
 def _passed(name: str) -> Callable[..., Any]:
     """SciPy's function, which says that CuPy's arrays are not for it."""
 
@@ -50,11 +55,9 @@ depth_first_order = _passed("depth_first_order")
 depth_first_tree = _passed("depth_first_tree")
 floyd_warshall = _passed("floyd_warshall")
 johnson = _passed("johnson")
-laplacian = _passed("laplacian")
 maximum_bipartite_matching = _passed("maximum_bipartite_matching")
 maximum_flow = _passed("maximum_flow")
 min_weight_full_bipartite_matching = _passed("min_weight_full_bipartite_matching")
-minimum_spanning_tree = _passed("minimum_spanning_tree")
 reconstruct_path = _passed("reconstruct_path")
 reverse_cuthill_mckee = _passed("reverse_cuthill_mckee")
 structural_rank = _passed("structural_rank")

@@ -83,7 +83,7 @@ def shortest_path(
     is_full = method in ("auto", "FW") and indices is None and 4 * most_edges(csgraph) >= places
     often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
     reason = _reason(csgraph, indices, return_predecessors, often) or (
-        _sparing("all pairs of a dense graph", csgraph) if is_full else ""
+        passing.sparing("all pairs of a dense graph", csgraph) if is_full else ""
     )
     if reason:
         return passing.by_scipy("shortest_path", reason, csgraph, **given)
@@ -141,7 +141,7 @@ def dijkstra(
         raise ValueError("limit must be >= 0")
     given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
     given |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
-    stops = _sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
+    stops = passing.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
     reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
     if reason:
         return passing.by_scipy("dijkstra", reason, csgraph, **given)
@@ -208,12 +208,7 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
     edges = often * most_edges(csgraph)
     are_few = edges * rows < FEW or (is_alone and edges < ALONE)
-    return _sparing("few edges", csgraph) if are_few else ""
-
-
-def _sparing(reason: str, csgraph: Any) -> str:
-    """A reason that is none but that it spares time, where that may be."""
-    return reason if passing.SPARES_TIME and array_module(csgraph) is np else ""
+    return passing.sparing("few edges", csgraph) if are_few else ""
 
 
 def _odd(least: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gasla.arrays import array_module
 from gasla.engines import Running
+from gasla.graph.exchange import picture
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
@@ -45,7 +46,7 @@ class Result:
         The last value of every aggregate.
     trace : structured ndarray or None
         On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull", and the
-        reason for that.
+        reason for that. Of a distributed graph also the exchanges that it took, and the bytes that ranks sent.
     """
 
     state: Mapping[str, Any]
@@ -67,6 +68,13 @@ class Result:
             _wait_for(own)
             return getattr(self, name)
         raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows, when the run has ended: how it went, and every field's values in short."""
+        facts = {"iterations": f"{self.iterations:,}", "converged": str(self.converged)}
+        facts |= {"edges looked at": f"{self.edges:,}", "active vertices": f"{len(self.active):,}"}
+        facts |= {name: str(value) for name, value in self.aggregates.items() if np.size(value) == 1}
+        return picture.of_result(facts, self.state)
 
 
 def left_by(running: Running, trace: np.ndarray | None = None) -> Result:
@@ -159,7 +167,7 @@ def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
     src, dst = ends
     xp: Any = array_module(src)
     senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
-    waked = Frontier(graph.n, xp.unique(senders))
+    waked = Frontier.of(graph.n, xp.unique(senders))
     return waked if result.converged else waked | result.active
 
 

@@ -62,15 +62,20 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        frontier = cls.__new__(cls)
-        frontier.n, frontier.ids = n, _NO_IDS
-        return frontier
+        return cls.of(n, _NO_IDS)
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
         """One vertex, known to be inside the graph."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.only = n, vertex
+        return frontier
+
+    @classmethod
+    def of(cls, n: int, ids: Any) -> "Frontier":
+        """Vertices that are known to be inside the graph, each once: nothing is checked."""
+        frontier = cls.__new__(cls)
+        frontier.n, frontier.ids = n, ids
         return frontier
 
     def to(self, device: Device) -> "Frontier":

@@ -236,7 +236,7 @@ class VertexProgram(Declared):
         0
         """
         graph = as_graph(graph)
-        found: int = _engines().engine(graph.device).workspace(cls(), graph, deterministic)
+        found: int = _engines().engine(graph.engine).workspace(cls(), graph, deterministic)
         return found
 
 

@@ -119,7 +119,7 @@ class Traced:
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
         """What is known of the symbols of a function: numbers and counts of things start at 0, and end well in time."""
         most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
-        most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62)
+        most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
         sources = {s.name: f.sources[s.name] for s in f.symbols}
         return {s: (0, 2**62 if role == "edge" else most[of]) for s, (role, of) in sources.items() if of in most}

@@ -125,6 +125,13 @@ class Run(Binding):
                 told = time.perf_counter()
                 progress(self.iteration)
 
+    def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
+        """Have just these vertices be active, and parameters be others; see `gasla.engines.Part`."""
+        steps, types = self._steps, self.traced.parameter_types
+        steps.active = np.sort(active).astype(np.int64)
+        steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
+        self.ended = False
+
     def leave(self, until: int) -> bool:
         """Never: it runs on this thread."""
         return False

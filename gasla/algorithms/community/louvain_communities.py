@@ -20,6 +20,7 @@ from gasla.algorithms.community.label_propagation import Smallest
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.multiply import mxv
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
@@ -28,21 +29,6 @@ from gasla.program.program import VertexProgram
 PARTS = 6  # turns of a round, in which each vertex has one
 SETTLED = 1e-2  # a level ends when no larger share of vertices has moved in a round
 TURNS = 15 * PARTS  # of a level, at most
-
-
-class Degrees(VertexProgram):
-    """degree(v) = what its edges weigh."""
-
-    degree = vertex(np.float64)
-    weight = edge(np.float64)
-    reduce = semirings.plus
-    everyone = True
-
-    def gather(self, src, dst, edge):
-        return edge.weight
-
-    def apply(self, vertex, gathered):
-        return {"degree": gathered}
 
 
 class Weigh(VertexProgram):
@@ -227,7 +213,7 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
 
 def _moved(graph: Graph, resolution: float, seed: int) -> Any:
     """A community for each vertex, named after one of them and numbered in the order of its smallest."""
-    degree = run(Degrees, graph, max_iterations=1).degree
+    degree = mxv(graph, module_of(graph.device).ones(graph.n))
     total = float(degree.sum()) or 1.0
     enough, share = SETTLED * graph.n, resolution / total
     given: Any = {"degree": degree, "seed": seed, "share": share, "enough": enough}

@@ -179,8 +179,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     -----
     NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` give the edges themselves; SciPy's leaves
     out those of weight 0. Takes about 50 bytes a vertex. Where not every edge has its other direction with the same
-    value, rows ascending, edges are first sorted, which takes up to 80 bytes each. Rounds are at most as many as the
-    logarithm of the number of vertices.
+    value, rows ascending, the graph is made once more with both directions, which takes up to 80 bytes an edge. Rounds
+    are at most as many as the logarithm of the number of vertices.
 
     References
     ----------
@@ -203,12 +203,11 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     if graph.out.edge_ids is None and graph.out.is_sorted and graph.has_symmetric_values:
         taken = _taken(graph)
         return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first of the two
-    pairs, numbers = _lightest_of_pairs(graph)
-    return _result(graph, numbers[_taken(pairs)])
+    return _result(graph, _taken(_both_ways(graph)) >> 1)
 
 
 def _taken(graph: Graph) -> Any:
-    """The edges of the forest of a graph that has all edges in both directions, in ascending rows."""
+    """The edges of the forest of a graph that has all edges in both directions."""
     kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
     phases: list[Any] = [
@@ -233,29 +232,9 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     return ForestResult(edges, total)
 
 
-def _lightest_of_pairs(graph: Graph) -> tuple[Graph, Any]:
-    """The lightest edge between any two, in both directions and ascending rows; and what its numbers stand for."""
+def _both_ways(graph: Graph) -> Graph:
+    """Every edge in both directions: of edge e the numbers are 2e and 2e + 1."""
     xp: Any = module_of(graph.device)
-    lists, n = graph.out, graph.n
-    src, dst, numbers = lists.owners().astype(np.int64), lists.indices.astype(np.int64), lists.numbers()
-    kept = xp.flatnonzero(src != dst)
-    low, high, numbers = xp.minimum(src, dst)[kept], xp.maximum(src, dst)[kept], numbers[kept]
-    pair = low * n + high
-    order = _in_order(pair, *([] if graph.values is None else [graph.values[numbers]]), numbers)
-    pair = pair[order]
-    is_first = xp.ones(len(pair), bool)
-    is_first[1:] = pair[1:] != pair[:-1]
-    order = order[is_first]
-    low, high, numbers = low[order], high[order], numbers[order]
-    src, dst, numbers = (xp.concatenate(two) for two in ((low, high), (high, low), (numbers, numbers)))
-    order = _in_order(src * n + dst)
-    numbers = numbers[order]
-    return Graph.from_edges(src[order], dst[order], None if graph.values is None else graph.values[numbers], n), numbers
-
-
-def _in_order(*keys: Any) -> Any:
-    """Places in the order of the first of some keys, and of the next where that is the same."""
-    order = keys[-1].argsort(kind="stable")
-    for key in keys[-2::-1]:
-        order = order[key[order].argsort(kind="stable")]
-    return order
+    ends = xp.stack(graph._edges(), axis=1)
+    twice = None if graph.values is None else xp.repeat(graph.values, 2)
+    return Graph.from_edges(ends.ravel(), ends[:, ::-1].ravel(), twice, graph.n)

@@ -161,6 +161,11 @@ def edge_support(work: Work, _: list[Reach]) -> Floor:
     return work.floor(10 * work.m + 4 * work.n, 0, 1)
 
 
+def two_hops(work: Work, _: list[Reach]) -> Floor:
+    """Of each edge the list at its end is read: n times the square of the mean degree, or more where they differ."""
+    return work.floor(4 * work.m * work.m / max(work.n, 1), 0, 1)
+
+
 def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
     total, cause = 0.0, ""
@@ -180,6 +185,11 @@ def label_propagation(work: Work, _: list[Reach]) -> Floor:
     """In two passes, with fewer of which no label has come further than a step, each edge and the label at its end."""
     once = work.floor(4 * work.m + 16 * work.n, work.m, 1)
     return Floor(2 * once.seconds, once.cause)
+
+
+def pagerank_nibble(work: Work, _: list[Reach]) -> Floor:
+    """Scores are written. How far pushes go depends on the graph."""
+    return work.floor(8 * work.n, 0, 1)
 
 
 def modularity(work: Work, _: list[Reach]) -> Floor:
@@ -254,11 +264,17 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "strong_components": strong_components,
     "triangles": triangles,
     "clustering": triangles,
+    "jaccard": edge_support,
+    "adamic_adar": edge_support,
+    "top_k_similar": two_hops,
+    "square_clustering": two_hops,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
+    "pagerank_nibble": pagerank_nibble,
     "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,

@@ -16,7 +16,10 @@ the lengths of longest paths to them, each edge leading from the smaller vertex 
 weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids,
 `minimum_spanning_forest()` an entry an edge, `label_propagation()` and `louvain_communities()` labels of communities,
 `modularity()` that of `graph.groups`, every edge of weight one, `edge_support()` triangles at each stored edge,
-`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`.
+`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`, `jaccard()` and
+`adamic_adar()` how alike the ends of each stored edge are, `top_k_similar()` the Jaccard scores of the `SIMILAR` most
+similar to each vertex, `square_clustering()` coefficients, `four_cliques()` the number of cliques of four vertices,
+`pagerank_nibble(source)` a community by `NIBBLE`.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -37,6 +40,8 @@ ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness
 PAGERANK_ITERATIONS = 20
 TOLERANCE = 1e-6  # of scores that a product leaves where they are, in the mean
 DAMPING = 0.85
+SIMILAR = 10  # of each vertex
+NIBBLE = 0.01, 1e-6  # how likely the lazy surfer jumps back, and the residual an edge that is enough for a push
 TRUSS = 6  # every edge in four triangles
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, TRUSS
+from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, SIMILAR, TOLERANCE, TRUSS
 
 
 class Gasla:
@@ -98,8 +98,23 @@ class Gasla:
     def clustering(self) -> Any:
         return gasla.clustering(self.graph)
 
+    def jaccard(self) -> Any:
+        return gasla.jaccard(self.graph)
+
+    def adamic_adar(self) -> Any:
+        return gasla.adamic_adar(self.graph)
+
+    def top_k_similar(self) -> Any:
+        return gasla.top_k_similar(self.graph, SIMILAR).scores
+
+    def square_clustering(self) -> Any:
+        return gasla.square_clustering(self.graph)
+
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)
+
+    def four_cliques(self) -> Any:
+        return gasla.count_cliques(self.graph, 4)
 
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
@@ -109,6 +124,9 @@ class Gasla:
 
     def modularity(self) -> Any:
         return gasla.modularity(self.graph, self.made.groups, weighted=False)
+
+    def pagerank_nibble(self, source: int) -> Any:
+        return gasla.pagerank_nibble(self.graph, source, alpha=NIBBLE[0], epsilon=NIBBLE[1]).vertices
 
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)

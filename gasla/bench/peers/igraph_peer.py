@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,10 @@ import igraph
 import numpy as np
 from scipy.sparse import triu
 
+from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
+
+FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
 
 
 class Igraph:
@@ -94,6 +98,22 @@ class Igraph:
 
     def clustering(self) -> list[float]:
         return self.native.transitivity_local_undirected(mode="zero")
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(map(tuple, self.ends.tolist()))
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        return upper_places(self.matrix)
+
+    def jaccard(self) -> np.ndarray:
+        """Of each edge once, and then for both directions."""
+        return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
+
+    def four_cliques(self) -> Callable[[], int] | None:
+        """Listed, as its count of all motifs takes ten times as long; of small graphs, for there are soon too many."""
+        return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
 
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership

@@ -9,8 +9,9 @@ import networkit as nk
 import numpy as np
 from scipy.sparse import triu
 
+from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, threads
+from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, TOLERANCE, threads
 
 
 class NetworKit:
@@ -95,6 +96,16 @@ class NetworKit:
         score.run()
         return sum(score.scores()) // 3
 
+    @cached_property
+    def edge_numbers(self) -> np.ndarray:
+        """Of each stored entry, that of its edge."""
+        ends = zip(*(ids.tolist() for ids in triu(self.matrix, 1).tocsr().tocoo().coords))
+        return np.array([self.indexed.edgeId(u, v) for u, v in ends], int)[upper_places(self.matrix)]
+
+    def jaccard(self) -> np.ndarray:
+        """Of each edge once, and then for both directions."""
+        return np.array(nk.sparsification.JaccardSimilaritySparsifier().scores(self.indexed))[self.edge_numbers]
+
     def label_propagation(self) -> list[int]:
         found: list[int] = nk.community.PLP(self.unweighted).run().getPartition().getVector()
         return found
@@ -102,6 +113,9 @@ class NetworKit:
     def louvain_communities(self) -> list[int]:
         found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
         return found
+
+    def pagerank_nibble(self, source: int) -> list[int]:
+        return [*nk.scd.PageRankNibble(self.unweighted, *NIBBLE).expandOneCommunity(source)]
 
     @cached_property
     def groups(self) -> nk.Partition:

@@ -1,6 +1,6 @@
-"""Stages over neighbour lists: common neighbours of chosen pairs, and over all edges of a simple undirected graph.
+"""Stages over neighbour lists: common neighbours over all edges of a simple undirected graph.
 
-Over all edges each set of three vertices is met once. Vertices are put in order, and an edge u -> v is paired with the
+Each set of three vertices is met once. Vertices are put in order, and an edge u -> v is paired with the
 edges u -> w that follow it, u < v < w: is there an edge v -> w? Two ways, one result:
 
 - where all lists are short the order is that of the ids, and lists are merged as they lie;
@@ -25,14 +25,12 @@ Array = np.ndarray[Any, Any]
 SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
 _ONE = np.uint64(1)
 _BLOCK = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
-_EDGE_BLOCK = np.uint64(1024)
 _PARTS = 8  # so many threads, at most, fill the lists by degree; each needs 8 bytes a vertex
 _LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
 _STOP_EVERY = np.uint64(1024)  # vertices between two looks at whether to stop
 _LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
-_LOPSIDED = 16  # lists whose lengths differ by more are intersected by search
 
 
 class ByDegree(NamedTuple):
@@ -47,15 +45,6 @@ class ByDegree(NamedTuple):
     indices: Array
     rest_starts: Array
     rests: Array
-
-
-def intersect(graph: Graph, sources: Array, targets: Array) -> Array:
-    """Count the out-neighbours that sources[i] and targets[i] have in common, for each i."""
-    lists, counts = graph.sorted_out, np.zeros(len(sources), np.int64)
-    ends = (np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets))
-    most = len(sources) * graph.max_out_degree
-    run(_intersect, 16 * len(sources), lists.indptr, lists.indices, *ends, counts, most=most, loose=True)
-    return counts
 
 
 def simplify(graph: Graph) -> Graph:
@@ -138,59 +127,6 @@ def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
     result = np.empty(n, np.int64)
     result[lists.vertices] = counts.sum(axis=0)
     return sum(totals.tolist()), result
-
-
-# --- chosen edges ----------------------------------------------------------------------------------------------------
-
-
-@entry_point
-def _intersect(thread, threads, control, indptr, indices, sources, targets, counts):
-    if launched(thread, threads, control):
-        return
-    m = np.uint64(len(sources))
-    for start, end in blocks(control, m, _EDGE_BLOCK):
-        for e in range(start, end):
-            u, v = np.uint64(sources[e]), np.uint64(targets[e])
-            i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
-            j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            if (i_end - i) > _LOPSIDED * (j_end - j):
-                counts[e] = _search(indices, j, j_end, i, i_end)
-            elif (j_end - j) > _LOPSIDED * (i_end - i):
-                counts[e] = _search(indices, i, i_end, j, j_end)
-            else:
-                counts[e] = _common(indices, i, i_end, j, j_end)
-
-
-@jit
-def _common(indices, i, i_end, j, j_end):
-    """The number of common entries of two ascending lists, by merging."""
-    count = 0
-    while i < i_end and j < j_end:
-        a, b = indices[i], indices[j]
-        count += a == b
-        i += np.uint64(a <= b)
-        j += np.uint64(b <= a)
-    return count
-
-
-@jit
-def _search(indices, i, i_end, j, j_end):
-    """The same, for a short list and a long one: each entry is searched in what is left of the long one."""
-    count = 0
-    while i < i_end and j < j_end:
-        low, high = j, j_end
-        while low < high:
-            middle = (low + high) >> _ONE
-            if indices[middle] < indices[i]:
-                low = middle + _ONE
-            else:
-                high = middle
-        j = low
-        if j < j_end and indices[j] == indices[i]:
-            count += 1
-            j += _ONE
-        i += _ONE
-    return count
 
 
 # --- short lists -----------------------------------------------------------------------------------------------------

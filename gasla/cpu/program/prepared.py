@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
+from gasla.cpu.program.joining import Joining
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
@@ -20,7 +21,7 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program import reasons
-from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
+from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, layout, rooms
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -36,7 +37,7 @@ ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and
 }
 
 
-class Prepared(Binding):
+class Prepared(Joining):
     """What runs of a program on a graph have in common; and the one that is under way, `begin` to `close`.
 
     It keeps no graph in between: the graph may keep it.
@@ -302,12 +303,14 @@ class Prepared(Binding):
 
     def _narrow(self) -> bool:
         """Whether all vertices gather over few edges."""
-        graph, plan = self.graph, self.plan
-        if not plan.gathers or plan.only_pushes or self.program.direction == "all" or graph.m == 0:
+        graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
+        if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
-        if graph.m > 6 * graph.n:
+        n, m = whole[:2] if whole else (graph.n, graph.m)  # "whole": the graph of which this one is a part
+        if m == 0 or m > 6 * n:
             return False
-        return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
+        longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
+        return (whole[2] if whole else longest) <= 16
 
     def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
         if name.startswith("e_"):
@@ -447,7 +450,7 @@ class Prepared(Binding):
         if self.control[launch.FORM] == queues.LIST:
             sizes = self._passed("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
             listed = self._passed("queues")[row]
-            return Frontier(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
+            return Frontier.of(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._passed("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 

@@ -1,6 +1,6 @@
-"""Stages over neighbour lists, on the GPU: common neighbours of chosen pairs, and over all edges of a simple graph.
+"""Stages over neighbour lists, on the GPU: common neighbours over all edges of a simple undirected graph.
 
-Over all edges each set of three vertices is met once, at the edge of its first two in an order of the vertices, as a
+Each set of three vertices is met once, at the edge of its first two in an order of the vertices, as a
 common entry of both forward lists (the neighbours that come later). Two ways, chosen by the largest degree:
 
 - up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists: these are merged as
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import array_module
+from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph import lists_gpu as gpu_lists
@@ -48,28 +49,12 @@ class ByDegree(NamedTuple):
     lengths: Array
 
 
-def intersect(graph: Graph, sources: Array, targets: Array) -> Array:
-    """Count the out-neighbours that sources[i] and targets[i] have in common, for each i."""
-    import cupy
-
-    lists, count = graph.sorted_out, len(sources)
-    indptr, indices = lists.indptr, lists.indices
-    sources, targets = (cupy.ascontiguousarray(ids, indices.dtype) for ids in (sources, targets))
-    counts = cupy.empty(count, np.int64)
-    kernel = _kernel("intersect_pairs", 256, indptr, indices)
-    tickets = cupy.zeros(1, np.uint64)
-    blocks = min(kernel.blocks, -(-count // kernel.threads))
-    if blocks:
-        kernel.plain(blocks, np.uint64(count), indptr, indices, sources, targets, tickets, counts)
-    return counts
-
-
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
     """The sets of three, and for each stored edge, in the order of the input, those that it is in.
 
     Every pair is intersected by itself, which meets each set at three edges, each stored twice.
     """
-    counts = intersect(graph, graph.out.owners(), graph.out.indices)
+    counts = intersect(graph, graph.out.owners(), graph.out.indices, None)
     total = counts.sum() // 6
     if graph.out.edge_ids is None:
         return total, counts

@@ -376,7 +376,7 @@ class Run(Binding):
             return Frontier.all(n)
         side = self.iteration & 1
         if now.form == 0:
-            return Frontier(n, self._space.queued(side)[:count].copy())
+            return Frontier.of(n, self._space.queued(side)[:count].copy())
         bits = self._space.arrays["bits"].reshape(2, -1)[side]
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 

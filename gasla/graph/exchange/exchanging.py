@@ -272,4 +272,4 @@ class Exchanging(Structure):
         kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
         kind["weights"] = "none" if self.values is None else str(self.values.dtype)
         kind["names"] = "none" if self._names is None else ", ".join(map(str, self._names.each[:3].tolist())) + ", …"
-        return picture.page(kind, np.asarray(moved(self.out_degrees, "cpu")))
+        return picture.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))

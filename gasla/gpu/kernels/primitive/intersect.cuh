@@ -1,9 +1,9 @@
-// Common neighbours: of chosen pairs of vertices, and over all edges of a simple undirected graph at once (triangles).
+// Common neighbours over all edges of a simple undirected graph at once: triangles.
 //
 // Before this file come vertex_t and offset_t (types of ids and offsets) and per_vertex (a bool): whether the triangles
 // are also counted at each of their corners.
 //
-// Triangles. Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
+// Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
 // third is in the forward lists of both, the neighbours that come later in the order. Two ways:
 //
 //   merged       Where all lists are short the order is that of the ids: a forward list is the start of a sorted list.
@@ -72,18 +72,6 @@ struct Oriented {
     const vertex_t* forward;
     const u32* lengths;
 };
-
-__device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_t length, vertex_t w) {
-    offset_t low = 0, high = length;
-    while (low < high) {
-        const offset_t middle = low + (high - low) / 2;
-        if (list[middle] < w)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 // The order is by degree, then id. A warp copies those entries of v's list at [first, last) that come after v;
 // `reserve` gives the place for so many of them.
@@ -380,73 +368,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
         found += here;
     }
     add_to_total(total, found);
-}
-
-// --- chosen pairs ----------------------------------------------------------------------------------------------------
-
-// Two sorted lists, the shorter first, and where the number of their common entries goes.
-struct Pair {
-    const vertex_t *shorter, *longer;
-    offset_t shorter_length, longer_length;
-};
-
-// Whether entry i of the shorter list has a partner in the longer: the second of equals needs a second, and so on.
-__device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
-    const vertex_t w = pair.shorter[i];
-    const bool repeats = i && pair.shorter[i - 1] == w;
-    const offset_t before = repeats ? i - first_not_less(pair.shorter, i, w) : 0;
-    const offset_t j = first_not_less(pair.longer, pair.longer_length, w) + before;
-    return j < pair.longer_length && pair.longer[j] == w;
-}
-
-constexpr u32 PAIR_THREADS = 256;   // of a block, which takes as many pairs at once
-constexpr u32 PAIR_GROUP = 8;       // threads a pair
-constexpr u32 LONG_PAIR = 2048;     // entries of the shorter list; a block's work from here on
-
-// Entries of the shorter list are searched in the longer one. A pair costs about (shorter) * log2(longer) reads, which
-// the caches serve but for the first few.
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS) intersect_pairs(
-    u64 count, const offset_t* indptr, const vertex_t* indices, const vertex_t* sources, const vertex_t* targets,
-    u64* tickets, long long* counts
-) {
-    __shared__ Pair pairs[PAIR_THREADS];
-    __shared__ u32 commons[PAIR_THREADS];
-    __shared__ u64 ticket;
-    while (true) {
-        if (threadIdx.x == 0) ticket = atomicAdd(tickets, (u64)PAIR_THREADS);
-        __syncthreads();
-        const u64 start = ticket;
-        if (start >= count) break;
-        const u64 e = start + threadIdx.x;
-        Pair mine = {nullptr, nullptr, 0, 0};
-        if (e < count) {
-            const vertex_t u = sources[e], v = targets[e];
-            mine = {indices + indptr[u], indices + indptr[v], indptr[u + 1] - indptr[u], indptr[v + 1] - indptr[v]};
-            if (mine.longer_length < mine.shorter_length)
-                mine = {mine.longer, mine.shorter, mine.longer_length, mine.shorter_length};
-        }
-        pairs[threadIdx.x] = mine;
-        commons[threadIdx.x] = 0;
-        __syncthreads();
-        for (u32 k = threadIdx.x / PAIR_GROUP; k < PAIR_THREADS; k += PAIR_THREADS / PAIR_GROUP) {
-            const Pair& pair = pairs[k];
-            if (pair.shorter_length >= LONG_PAIR) continue;
-            u32 common = 0;
-            for (offset_t i = lane() % PAIR_GROUP; i < pair.shorter_length; i += PAIR_GROUP) common += has_partner(pair, i);
-            if (common) atomicAdd(commons + k, common);
-        }
-        __syncthreads();
-        if (e < count) counts[e] = commons[threadIdx.x];
-        __syncthreads();
-        for (u32 k = 0; k < PAIR_THREADS; ++k) {
-            const Pair& pair = pairs[k];
-            if (pair.shorter_length < LONG_PAIR) continue;
-            u64 common = 0;
-            for (offset_t i = threadIdx.x; i < pair.shorter_length; i += PAIR_THREADS) common += has_partner(pair, i);
-            add_to_total(reinterpret_cast<u64*>(counts + start + k), common);
-        }
-        __syncthreads();
-    }
 }
 
 }  // namespace gasla

@@ -57,9 +57,11 @@ __device__ void find_list_facts(
     for (u64 from = warp_of_grid() * SLICE; from < m; from += warps_of_grid() * SLICE) {
         const u64 to = least(from + SLICE, m);
         u64 owner = owner_of(offsets, n, from);
-        for (u64 begin = from; begin < to; owner += WARP) {  // 32 lists at a time
+        for (u64 begin = from; begin < to;) {  // 32 lists at a time
             const offset_t start = offsets[least(owner + lane(), n)];
             const u64 end = least(to, (u64)offsets[least(owner + WARP, n)]);
+            // Of lists that are nearly all empty few are worth a visit.
+            const u64 next = begin == end ? owner_of(offsets, n, begin) : owner + WARP;
 #pragma unroll 1
             for (; begin < end; begin += WARP) {
                 const u64 e = begin + lane();
@@ -80,6 +82,7 @@ __device__ void find_list_facts(
                 imbalance += hash(i, j, extra) - hash(j, i, extra);
             }
             begin = end;
+            owner = next;
         }
     }
     imbalance = warp_sum(imbalance);

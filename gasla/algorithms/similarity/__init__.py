@@ -1,0 +1,1 @@
+"""Similarity: how alike two vertices are by the neighbours that they have in common."""

@@ -1,0 +1,183 @@
+"""The Laplacian of a graph, as SciPy gives it: degrees on the diagonal, and edges taken from them.
+
+By operations that NumPy's and CuPy's arrays both have, in fewer passes over the edges than SciPy's.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module
+from gasla.csgraph import passing
+from gasla.csgraph.inputs import is_foreign, is_sparse, require_sound
+from gasla.graph.validate import require_square
+
+Product = Callable[[Any], Any]
+
+
+def laplacian(
+    csgraph: Any,
+    normed: bool = False,
+    return_diag: bool = False,
+    use_out_degree: bool = False,
+    *,
+    copy: bool = True,
+    form: str = "array",
+    dtype: Any = None,
+    symmetrized: bool = False,
+) -> Any:
+    """Find the Laplacian of a graph: its degrees less its edges.
+
+    Parameters
+    ----------
+    csgraph : sparse or dense array, (n, n)
+        SciPy's or NumPy's, or CuPy's; of any type with negative numbers, complex ones too. Loops count as no edges.
+    normed : bool
+        Divide each edge by the roots of the degrees of its ends, so that the diagonal is 1, or 0 without edges.
+    return_diag : bool
+        Also return the diagonal, or with `normed` what was divided by.
+    use_out_degree : bool
+        Sum rows for degrees, in place of columns.
+    copy : bool
+        False lets a dense array, or a sparse one in COO form, become its own Laplacian where the type is the same: it
+        is what is returned.
+    form : "array", "function" or "lo"
+        The Laplacian itself; a function that multiplies it with vectors or matrices; or the same as a `LinearOperator`.
+        The latter take no memory for edges.
+    dtype : dtype, optional
+        Of the Laplacian; by default that of the array, or float64 with `normed` for integers.
+    symmetrized : bool
+        Take ``csgraph + csgraph.T.conj()`` for the graph.
+
+    Returns
+    -------
+    lap : dense array, sparse array, function or LinearOperator
+        (n, n). Dense for dense arrays. Sparse in COO form; in DIA form, not `normed`, for one in DIA form.
+    diag : (n,) array
+        With `return_diag`.
+
+    Raises
+    ------
+    TypeError
+        If the array is of bool or unsigned, and not `normed`: edges are negative in a Laplacian.
+    ValueError
+        If the array is not square or damaged, or the form is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> csgraph.laplacian(np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+    array([[ 1, -1,  0],
+           [-1,  3, -2],
+           [ 0, -2,  2]])
+    """
+    if is_foreign(csgraph):
+        given = {"copy": copy, "form": form, "dtype": dtype, "symmetrized": symmetrized}
+        reason = "an array of PyData's sparse"
+        return passing.by_scipy("laplacian", reason, csgraph, normed, return_diag, use_out_degree, **given)
+    if form not in ("array", "function", "lo"):
+        raise ValueError(f"Invalid form: {form!r}; expected 'array', 'function' or 'lo'")
+    A = csgraph if is_sparse(csgraph) else array_module(csgraph).asarray(csgraph)
+    require_square(A.shape)
+    if is_sparse(A):
+        require_sound(A)
+    if normed and A.dtype.kind in "biu":
+        A = A.astype(np.float64)
+    if A.dtype.kind in "bu":
+        raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
+    dtype = A.dtype if dtype is None else np.dtype(dtype)
+    axis = 1 if use_out_degree else 0
+    if form == "array":
+        make = _sparse if is_sparse(A) else _dense
+        lap, diag = make(A, normed, axis, dtype, symmetrized, in_place=not copy)
+    else:
+        lap, diag = _product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
+    if form == "lo":
+        linalg: Any = import_module("scipy.sparse.linalg" if array_module(A) is np else "cupyx.scipy.sparse.linalg")
+        lap = linalg.LinearOperator(A.shape, matvec=lap, matmat=lap, dtype=dtype)
+    return (lap, diag.astype(dtype, copy=False)) if return_diag else lap
+
+
+def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
+    """The Laplacian of a sparse array, and its diagonal or what was divided by."""
+    m = A.tocoo() if A.format in ("lil", "dok") else A
+    m = m + m.T.conj() if symmetrized else m
+    xp: Any = array_module(m)
+    weights = _sums(m, axis) - m.diagonal()
+    coo = m.tocoo(copy=False)
+    row, col, data = coo.row, coo.col, coo.data
+    if not (is_edge := row != col).all():
+        row, col, data = row[is_edge], col[is_edge], data[is_edge]
+    diagonal = weights
+    if normed:
+        weights, diagonal = _roots(weights), weights != 0
+        data = data / weights[row]
+        data /= weights[col]
+    n, count = A.shape[0], len(data)
+    values = xp.empty(count + n, dtype)
+    values[:count] = data
+    xp.negative(values[:count], out=values[:count])
+    values[count:] = diagonal
+    ids = xp.arange(n, dtype=row.dtype)
+    rows, columns = xp.concatenate([row, ids]), xp.concatenate([col, ids])
+    if in_place and A.format == "coo" and not symmetrized and A.dtype == dtype:
+        A.row, A.col, A.data, A.has_canonical_format = rows, columns, values, False
+        return A, weights
+    found = type(coo)((values, (rows, columns)), shape=A.shape)
+    return (found.todia() if A.format == "dia" and not normed else found), weights
+
+
+def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
+    """The same of a dense one."""
+    m, n = (A if in_place else A.copy()), len(A)
+    if symmetrized:
+        m += m.T.conj()
+    xp: Any = array_module(m)
+    ids = xp.arange(n)
+    m[ids, ids] = 0
+    weights = diagonal = m.sum(axis=axis)
+    if normed:
+        weights, diagonal = _roots(weights), weights != 0
+        m /= weights
+        m /= weights[:, None]
+    xp.negative(m, out=m)
+    m[ids, ids] = diagonal
+    return m.astype(dtype, copy=False), weights
+
+
+def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
+    """A function that multiplies the Laplacian with a vector or with the columns of a matrix."""
+    sums, loops = _sums(m, axis), m.diagonal()
+    weights = sums - loops
+    if symmetrized:
+        sums = sums + _sums(m, 1 - axis)
+        weights = sums - loops - loops
+    weights = _roots(weights) if normed else weights
+
+    def laplace(v: Any) -> Any:
+        v = _scaled(1 / weights, v) if normed else v
+        found = _scaled(sums, v) - m @ v
+        if symmetrized:
+            found -= (v.T.conj() @ m).T.conj()
+        return _scaled(1 / weights, found) if normed else found
+
+    return laplace, weights
+
+
+def _sums(m: Any, axis: int) -> Any:
+    """The sums of rows (axis 1) or columns (axis 0)."""
+    return array_module(m).asarray(m.sum(axis=axis)).ravel()
+
+
+def _roots(weights: Any) -> Any:
+    """Square roots, with 1 in place of 0."""
+    xp: Any = array_module(weights)
+    return xp.where(weights == 0, 1, xp.sqrt(weights))
+
+
+def _scaled(factors: Any, v: Any) -> Any:
+    """Each row of a matrix, or entry of a vector, times its factor."""
+    return factors * v if v.ndim == 1 else factors[:, None] * v

@@ -1,0 +1,80 @@
+"""A minimum spanning tree of each component, as SciPy gives it."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
+from gasla.arrays import array_module
+from gasla.csgraph import passing
+from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, rows_of, sparse_module
+from gasla.graph.graph import Graph
+
+FEW = 1 << 17  # entries up to which SciPy has answered as soon
+
+
+def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
+    """Find edges of the least total weight that join whatever is joined by a path.
+
+    Parameters
+    ----------
+    csgraph : sparse, dense or masked array, (n, n)
+        SciPy's or NumPy's, or CuPy's. An entry (i, j) is an edge between i and j, whichever way; of several the
+        lightest counts. Edges of dense arrays are what is neither 0, infinite nor NaN; of sparse ones all entries.
+    overwrite : bool
+        Changes nothing: the array is never written to.
+
+    Returns
+    -------
+    tree : CSR array or matrix, (n, n) float64
+        The entries that were chosen. Of those of a weight, the first by rows come first, NaN after all numbers: these
+        are the edges that SciPy chooses. An edge of weight 0 joins its ends, but is not among them, as SciPy has it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array is not square, or holds complex numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> A = np.array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]])
+    >>> csgraph.minimum_spanning_tree(A).toarray().astype(int)
+    array([[0, 0, 0, 3],
+           [0, 0, 2, 5],
+           [0, 0, 0, 0],
+           [0, 0, 0, 0]])
+    """
+    if is_foreign(csgraph):
+        return passing.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
+    if most_edges(csgraph) < FEW and (reason := passing.sparing("few edges", csgraph)):
+        return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
+    rows = rows_of(csgraph) if is_sparse(csgraph) else csgraph
+    graph = graph_of(rows)
+    given: Any = graph.values
+    xp: Any = array_module(given)
+    is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # NaN is not above
+    if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
+        if reason := passing.sparing("entries that don't stand on both sides alike", csgraph):
+            return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
+        graph = _ranked(graph)
+    edges = minimum_spanning_forest(graph).edges
+    values = given[edges].astype(np.float64, copy=False)
+    is_kept = values != 0
+    edges, values, lists = edges[is_kept], values[is_kept], graph.out
+    indptr = xp.searchsorted(edges, lists.indptr).astype(graph.id_dtype)
+    kind = type(rows) if is_sparse(rows) else getattr(sparse_module(values), "csr_array" if xp is np else "csr_matrix")
+    return kind((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
+
+
+def _ranked(graph: Graph) -> Graph:
+    """The graph with places in SciPy's order for weights: of a weight, the first by rows come first.
+
+    gasla takes that with the smaller smaller end first: the same where a graph has every edge in both directions, rows
+    ascending.
+    """
+    xp: Any = array_module(graph.values)
+    ranks = xp.empty(graph.m, graph.offset_dtype)
+    ranks[xp.argsort(graph.values, kind="stable")] = xp.arange(graph.m, dtype=graph.offset_dtype)
+    return graph.with_values(ranks)

@@ -1,0 +1,33 @@
+"""Graphs for the tests of gasla.csgraph, and who counts what is handed over to SciPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from gasla.csgraph import passing
+
+
+@pytest.fixture
+def ours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Nothing is handed over just to spare time; the reasons of what is."""
+    reasons: list[str] = []
+    plain = passing.by_scipy
+
+    def noted(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
+        reasons.append(reason)
+        return plain(name, reason, *args, **kwargs)
+
+    monkeypatch.setattr(passing, "SPARES_TIME", False)
+    monkeypatch.setattr(passing, "by_scipy", noted)
+    return reasons
+
+
+def matrix(n: int, m: int, seed: int, kind: Any = np.float64) -> sp.csr_array:
+    """Edges anywhere: loops, parallel ones, lengths of 0; rows aren't sorted."""
+    rng = np.random.default_rng(seed)
+    src = np.sort(rng.integers(0, n, m))
+    indptr = np.searchsorted(src, np.arange(n + 1)).astype(np.int32)
+    lengths = rng.integers(0, 9, m).astype(kind)
+    return sp.csr_array((lengths, rng.integers(0, n, m).astype(np.int32), indptr), shape=(n, n))
