@@ -13,6 +13,7 @@ import pytest
 
 nx = pytest.importorskip("networkx", minversion="3.6")
 door: Any = pytest.importorskip("gasla.backends.networkx")
+pytest.importorskip("tests.networkx_door").register()
 
 PAIRS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (5, 6), (8, 7), (1, 4), (0, 5)]
 
@@ -100,7 +101,8 @@ OF_ALL = [
     "diameter", "radius", "periphery", "average_shortest_path_length", "all_pairs_shortest_path",
     "all_pairs_shortest_path_length", "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality",
     "closeness_centrality", "betweenness_centrality", "pagerank", "shortest_path", "shortest_path_length",
-    "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality",
+    "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality", "jaccard_coefficient", "adamic_adar_index",
+    "resource_allocation_index", "preferential_attachment",
 ]  # fmt: skip
 
 
@@ -284,3 +286,13 @@ def test_info_is_bare_and_whole() -> None:
     for name, offer in OFFERED.items():
         assert name in nx.utils.backends._registered_algorithms
         assert offer.function.__doc__
+
+
+def test_pairs_of_nodes() -> None:
+    G = nx.gnp_random_graph(40, 0.1, seed=3)
+    measures = "jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"
+    for name in measures:
+        assert compare(name, G) and compare(name, G, [(0, 1), (1, 0), (7, 9), (0, 1)])
+        assert compare(name, G, []) and compare(name, G, [(0, "nobody")])
+        assert not compare(name, G, [(3, 3)])
+        assert not compare(name, G, iter([(0, 1)]))

@@ -15,6 +15,7 @@ from gasla.backends.networkx import (
     communities,
     connectivity,
     kruskal,
+    link_prediction,
     rankings,
 )
 from gasla.backends.networkx.conditions import OFFERED, can_run, should_run
@@ -30,6 +31,7 @@ FAMILIES = (  # each notes what it offers
     rankings,
     breadth_first,
     kruskal,
+    link_prediction,
     unweighted,
     weighted,
 )
