@@ -1,6 +1,7 @@
 """Graphs over ranks, which are threads here: the same bits as in one process, and what is refused by name."""
 
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,7 @@ def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
 
     with pytest.raises(OSError, match="a broken file") as caught:
         distributed.Graph.from_shares(distributed.ThreadRanks(3), 5, load)
-    assert caught.value.__notes__ == ["on rank 1 of 3"]
+    assert caught.value.__notes__ == [f"on rank 1 of 3 on {socket.gethostname()}"]
 
 
 class Scatters(programs.Hops):
@@ -227,6 +228,13 @@ class Looks(programs.Hops):
         return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
 
 
+class Partners(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def edge_mask(self, src, dst, edge):
+        return edge.back.flow == 0
+
+
 class Deposits(programs.Hops):
     @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
     def seen(self, before, after):
@@ -236,6 +244,7 @@ class Deposits(programs.Hops):
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "scatter": (Scatters, {}),
     "self.at": (Looks, {}),
+    "edge.back": (Partners, {}),
     "seen reduces at vertices": (Deposits, {}),
     "in place": (programs.Hops, {"order": "in place"}),
     "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),

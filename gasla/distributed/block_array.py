@@ -73,6 +73,29 @@ class BlockArray:
         found: np.ndarray = ranks.each(_gathered, self.kept.key, self.name)[0]
         return found
 
+    def to_dask_array(self) -> Any:
+        """The array as one of Dask's, a chunk a rank; with a client of Dask's it stays where it is.
+
+        Raises
+        ------
+        TypeError
+            Under ``mpiexec``, where no process can speak for the others.
+        """
+        import dask.array as da
+        from dask import delayed
+
+        ranks = self.kept.ranks
+        if len(ranks.here) < ranks.size:
+            raise TypeError("under mpiexec there is no Dask to hold the blocks; expected .local or .compute()")
+        lengths = ranks.each(_length, self.kept.key, self.name)
+        blocks = ranks.held(_block, self.kept.key, self.name)
+        if blocks is None:
+            return da.concatenate([da.from_array(x, chunks=-1) for x in ranks.each(_block, self.kept.key, self.name)])
+        shapes = [(length, *self.shape[1:]) for length in lengths]
+        return da.concatenate(
+            [da.from_delayed(delayed(x), shape, self.dtype) for x, shape in zip(blocks, shapes, strict=True)]
+        )
+
     def __array__(self, dtype: "DTypeLike | None" = None, copy: bool | None = None) -> np.ndarray:
         return self.compute().astype(dtype or self.dtype, copy=False)
 
@@ -117,6 +140,10 @@ def _whole(x: Any) -> Any:
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
     found: np.ndarray = rank.kept[key][name]
     return found
+
+
+def _length(rank: Rank, key: Any, name: str) -> int:
+    return len(_block(rank, key, name))
 
 
 def _gathered(rank: Rank, key: Any, name: str) -> np.ndarray:

@@ -21,6 +21,7 @@ class Communicator(Protocol):
 
     rank: int  # from 0 on
     size: int
+    superstep: int  # that a run is in, which it sets, so that errors can name it; 0 outside of one
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send each rank its part, and get one from each, in rank order: arrays of bytes of any length.
@@ -38,7 +39,7 @@ class Communicator(Protocol):
         """A communicator among the ranks that gave the same color, in rank order."""
 
     def abort(self, error: BaseException) -> None:
-        """Have every other rank raise wherever it waits, now or later: this one has failed."""
+        """Have every other rank raise where it waits next: this one has failed."""
 
 
 @dataclass(eq=False)
@@ -52,14 +53,28 @@ class Rank:
 class Ranks(Protocol):
     """What has ranks work."""
 
-    size: int
-    here: Sequence[int]  # the ranks that this process speaks for: all, or its own
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    @property
+    def here(self) -> Sequence[int]:
+        """Those that this process speaks for: all, or its own."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each of those ranks; what they return, in order.
 
         An exception of one is raised here, with a note that names the rank; others that it made fail are not.
         """
+
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """Have ranks keep what Dask's delayed parts come to, by their numbers; False if they aren't Dask's workers."""
+
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """What `function(rank, *arguments)` gives on each rank, left there as Dask's future; None if it isn't Dask."""
+
+    def leave(self, error: BaseException | None) -> None:
+        """Part: nothing more is called. If an error makes one process do so, the others hear of it."""
 
     def forget(self, key: Any) -> None:
         """Have ranks drop what they keep by this key when they are next called: a finalizer may ask for it."""

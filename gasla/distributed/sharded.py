@@ -6,11 +6,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, shared_out
 from gasla.distributed.engine.running import block_on, degrees_on
+from gasla.distributed.loading.dask_collections import hand_out, is_collection
+from gasla.distributed.loading.reading import Columns, Paths, read_share
+from gasla.distributed.loading.settling import kept_share
 from gasla.distributed.together.by_vector import product
 from gasla.distributed.together.facts import SHARE, facts_of, simple_edges
+from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
 from semirings import Semiring
@@ -46,6 +51,18 @@ class Graph(OneGraph):
 
     `gasla.run` and the algorithms take it as they take a `gasla.Graph`. What they return are `BlockArray`s.
 
+    Parameters
+    ----------
+    edges : dask.dataframe.DataFrame, dask.array.Array, gasla.Graph, or SciPy sparse array
+        A dataframe has an edge a row. Of an array of shape (m, 2) a row is an edge's source and destination. Its parts
+        go to ranks, with a client of Dask's without passing through this process. The last two are for trying out.
+    src, dst, weight : optional
+        Columns of a dataframe, by name or place, see `gasla.Graph.from_table`. Ids are numbers.
+    n : int, optional
+        How many vertices there are; by default as many as the largest id asks for.
+    ranks : Ranks, optional
+        By default the cluster that was opened last.
+
     Attributes
     ----------
     n, m : int
@@ -57,8 +74,89 @@ class Graph(OneGraph):
     ranks: Ranks
     kept_by_ranks: Kept
 
-    def __init__(self, *_: Any) -> None:
-        raise TypeError("a distributed Graph is made of what its ranks hold: Graph.from_shares, or Graph.from_graph")
+    def __new__(cls, *_: Any, **__: Any) -> "Graph":
+        return super().__new__(cls)  # type: ignore[return-value]
+
+    def __init__(
+        self,
+        edges: Any,
+        src: Column | None = None,
+        dst: Column | None = None,
+        weight: Column | None = None,
+        *,
+        n: int | None = None,
+        ranks: Ranks | None = None,
+    ) -> None:
+        asked: Ranks = current() if ranks is None else ranks
+        if is_collection(edges):
+            count, kept = hand_out(asked, edges, Columns(src, dst, weight), n)
+            made = Graph.from_shares(asked, count, kept_share, kept.key)
+        elif src is dst is weight is n is None:
+            made = Graph.from_graph(edges, asked)
+        else:
+            raise TypeError(
+                f"edges is a {type(edges).__name__}; expected a Dask dataframe or an (m, 2) dask.array, or without "
+                "src, dst, weight and n a gasla.Graph or a SciPy array"
+            )
+        self.__dict__.update(made.__dict__)
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: Paths,
+        format: str | None = None,
+        *,
+        src: Column | None = None,
+        dst: Column | None = None,
+        weight: Column | None = None,
+        n: int | None = None,
+        ranks: Ranks | None = None,
+    ) -> "Graph":
+        r"""The graph whose edges are in files, of which each rank reads a share: all of them see the same files.
+
+        A share are whole files, row groups of Parquet, or ranges of bytes of edge lists that aren't compressed. Edges
+        are numbered file after file, in the order in which they stand there; those of a matrix as `gasla.io.read`
+        numbers them. Without weights the graph has no values.
+
+        Parameters
+        ----------
+        paths : str, path, or list of them
+            A pattern such as ``"data/*.parquet"`` stands for the files like it, in the order of their names.
+        format : str, optional
+            See `gasla.io.read`.
+        src, dst, weight : optional
+            Columns of tables, by name or place, see `gasla.Graph.from_table`. Ids are numbers: no rank knows all names.
+        n : int, optional
+            How many vertices there are; by default as many as the largest id, or what the files say, asks for.
+        ranks : Ranks, optional
+            By default the cluster that was opened last.
+
+        Raises
+        ------
+        FormatError
+            A file is malformed: on the rank that has read it, and on the others a RankError that says the same.
+        FileNotFoundError
+            A file is not there.
+        ValueError
+            Some files have weights, and others none.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import gasla
+        >>> from gasla import distributed
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> for i, lines in enumerate(["0 1\n1 2\n", "2 3\n3 0\n"]):
+        ...     _ = (folder / f"part{i}.txt").write_text(lines)
+        >>> with distributed.Cluster(threads=2):
+        ...     g = distributed.Graph.from_files(f"{folder}/part*.txt")
+        ...     gasla.bfs(g, 0).compute()
+        array([0, 1, 2, 3], dtype=int32)
+        """
+        asked: Ranks = current() if ranks is None else ranks
+        kept = Kept(asked)
+        count = asked.each(read_share, kept.key, paths, format, Columns(src, dst, weight), n)[0]
+        return cls.from_shares(asked, count, kept_share, kept.key)
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges], *arguments: Any) -> "Graph":
@@ -90,8 +188,10 @@ class Graph(OneGraph):
     engine = "distributed"
 
     @classmethod
-    def from_graph(cls, graph: Any, ranks: Ranks) -> "Graph":
+    def from_graph(cls, graph: Any, ranks: Ranks | None = None) -> "Graph":
         """The graph of a Graph or a SciPy array, for trying out: every rank takes its share of the edges.
+
+        Without `ranks` it is of the cluster that was opened last.
 
         Examples
         --------
@@ -101,9 +201,10 @@ class Graph(OneGraph):
         >>> distributed.Graph.from_graph(one, distributed.ThreadRanks(2))
         distributed.Graph(n=3, m=3, over 2 ranks)
         """
+        asked: Ranks = current() if ranks is None else ranks
         one = as_graph(graph).to("cpu")
         src, dst = one._edges()
-        return cls.from_shares(ranks, one.n, _share_of, src, dst, one.values)
+        return cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
 
     @property
     def value_range(self) -> Any:

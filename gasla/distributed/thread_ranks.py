@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
+from gasla.distributed.failures import raise_first, told
+from gasla.distributed.rounds import SPLIT, Rounds, called
 
 
 class _Table:
@@ -19,51 +21,50 @@ class _Table:
         self.barrier = threading.Barrier(size)
         self.rows: list[list[Any]] = [[None] * size, [None] * size]
         self.error: BaseException | None = None
+        self.told = ""
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, where: str, error: BaseException) -> None:
         """Whoever waits, or will, raises."""
-        self.error = self.error or error
+        if self.error is None:
+            self.error, self.told = error, told(where, error)
         self.barrier.abort()
 
 
-class ThreadCommunicator:
+class ThreadCommunicator(Rounds):
     """See `Communicator`. Arrays are handed over as they are: nothing is copied."""
 
     def __init__(self, rank: int, table: _Table) -> None:
-        self.rank, self.size, self._table, self._round = rank, len(table.rows[0]), table, 0
+        super().__init__(rank, len(table.rows[0]))
+        self._table, self._round = table, 0
+
+    def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """See `Rounds`."""
+        row = self._share((kind, parts))
+        self.check(kind, [there for there, _ in row], ())
+        return [sent[self.rank] for _, sent in row]
 
     def _share(self, what: Any) -> list[Any]:
         row = self._table.rows[self._round & 1]
         self._round += 1
         row[self.rank] = what
-        self.barrier()
-        return row
-
-    def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Communicator`."""
-        return [sent[self.rank] for sent in self._share(parts)]
-
-    def allgather(self, array: np.ndarray) -> list[np.ndarray]:
-        """See `Communicator`."""
-        return list(self._share(array))
-
-    def barrier(self) -> None:
-        """See `Communicator`."""
         try:
             self._table.barrier.wait()
         except threading.BrokenBarrierError:
-            raise RankError("another rank failed") from self._table.error
+            raise RankError(self._table.told) from self._table.error
+        return row
 
     def split(self, color: int) -> "ThreadCommunicator":
         """See `Communicator`."""
-        colors = list(self._share(color))
+        colors = [int(found[0]) for found in self.allgather(np.array([color]))]
         members = [rank for rank in range(self.size) if colors[rank] == color]
+        self.end(SPLIT)
         tables = self._share(_Table(len(members)))
         return ThreadCommunicator(members.index(self.rank), tables[members[0]])
 
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""
-        self._table.fail(error)
+        if not isinstance(error, RankError):  # which all ranks have
+            self._table.fail(self.place, error)
 
 
 class ThreadRanks:
@@ -85,14 +86,14 @@ class ThreadRanks:
             for kept in self._kept:
                 kept.pop(key, None)
         table, results = _Table(self.size), [None] * self.size
+        communicators = [ThreadCommunicator(rank, table) for rank in range(self.size)]
         errors: dict[int, BaseException] = {}
 
         def work(rank: int) -> None:
             try:
-                results[rank] = function(Rank(ThreadCommunicator(rank, table), self._kept[rank]), *arguments)
+                results[rank] = called(Rank(communicators[rank], self._kept[rank]), function, arguments)
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error
-                table.fail(error)
 
         threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(self.size)]
         try:
@@ -101,18 +102,22 @@ class ThreadRanks:
             for thread in threads:
                 thread.join()
         except BaseException as error:  # Ctrl-C
-            table.fail(error)
+            table.fail("the thread that waits for ranks", error)
+            for thread in threads:
+                if thread.is_alive():
+                    thread.join()
             raise
         if errors:
-            raise_first(errors, self.size)
+            raise_first(errors, [communicator.place for communicator in communicators])
         return results
 
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`."""
+        return False
 
-def raise_first(errors: dict[int, BaseException], size: int) -> None:
-    """Raise what failed by itself: the error of the first rank whose failure wasn't another's."""
-    own = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
-    rank = own[0] if own else min(errors)
-    error = errors[rank]
-    if len(own) < size:  # all ranks refuse alike what a person has given wrong
-        error.add_note(f"on rank {rank} of {size}")
-    raise error
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`."""
+        return None
+
+    def leave(self, error: BaseException | None) -> None:
+        """Part: nothing waits for anybody."""

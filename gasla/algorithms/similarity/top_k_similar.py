@@ -36,14 +36,14 @@ class SimilarResult(NamedTuple):
     scores: Array
 
 
-def top_k_similar(graph: Any, k: int, *, measure: Measure = "jaccard") -> SimilarResult:
+def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> SimilarResult:
     """For each vertex the k others that are most similar to it.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `jaccard`.
-    k : int
+    k : int, default 10
         How many, 0 or more.
     measure : {"jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"}
         By which function they are compared.

@@ -25,7 +25,8 @@ from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record, Traced
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Traced
 from semirings.types import computed
 
 
@@ -168,12 +169,9 @@ class RankRun:
 
     def advance(self, until: int) -> None:
         """Run supersteps up to such a number, or the program's end."""
-        try:
-            while not self.ended and self.iteration < until:
-                self._step()
-        except Exception as error:
-            error.add_note(f"in superstep {self.iteration}")
-            raise
+        while not self.ended and self.iteration < until:
+            self.communicator.superstep = self.iteration  # which errors name
+            self._step()
 
     def _step(self) -> None:
         active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
