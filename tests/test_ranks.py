@@ -228,6 +228,13 @@ class Looks(programs.Hops):
         return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
 
 
+class Partners(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def edge_mask(self, src, dst, edge):
+        return edge.back.flow == 0
+
+
 class Deposits(programs.Hops):
     @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
     def seen(self, before, after):
@@ -237,6 +244,7 @@ class Deposits(programs.Hops):
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "scatter": (Scatters, {}),
     "self.at": (Looks, {}),
+    "edge.back": (Partners, {}),
     "seen reduces at vertices": (Deposits, {}),
     "in place": (programs.Hops, {"order": "in place"}),
     "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
