@@ -224,6 +224,26 @@ def job_interrupt(cluster: Cluster, seed: int) -> None:
     assert cluster.each(talk, 3, seed) == list(cluster.here)
 
 
+def job_paused(cluster: Cluster, seed: int) -> None:
+    """A worker that Dask has paused is an error, and the cluster is as before once it goes on."""
+    from distributed import get_client, get_worker
+    from distributed.core import Status
+
+    def pause(rank: Any) -> None:
+        if rank.communicator.rank == 1:
+            get_worker().memory_manager.memory_pause_fraction = False  # which would wake it
+            get_worker().status = Status.paused
+
+    def wake(dask_worker: Any) -> None:
+        dask_worker.status = Status.running
+
+    cluster.each(pause)
+    error = caught(cluster, talk, 3, seed)
+    assert isinstance(error, MemoryError) and "rank 1 of 2" in str(error), repr(error)
+    get_client().run(wake)
+    assert cluster.each(talk, 3, seed) == [0, 1]
+
+
 @contextmanager
 def client_of(way: str) -> Iterator[Any]:
     from distributed import Client, LocalCluster

@@ -38,6 +38,7 @@ class _Seat:
     mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(default_factory=dict)  # number, sender
     failed: tuple[int, str] = (0, "")  # the call, and why
     changed: threading.Condition = field(default_factory=threading.Condition)
+    begun: int = 0  # the last call that it has begun
     mpi: Any = None  # its communicator, if it has one
 
     def fail(self, call: int, why: str) -> None:
@@ -92,6 +93,12 @@ def interrupt(session: str, call: int, why: str) -> None:
             seat.fail(call, why)
 
 
+def paused(session: str, call: int, dask_worker: Any) -> bool:
+    """Whether this worker begins nothing more, and has not begun a call."""
+    waits = any(seat.begun < call for (other, _), seat in _seats.items() if other == session)
+    return waits and str(dask_worker.status.name) == "paused"
+
+
 def _deliver(session: str, rank: int, sender: int, channel: list[int], number: int, kind: int, part: Any) -> None:
     seat = _seats.get((session, rank))
     if seat is not None:
@@ -116,6 +123,7 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, told: byt
     seat = _seats.get((session, rank))
     if seat is None:
         return Outcome(None, RankError(f"rank {rank} has another worker than it had before"), f"rank {rank}", 0)
+    seat.begun = call
     with seat.changed:
         seat.mail = {key: part for key, part in seat.mail.items() if key[0][0] >= call}
     communicator = _over_mpi(seat, call, worlds) if worlds else DaskCommunicator(seat, session, (call,))
