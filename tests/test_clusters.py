@@ -299,9 +299,11 @@ def test_dask(job: str) -> None:
 
 
 @needs_dask
-@pytest.mark.slow  # the client looks after two seconds
-def test_a_paused_dask_worker_is_an_error() -> None:
-    assert run("dask", "paused").code == 0
+@pytest.mark.slow  # each waits for what is looked at now and then
+@pytest.mark.parametrize("job", ["paused", "gone"])
+def test_what_happens_to_a_dask_cluster(job: str) -> None:
+    ended = run("dask", job)
+    assert ended.code == 0, ended
 
 
 @needs_dask
