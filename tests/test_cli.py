@@ -167,6 +167,12 @@ def test_cores(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("k-core", small, "--k", "-1"), "--k")
 
 
+def test_walks(command: Callable[..., Outcome], small: Path) -> None:
+    outcome = command("random-walks", small, "--starts", "0", "5", "0", "--length", "3", "--check")
+    assert "3 walkers took 7 steps, and 1 came to where no edge leads on" in outcome.out, outcome
+    complains(command("random-walks", small, "--starts", "9"), "9")
+
+
 def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("minimum-spanning-forest", small, "--check", "-o", target).out

@@ -23,6 +23,7 @@ from gasla.cli.data import Named
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
+EACH = {"starts", "ids"}  # parameters that take vertices, of any number
 TRIANGLE = "0-1,1-2,0-2"
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
@@ -87,11 +88,12 @@ class Verb:
             parser.add_argument(
                 "--pattern", metavar="EDGES", default=TRIANGLE, help="its edges, as in 0-1,1-2 (default: %(default)s)"
             )
+        for name in EACH & set(self.parameters):
+            parser.add_argument(f"--{name}", nargs="+", metavar="VERTEX", help=f"{said[name]} (default: each once)")
         if "target" in self.parameters:
             parser.add_argument("--target", metavar="VERTEX", help="where to end (default: the last vertex)")
-        others = {"source", "target", "sources", "features", "pattern"} | (
-            {"k", "seed"} if "sources" in self.parameters else set()
-        )
+        others = {"source", "target", "sources", "features", "pattern", *EACH}
+        others |= {"k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
             if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
@@ -122,7 +124,10 @@ class Verb:
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
-        elif "features" in given:
+        for name in EACH & set(given):
+            names = given[name]
+            given[name] = np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
+        if "features" in given:
             given["features"] = _features(graph, options.features)
         elif "pattern" in given:
             given["pattern"] = _pattern(options.pattern)
