@@ -141,6 +141,21 @@ def test_airports() -> None:
         verify.subgraph_matches(near, found, matrix(name), induced=True)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_gpu_lists_the_same_in_the_same_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_counts, "PART", 1 << 14)
+    monkeypatch.setattr(subgraph_matches, "PART", 1 << 12)
+    graph = Graph(datasets.rmat(6))
+    for induced in (False, True):
+        rows: Any = gasla.subgraph_matches(graph, matrix(name), induced=induced)
+        np.testing.assert_array_equal(
+            plain(gasla.subgraph_matches(graph.to("gpu"), matrix(name), induced=induced)), rows
+        )
+        again = gasla.subgraph_matches(graph.to("gpu"), matrix(name), induced=induced, count=True)
+        assert again == len(rows)
+
+
 def test_patterns_in_any_form() -> None:
     graph = complete(5)
     square = matrix("cycle")
