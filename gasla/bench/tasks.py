@@ -76,6 +76,8 @@ TASKS: dict[str, Task] = {
     "weighted_matching": Task("nowhere", properties.matched, answers.nothing),
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
+    "maximum_flow": Task("nowhere", lambda *_: "", is_trusted=False),
+    "minimum_cut": Task("nowhere", lambda *_: "", is_trusted=False),
     "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
     "multi_source_bfs": Task("sources", properties.searches, several=64),

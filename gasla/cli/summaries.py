@@ -259,6 +259,16 @@ def cliques(found: Answered) -> Iterator[str]:
     yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
+def matches(found: Answered) -> Iterator[str]:
+    """How many there are, and some of them."""
+    rows, label = found.answer["matches"], found.graph.label
+    count = rows if isinstance(rows, int) else len(rows)
+    kind = "induced matches" if found.arguments["induced"] else "matches"
+    yield f"{count:,} {kind} of a pattern of {len(found.arguments['pattern'])} vertices"
+    some = [] if isinstance(rows, int) else rows[: found.top].tolist()
+    yield from (f"      {' – '.join(map(label, row))}" for row in some)
+
+
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:
     """The ends of some edges."""
     lists, label = found.graph.graph.out, found.graph.label
@@ -296,6 +306,32 @@ def mates(found: Answered) -> Iterator[str]:
     yield from (
         f"      {found.graph.label(v)} – {found.graph.label(int(mate[v]))}" for v in first[: found.top].tolist()
     )
+
+
+def flow(found: Answered) -> Iterator[str]:
+    """How much flows, along how many edges, and along which most."""
+    sent, value = found.answer["flow"], found.answer["value"]
+    used = int((sent > 0).sum())
+    yield f"{value:,} from {_ends(found)} along {used:,} of {len(sent):,} edges{', most along' if used else ''}"
+    yield from _edges(found, np.argsort(-sent, kind="stable")[: min(used, found.top)])
+
+
+def cut(found: Answered) -> Iterator[str]:
+    """What the cut costs, who is on which side, and its first edges."""
+    graph, side = found.graph.graph, found.answer["source_side"]
+    src, dst = graph._edges()
+    edges = np.flatnonzero(side[src] & ~side[dst])
+    yield (
+        f"{len(edges):,} edges of {found.answer['value']:,} together part {_ends(found)}, with {int(side.sum()):,} and "
+        f"{int((~side).sum()):,} vertices{', among them' if len(edges) else ''}"
+    )
+    yield from _edges(found, edges[: found.top])
+
+
+def _ends(found: Answered) -> str:
+    """What leads from where to where."""
+    source, target = (found.graph.label(found.arguments[name]) for name in ("source", "target"))
+    return f"{source} to {target}"
 
 
 def features(found: Answered) -> Iterator[str]:

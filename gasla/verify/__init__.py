@@ -45,6 +45,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
 | louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
+| maximum_…   | no edge over its capacity, nothing lost at a vertex, and no way along which more could be sent         |
+| minimum_cut | source and target are apart; the cut costs as much as SciPy's largest flow                             |
 | …_nibble    | nobody's residual, as scores tell it, is enough for a push; no other cut of the sweep conducts less    |
 | walks,      | each step is along an edge, and an end where none leads on; of each vertex as many neighbours as there |
 | samples     | are to be, and none more often than its edges; whether lots are fair no single answer shows            |
@@ -61,10 +63,11 @@ from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import clustering, square_clustering, triangles
 from gasla.verify.derived import condensation, ego_graph, project
+from gasla.verify.directed.flows import maximum_flow, minimum_cut
+from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
-from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.patterns import count_cliques, subgraph_matches
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
@@ -105,6 +108,8 @@ __all__ = [
     "louvain_communities",
     "maximal_independent_set",
     "maximal_matching",
+    "maximum_flow",
+    "minimum_cut",
     "minimum_spanning_forest",
     "modularity",
     "multi_source_bfs",

@@ -244,6 +244,11 @@ def longest_path(work: Work, _: list[Reach]) -> Floor:
     return Floor(first.seconds + second.seconds, second.cause)
 
 
+def maximum_flow(work: Work, _: list[Reach]) -> Floor:
+    """A search over edges with room: of each the end, the capacity, and what was sent there and back."""
+    return work.floor(28 * work.m + 8 * work.n, work.m, 2)
+
+
 def product(work: Work, _: list[Reach]) -> Floor:
     """Every entry and its value are read once, and the element that it meets."""
     return work.floor(8 * work.m + 12 * work.n, work.m, 0)
@@ -297,6 +302,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "minimum_spanning_forest": minimum_spanning_forest,
     "topological_order": topological_order,
     "longest_path": longest_path,
+    "maximum_flow": maximum_flow,
+    "minimum_cut": maximum_flow,
     "betweenness": betweenness,
     "product": product,
     "row sums": row_sums,

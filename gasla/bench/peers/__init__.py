@@ -19,7 +19,8 @@ weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, 
 `clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`, `jaccard()` and
 `adamic_adar()` how alike the ends of each stored edge are, `top_k_similar()` the Jaccard scores of the `SIMILAR` most
 similar to each vertex, `square_clustering()` coefficients, `four_cliques()` the number of cliques of four vertices,
-`pagerank_nibble(source)` a community by `NIBBLE`, `random_walks()` and `node2vec_walks()` a row of `STEPS` for each of
+`pagerank_nibble(source)` a community by `NIBBLE`, `maximum_flow()` and `minimum_cut()` the value of that between
+`graph.ends`, weights being capacities, `random_walks()` and `node2vec_walks()` a row of `STEPS` for each of
 `graph.walkers`, `sample_neighbors()` of `DRAWN`.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """

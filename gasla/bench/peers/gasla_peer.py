@@ -156,6 +156,12 @@ class Gasla:
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
 
+    def maximum_flow(self) -> Any:
+        return gasla.maximum_flow(self.made.network, *self.made.ends).value
+
+    def minimum_cut(self) -> Any:
+        return gasla.minimum_cut(self.made.network, *self.made.ends).value
+
     def random_walks(self) -> Any:
         return gasla.random_walks(self.graph, self.made.walkers, STEPS)
 
