@@ -20,6 +20,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _GROUP, _BIASED_GROUP = 64, 256  # walkers that go together; fewer and fewer of them draw again
+_FEW = np.uint64(16)  # entries that are looked at one by one
 _ROWS = np.uint64(64)  # samples that a thread takes at once
 _TRIES = np.uint64(32)  # draws that may be refused, beside one an edge, before all of a list are weighed
 _NOWHERE = np.uint64(2**64 - 1)
@@ -221,10 +222,10 @@ def _accept_together(lists, near, before, now, bias, t, scratch, marks, sought):
                 opened[refused] = i
                 refused += _ONE
         if doubts > _ZERO:
-            _search_together(near, indices, before, places, lows, highs, doubtful[:doubts], searching, sought)
+            _search_together(near, before, lows, highs, doubtful[:doubts], searching, sought)
         for k in range(doubts):
             i = doubtful[k]
-            if marks[i] >= (1.0 if lows[i] != _NOWHERE else off):
+            if marks[i] >= (1.0 if highs[i] else off):
                 opened[refused] = i
                 refused += _ONE
         count = _draw_again(lists, near, before, now, bias, places, states, draws, opened, refused)
@@ -253,15 +254,19 @@ def _draw_again(lists, near, before, now, bias, places, states, draws, opened, r
 
 
 @jit
-def _search_together(near, indices, before, places, lows, highs, doubtful, opened, sought):
-    """Where neighbours of vertices before hold what was sought, nowhere if they don't; a step of each in turns."""
+def _search_together(near, before, lows, highs, doubtful, opened, sought):
+    """Whether neighbours of vertices before hold what was sought, 1 or 0 in highs: a step of each bisection in turns.
+
+    The last entries, of a cache line or so, are looked at one by one.
+    """
     near_indptr, near_indices = near
-    count = np.uint64(len(doubtful))
-    for k in range(count):
-        i = opened[k] = doubtful[k]
+    count = _ZERO
+    for i in doubtful:
         u = np.uint64(before[i])
         lows[i], highs[i] = np.uint64(near_indptr[u]), np.uint64(near_indptr[u + _ONE])
         prefetch(near_indices, (lows[i] + highs[i]) >> _ONE)
+        opened[count] = i
+        count += np.uint64(highs[i] - lows[i] > _FEW)
     while count > _ZERO:
         left = _ZERO
         for k in range(count):
@@ -269,16 +274,17 @@ def _search_together(near, indices, before, places, lows, highs, doubtful, opene
             low, high = lows[i], highs[i]
             middle = (low + high) >> _ONE
             is_right = near_indices[middle] < sought[i]
-            low, high = select(is_right, middle + _ONE, low), select(is_right, high, middle)
+            low, high = select(is_right, middle, low), select(is_right, high, middle + _ONE)
             lows[i], highs[i] = low, high
             prefetch(near_indices, (low + high) >> _ONE)
             opened[left] = i
-            left += np.uint64(low < high)
+            left += np.uint64(high - low > _FEW)
         count = left
     for i in doubtful:
-        u = np.uint64(before[i])
-        if lows[i] == np.uint64(near_indptr[u + _ONE]) or near_indices[lows[i]] != indices[places[i]]:
-            lows[i] = _NOWHERE
+        to, found = sought[i], _ZERO
+        for k in range(lows[i], highs[i]):
+            found |= np.uint64(near_indices[k] == to)
+        highs[i] = found
 
 
 @jit
