@@ -55,7 +55,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 
 
 def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
-    """gasla's flow in SciPy's form."""
+    """The flow that gasla finds, in SciPy's form."""
     graph = Graph(csgraph)
     found, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
     xp: Any = array_module(found.flow)
