@@ -140,6 +140,11 @@ class BenchmarkGraph:
         return array_module(self.matrix).asarray(drawn)
 
     @cached_property
+    def walkers(self) -> Any:
+        """About as many as there are vertices, each where an edge leads: so hubs have more."""
+        return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
+
+    @cached_property
     def homes(self) -> Any:
         """Eight surfers' personalisations: each jumps back to a source."""
         rows = np.zeros((len(self.sources), self.graph.n), np.float32)

@@ -259,6 +259,16 @@ def cliques(found: Answered) -> Iterator[str]:
     yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
+def matches(found: Answered) -> Iterator[str]:
+    """How many there are, and some of them."""
+    rows, label = found.answer["matches"], found.graph.label
+    count = rows if isinstance(rows, int) else len(rows)
+    kind = "induced matches" if found.arguments["induced"] else "matches"
+    yield f"{count:,} {kind} of a pattern of {len(found.arguments['pattern'])} vertices"
+    some = [] if isinstance(rows, int) else rows[: found.top].tolist()
+    yield from (f"      {' – '.join(map(label, row))}" for row in some)
+
+
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:
     """The ends of some edges."""
     lists, label = found.graph.graph.out, found.graph.label
@@ -340,3 +350,22 @@ def from_sources(what: str) -> Callable[[Answered], str]:
         return f"{what.format(found.graph.graph.n if sources is None else len(sources))}:"
 
     return heading
+
+
+def walked(found: Answered) -> Iterator[str]:
+    """How many steps were taken, how many walks ended, and which vertices were come to most often."""
+    walks, steps = found.answer["walks"], int((found.answer["walks"][:, 1:] >= 0).sum())
+    ended = int((walks[:, -1] < 0).sum())
+    yield f"{len(walks):,} walkers took {steps:,} steps, and {ended:,} came to where no edge leads on; most often at:"
+    yield from _most_drawn(found, found.answer["visits"])
+
+
+def sampled(found: Answered) -> Iterator[str]:
+    """How many neighbours were drawn, and who most often."""
+    drawn = found.answer["drawn"]
+    yield f"{len(drawn):,} neighbours of {len(found.answer['sampled']):,} vertices were drawn; most often:"
+    yield from _most_drawn(found, drawn)
+
+
+def _most_drawn(found: Answered, vertices: Array) -> Iterator[str]:
+    yield from text.ranking(found.graph, np.bincount(vertices, minlength=found.graph.graph.n), found.top)

@@ -17,6 +17,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
 | condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
 | ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
+| project     | an edge for each two of the side that SciPy's product joins, and as many common neighbours as it has |
 | modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
 | label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
@@ -61,7 +62,7 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import clustering, square_clustering, triangles
-from gasla.verify.derived import condensation, ego_graph
+from gasla.verify.derived import condensation, ego_graph, project
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.drawn import random_walks, sample_neighbors
@@ -115,6 +116,7 @@ __all__ = [
     "multi_source_shortest_paths",
     "pagerank",
     "pagerank_nibble",
+    "project",
     "random_walks",
     "salsa",
     "sample_neighbors",
