@@ -5,7 +5,9 @@ CuPy is imported only once somebody brings an array of it, or asks for the GPU.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, Literal
 
@@ -144,6 +146,14 @@ def running_sums(counts: Any) -> Any:
     if len(counts):  # CuPy sums up no empty arrays
         xp.cumsum(counts, out=sums[1:])
     return sums
+
+
+def shares(costs: Any, most: int) -> Iterator[slice]:
+    """Cut a list of work into slices of about so much at most, each of one entry or more."""
+    xp, sums = array_module(costs), running_sums(costs)
+    cuts = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
+    bounds = [0, *cuts.tolist(), len(costs)]
+    yield from (slice(first, last) for first, last in pairwise(sorted(set(bounds))))
 
 
 def any_true(flags: Any) -> bool:

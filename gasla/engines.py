@@ -90,7 +90,7 @@ class Running(Protocol):
         """Wait for the end of the run that has been left."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way."""
+        """So many rows of the trace: active vertices, edges, way; over ranks also exchanges and bytes."""
 
     def reasons(self) -> Mapping[int, str]:
         """Why iterations go each way."""
@@ -106,6 +106,17 @@ class Running(Protocol):
 
     def close(self) -> None:
         """Give back what the next run can use."""
+
+
+class Part(Running, Protocol):
+    """A run of one part of a graph: between its iterations others change what it has copies of."""
+
+    def go_on(self, active: Array, parameters: Mapping[str, Any]) -> None:
+        """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
+
+        Those that were active may stay out only if the program has a test of its own for who is (`activate`). Where
+        everyone takes part everyone still does, whoever is active.
+        """
 
 
 class Runs(Protocol):
@@ -168,6 +179,18 @@ class Primitives(Protocol):
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
 
+    def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
+        """Columns and values of the k largest entries of each row, -1 and 0 behind those of a row that has fewer."""
+
+    def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
+        """List the common out-neighbours of pairs, in order: which pair, and which vertex; those above a bound each."""
+
+    def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
+        """Whether there is an edge between each of some pairs of vertices."""
+
+    def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
+        """The number of sets of k vertices, four or more, that are all joined; `lists` are what `orient` returns."""
+
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""
 
@@ -212,15 +235,18 @@ class Engine(Runner, Protocol):
 
 
 @cache
-def engine(device: Device) -> Engine:
-    """The engine for arrays of a device."""
+def engine(device: str) -> Engine:
+    """The engine for arrays of a device; or for graphs whose parts are on ranks, "distributed"."""
     return cast(Engine, _face(device))
 
 
 @cache
-def runner(device: Device, compiled: bool) -> Runner:
+def runner(device: str, compiled: bool) -> Runner:
     """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
-    return engine(device) if compiled else cast(Runner, _face("reference"))
+    found = engine(device)
+    if compiled:
+        return found
+    return getattr(found, "interpreted", None) or cast(Runner, _face("reference"))
 
 
 def _face(package: str) -> object:

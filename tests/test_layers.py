@@ -21,10 +21,11 @@ ROOMS = [
     "gasla.cli",
     "gasla.bench",
     "gasla.demo",
-    "gasla.csgraph",
+    "gasla.csgraph gasla.backends",
     "gasla.verify",
     "gasla.algorithms",
     "gasla.operations",
+    "gasla.distributed",
     "gasla.cpu gasla.gpu gasla.reference",
     "gasla.engines",
     "gasla.program",
@@ -34,11 +35,12 @@ ROOMS = [
     "semirings",
 ]
 FLOORS = {room: -number for number, rooms in enumerate(ROOMS) for room in rooms.split()}
+DOORS = ["gasla.csgraph", "gasla.backends"]
 NEVER = {  # beyond that: what may not know what
     ("gasla.cpu", "gasla.gpu"),
     ("gasla.gpu", "gasla.cpu"),
     ("gasla.cpu.runtime", "gasla.gpu.runtime"),
-    *((door, room) for door in ["gasla.csgraph"] for room in ["gasla.operations", "gasla.program", "gasla.engines"]),
+    *((door, room) for door in DOORS for room in ["gasla.operations", "gasla.program", "gasla.engines"]),
     ("gasla.algorithms", "gasla.cpu"),
     ("gasla.algorithms", "gasla.gpu"),
     ("gasla.algorithms", "gasla.engines"),

@@ -98,6 +98,8 @@ def check_table(path: str, columns: int) -> Path:
     target = Path(path)
     if target.suffix.lower() not in TABLES:
         raise ValueError(f"--output {path}: the name must end in {', '.join(TABLES)}")
+    if not columns:
+        raise ValueError(f"--output {path}: the answer is one number, and no file is made of it; leave the option out")
     if target.suffix.lower() == ".npy" and columns > 1:
         raise ValueError(
             f"--output {path}: a .npy file holds one array, and there are {columns}; use .npz, .csv or .txt"

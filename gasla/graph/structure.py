@@ -42,6 +42,11 @@ class Structure:
     _names: Names | None = None  # of vertices
 
     @property
+    def engine(self) -> str:
+        """The name of what runs programs on it, as `gasla.engines` knows it: that of the device, if it is on one."""
+        return self.device
+
+    @property
     def id_dtype(self) -> np.dtype[Any]:
         """The type that vertex ids need: int32 where n fits, else int64.
 

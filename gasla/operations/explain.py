@@ -64,4 +64,4 @@ def explain(
     if device is not None:
         graph = graph.to(check_device(device))
     runs = runs_of(program, graph, (way_of(direction), deterministic, scheduled, True))
-    return "\n".join(engine(graph.device).explain(runs, program, graph))
+    return "\n".join(engine(graph.engine).explain(runs, program, graph))

@@ -12,6 +12,7 @@ from gasla.arrays import array_module, device_of, running_sums
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
+from gasla.operations.listing.room import require_room
 from gasla.operations.multiply import product
 from gasla.operations.operands import lists_of, place, require_beside
 from gasla.operations.sparse import Sparse
@@ -138,7 +139,8 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     entries = int(sums[-1])
     ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
     types = parts(terms.out_type)
-    _require_memory(entries, ids.itemsize + sum(t.itemsize for t in types), available)
+    each = ids.itemsize + sum(t.itemsize for t in types)
+    require_room("the product has", entries, each, available, "pass a mask=, or some rows of A at a time")
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
     outs = tuple(xp.empty(entries, kind) for kind in types)
     task.fill(indptr, indices, outs)
@@ -194,12 +196,3 @@ def _damaged(**matrices: Lists | None) -> ValueError:
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")
     return ValueError("a matrix changed while it was read; expected it to stay")
-
-
-def _require_memory(entries: int, each: int, available: int | None) -> None:
-    """Refuse a product that would not fit."""
-    if available is not None and entries * each > available:
-        raise MemoryError(
-            f"the product has {entries:,} entries, which take {entries * each:,} bytes, and {available:,} are "
-            "available; expected fewer: pass a mask=, or some rows of A at a time"
-        )

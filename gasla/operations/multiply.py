@@ -155,6 +155,10 @@ def product(
     """What `mxv` and `vxm` share: each row of the matrix (each column) reduces to one value."""
     if not isinstance(semiring, Semiring):
         raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
+    if hasattr(A, "multiplied"):  # a graph whose rows no process has
+        if not (mask is None and accum is None and out is None):
+            raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a whole product")
+        return A.multiplied(x, semiring, by_column)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
         plain = _again(lists, x, semiring, by_column)

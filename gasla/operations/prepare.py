@@ -23,6 +23,8 @@ Options = tuple[int, bool, bool, bool]  # way; whether deterministic; whether sc
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
 FLAGS = {bool}  # the types of arguments that are True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
+OF_RANKS = ("exchanges", "bytes")  # what there is to say of an iteration over ranks as well, of all together
+TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
 
 
 def prepare(
@@ -185,7 +187,7 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
 def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
     """New ones."""
     way, deterministic, scheduled, compiled = options
-    return runner(graph.device, compiled).prepare(program, graph, way, deterministic, scheduled)
+    return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
 def run_once(
@@ -265,7 +267,9 @@ def in_pieces(
 def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     """The pieces of a trace as the one that a person gets."""
     numbers = np.concatenate(rows)
-    table = np.empty(len(numbers), TRACE)
+    table = np.empty(len(numbers), TRACE if numbers.shape[1] == 3 else TRACE_OF_RANKS)
+    for column, name in enumerate(OF_RANKS if table.dtype == TRACE_OF_RANKS else (), 3):
+        table[name] = numbers[:, column]
     table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
     table["reason"] = np.where(numbers[:, 2] == PULL, reasons[PULL], reasons[PUSH])

@@ -2,8 +2,8 @@
 
 A forest is an array: ``parents[v]`` is v's parent, and a root is its own. A parent is never larger than its child, so
 a root is the smallest vertex of its tree. `hook`, `link`, `compress`, `likely_largest` and `number` work on forests;
-`label_components` is all of them in one launch. `simplify`, `orient` and `count_common_neighbours` look at all edges
-of a graph read as simple and undirected, `intersect` at chosen pairs.
+`label_components` is all of them in one launch. `simplify`, `orient`, `count_common_neighbours` and `count_cliques`
+look at all edges of a graph read as simple and undirected, `intersect`, `common` and `has_edges` at chosen pairs.
 
 All run where the graph is, and on a GPU return while their kernels run, unless they return a Python number.
 """
@@ -17,16 +17,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, module_of, moved
+from gasla.arrays import array_module, device_of
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph
-from gasla.program.frontier import EdgeFrontier
+from gasla.operations.listing.in_common import intersect
+from gasla.operations.listing.joined import common, count_cliques, has_edges
 
 __all__ = [
     "Oriented",
+    "common",
     "compress",
+    "count_cliques",
     "count_common_neighbours",
+    "has_edges",
     "hook",
     "intersect",
     "label_components",
@@ -41,7 +45,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 @cache
-def _on(device: Device) -> Primitives:
+def _on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
@@ -69,7 +73,7 @@ def hook(graph: Any) -> Array:
     array([0, 0, 2, 2], dtype=int32)
     """
     graph = as_graph(graph)
-    return _on(graph.device).hook(graph)
+    return _on(graph.engine).hook(graph)
 
 
 def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None, known: int | None = None) -> None:
@@ -118,7 +122,7 @@ def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None,
         raise ValueError(f"first and last are {first} and {last}; expected positions in a list, from 0 on")
     if known is not None and not 0 <= index(known) < graph.n:
         raise ValueError(f"known is {known}; expected a vertex of the graph, 0 to {graph.n - 1}")
-    _on(graph.device).link(graph, parents, first, last, None if known is None else index(known))
+    _on(graph.engine).link(graph, parents, first, last, None if known is None else index(known))
 
 
 def compress(parents: Array) -> None:
@@ -233,7 +237,7 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     (2, array([0, 0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.device).label_components(graph)
+    return _on(graph.engine).label_components(graph)
 
 
 # --- neighbour lists -------------------------------------------------------------------------------------------------
@@ -260,7 +264,7 @@ def simplify(graph: Any) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.device).simplify(graph)
+    return _on(graph.engine).simplify(graph)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +330,7 @@ def orient(graph: Any) -> Oriented:
     ('ids', array([1, 2, 2], dtype=int32))
     """
     graph = as_graph(graph)
-    primitives = _on(graph.device)
+    primitives = _on(graph.engine)
     simple = primitives.simplify(graph)
     return Oriented(simple, primitives.orient(simple))
 
@@ -366,7 +370,7 @@ def count_common_neighbours(
     Notes
     -----
     On the CPU, counts at edges of a graph oriented by degrees take 2 bytes a stored edge and 4 a vertex for each of up
-    to 8 threads, twice as much where ids are int64.
+    to 8 threads, twice as much where ids are int64. On a GPU they take 8 bytes a stored edge, 4 if oriented by ids.
 
     Examples
     --------
@@ -379,54 +383,10 @@ def count_common_neighbours(
         raise TypeError(f"oriented is {oriented!r}; expected an Oriented: gasla.primitives.orient(graph)")
     if per_vertex and per_edge:
         raise ValueError("per_vertex and per_edge are both True; expected one of them: call it twice to have both")
-    primitives = _on(oriented.graph.device)
+    primitives = _on(oriented.graph.engine)
     if per_edge:
         return primitives.count_at_edges(oriented.graph, oriented._lists)
     return primitives.count_common_neighbours(oriented._lists, per_vertex)
-
-
-def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> Array:
-    """Count the out-neighbours that both ends of each of some edges have in common, or add up their weights.
-
-    Parameters
-    ----------
-    graph : Graph, or SciPy or CuPy sparse array
-    edges : EdgeFrontier
-        As from `gasla.stages.expand`. Any pairs of vertices will do: ``EdgeFrontier(graph.n, ids, src, dst)``.
-    weights : (n,) array of numbers, optional
-        What each vertex counts where it is a common neighbour. By default 1, and the sum is whole.
-
-    Returns
-    -------
-    array of int64, with `weights` of float64
-        One number an edge. A neighbour stored several times counts as often as it is in both lists. Weights are added
-        in ascending order of the neighbours on the CPU, in another on a GPU; the same every time.
-
-    Raises
-    ------
-    TypeError
-        If `edges` is something else, its ends are no integers, or the weights no real numbers.
-    ValueError
-        If an end is no vertex of the graph, or the weights are not one a vertex.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gasla import EdgeFrontier, Graph, primitives
-    >>> square = Graph.from_edges([0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2])
-    >>> corners = EdgeFrontier(4, np.arange(2), np.array([0, 0]), np.array([1, 3]))
-    >>> primitives.intersect(square, corners)
-    array([0, 2])
-    >>> primitives.intersect(square, corners, weights=np.array([0.5, 1, 2, 4]))
-    array([0., 3.])
-    """
-    graph = as_graph(graph)
-    if not isinstance(edges, EdgeFrontier):
-        raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
-    for ends in (edges.src, edges.dst):
-        _check_ends(ends, graph.n)
-    src, dst = (moved(ends, graph.device) for ends in (edges.src, edges.dst))
-    return _on(graph.device).intersect(graph, src, dst, None if weights is None else _of_vertices(graph, weights))
 
 
 # --- what is passed --------------------------------------------------------------------------------------------------
@@ -458,22 +418,3 @@ def _check_forest_of(graph: Graph, parents: Array) -> None:
         raise ValueError(f"the forest is on the {device} and the graph on the {graph.device}; expected one device")
     if len(parents) != graph.n:
         raise ValueError(f"the forest has {len(parents)} entries; expected one for each of {graph.n} vertices")
-
-
-def _check_ends(ends: Array, n: int) -> None:
-    if ends.dtype.kind not in "iu":
-        raise TypeError(f"the ends of edges are {ends.dtype}; expected integers, ids of vertices")
-    for bad in (int(ends.min()), int(ends.max())) if len(ends) else ():
-        if not 0 <= bad < n:
-            raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
-
-
-def _of_vertices(graph: Graph, weights: Array) -> Array:
-    """Weights as float64, where the graph is."""
-    xp: Any = module_of(graph.device)
-    weights = array_module(weights).asarray(weights)
-    if weights.dtype.kind not in "biuf":
-        raise TypeError(f"weights are {weights.dtype}; expected real numbers")
-    if weights.shape != (graph.n,):
-        raise ValueError(f"weights have shape {weights.shape}; expected ({graph.n},), one a vertex")
-    return xp.ascontiguousarray(moved(weights, graph.device), np.float64)

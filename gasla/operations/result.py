@@ -46,7 +46,7 @@ class Result:
         The last value of every aggregate.
     trace : structured ndarray or None
         On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull", and the
-        reason for that.
+        reason for that. Of a distributed graph also the exchanges that it took, and the bytes that ranks sent.
     """
 
     state: Mapping[str, Any]

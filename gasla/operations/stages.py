@@ -50,7 +50,7 @@ class State:
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
         _refuse_aggregates(type(program).traced(graph.id_dtype))
-        self._program, self._bound = program, engine(graph.device).staged(program, graph, fields)
+        self._program, self._bound = program, engine(graph.engine).staged(program, graph, fields)
         self.graph = graph
         self.iteration = 0
 

@@ -83,6 +83,7 @@ class Declared:
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
+    _most: ClassVar[dict[str, int]] = {}  # of fields that are known to hold numbers from 0 to this one
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}

@@ -28,6 +28,8 @@ class Interpreted:
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
         self._plan.doubled = set()  # what neighbours read has been read before anything is written
         self._edges = Edges(graph.to("cpu"), program.direction)
+        if self._plan.knows_partners:
+            _ = graph.to("cpu").reverse_edge_ids  # refused now, if there are none
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Nothing: there is nothing to compile."""
@@ -124,6 +126,13 @@ class Run(Binding):
             if progress is not None and time.perf_counter() - told > 0.1:
                 told = time.perf_counter()
                 progress(self.iteration)
+
+    def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
+        """Have just these vertices be active, and parameters be others; see `gasla.engines.Part`."""
+        steps, types = self._steps, self.traced.parameter_types
+        steps.active = np.sort(active).astype(np.int64)
+        steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
+        self.ended = False
 
     def leave(self, until: int) -> bool:
         """Never: it runs on this thread."""

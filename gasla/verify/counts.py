@@ -116,6 +116,46 @@ def clustering(graph: Any, scores: ArrayLike) -> None:
     )
 
 
+def square_clustering(graph: Any, scores: ArrayLike) -> None:
+    """Verify square clustering coefficients: paths of two edges, told again by sparse products.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as simple and undirected.
+    scores : array of float
+        For each vertex which part of the squares that its neighbours could make is said to be there.
+
+    Raises
+    ------
+    VerificationError
+        If a coefficient is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> square = csr_array([[0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> square_clustering(square, [1.0, 1.0, 1.0, 1.0])
+    >>> square_clustering(square, [1.0, 0.5, 1.0, 1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the square clustering of vertex 1 is 1, not 0.5
+    """
+    simple = edges_of(graph).simple()
+    n, degree = simple.shape[0], np.diff(simple.indptr).astype(np.int64)
+    score, squares = answer("scores", scores, n, "f"), np.zeros(n, np.int64)
+    for rows in row_blocks(simple, 1 << 12):
+        paths = simple[rows] @ simple
+        paths.data = paths.data * (paths.data - 1) // 2
+        squares[rows] = np.asarray(paths.sum(axis=1)).ravel() - degree[rows] * (degree[rows] - 1) // 2  # to itself
+    joined = _count_triangles(_oriented(simple, degree))
+    possible = (degree - 1) * (simple @ degree - degree) - 2 * joined - squares
+    right = np.where(possible > 0, squares / np.maximum(possible, 1), 0)
+    require(
+        np.abs(score - right) <= 1e-12,
+        lambda v: f"the square clustering of vertex {v} is {right[v]:.6g}, not {score[v]:.6g}",
+    )
+
+
 def _oriented(simple: "csr_array", degree: Array) -> "csr_array":
     """Each undirected edge once, from the end of lower degree to the other: no vertex keeps many out-edges."""
     from scipy.sparse import csr_array

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gasla.algorithms.similarity.pairs_in_common import Pairs, neighbours_of
-from gasla.arrays import module_of
+from gasla.arrays import array_module
 from gasla.graph.graph import as_graph
 
 Array = np.ndarray[Any, Any]
@@ -55,7 +55,10 @@ def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
     >>> gasla.cosine(graph, pairs=([0], [3])).round(3)
     array([0.707])
     """
-    graph = as_graph(graph)
-    xp: Any = module_of(graph.device)
-    a, b, common = neighbours_of(graph, pairs)
+    return cosine_of(*neighbours_of(as_graph(graph), pairs))
+
+
+def cosine_of(a: Array, b: Array, common: Array) -> Array:
+    """The same of ends of so many neighbours, and so many in common."""
+    xp: Any = array_module(common)
     return common / xp.sqrt(xp.maximum(a * b, 1))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.algorithms.similarity.pairs_in_common import Pairs, neighbours_of
-from gasla.arrays import module_of
+from gasla.arrays import array_module
 from gasla.graph.graph import as_graph
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +60,10 @@ def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
     >>> gasla.jaccard(graph, pairs=([0, 0], [3, 0]))
     array([0.5, 1. ])
     """
-    graph = as_graph(graph)
-    xp: Any = module_of(graph.device)
-    a, b, common = neighbours_of(graph, pairs)
+    return jaccard_of(*neighbours_of(as_graph(graph), pairs))
+
+
+def jaccard_of(a: Array, b: Array, common: Array) -> Array:
+    """The same of ends of so many neighbours, and so many in common."""
+    xp: Any = array_module(common)
     return common / xp.maximum(a + b - common, 1)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.peers import PAGERANK_ITERATIONS
+from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, STEPS
 
 SECTOR = 32  # bytes: the least that is read at a random place
 
@@ -161,6 +161,11 @@ def edge_support(work: Work, _: list[Reach]) -> Floor:
     return work.floor(10 * work.m + 4 * work.n, 0, 1)
 
 
+def two_hops(work: Work, _: list[Reach]) -> Floor:
+    """Of each edge the list at its end is read: n times the square of the mean degree, or more where they differ."""
+    return work.floor(4 * work.m * work.m / max(work.n, 1), 0, 1)
+
+
 def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
     total, cause = 0.0, ""
@@ -180,6 +185,22 @@ def label_propagation(work: Work, _: list[Reach]) -> Floor:
     """In two passes, with fewer of which no label has come further than a step, each edge and the label at its end."""
     once = work.floor(4 * work.m + 16 * work.n, work.m, 1)
     return Floor(2 * once.seconds, once.cause)
+
+
+def pagerank_nibble(work: Work, _: list[Reach]) -> Floor:
+    """Scores are written. How far pushes go depends on the graph."""
+    return work.floor(8 * work.n, 0, 1)
+
+
+def random_walks(work: Work, _: list[Reach]) -> Floor:
+    """A step looks up where a list begins and reads one entry of it, and both are anywhere; it writes where it led."""
+    steps = STEPS * work.n
+    return work.floor(4 * steps, 2 * steps, 0, vector=4 * (work.n + work.m))
+
+
+def sample_neighbors(work: Work, _: list[Reach]) -> Floor:
+    """A vertex looks up where its list begins, and reads so many entries of it."""
+    return work.floor(4 * DRAWN * work.n, (1 + min(DRAWN, work.m / work.n)) * work.n, 0, vector=4 * work.m)
 
 
 def modularity(work: Work, _: list[Reach]) -> Floor:
@@ -223,6 +244,11 @@ def longest_path(work: Work, _: list[Reach]) -> Floor:
     return Floor(first.seconds + second.seconds, second.cause)
 
 
+def maximum_flow(work: Work, _: list[Reach]) -> Floor:
+    """A search over edges with room: of each the end, the capacity, and what was sent there and back."""
+    return work.floor(28 * work.m + 8 * work.n, work.m, 2)
+
+
 def product(work: Work, _: list[Reach]) -> Floor:
     """Every entry and its value are read once, and the element that it meets."""
     return work.floor(8 * work.m + 12 * work.n, work.m, 0)
@@ -256,11 +282,18 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "clustering": triangles,
     "jaccard": edge_support,
     "adamic_adar": edge_support,
+    "top_k_similar": two_hops,
+    "square_clustering": two_hops,
+    "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
     "core_number": core_number,
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
+    "pagerank_nibble": pagerank_nibble,
+    "random_walks": random_walks,
+    "node2vec_walks": random_walks,
+    "sample_neighbors": sample_neighbors,
     "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
@@ -269,6 +302,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "minimum_spanning_forest": minimum_spanning_forest,
     "topological_order": topological_order,
     "longest_path": longest_path,
+    "maximum_flow": maximum_flow,
+    "minimum_cut": maximum_flow,
     "betweenness": betweenness,
     "product": product,
     "row sums": row_sums,

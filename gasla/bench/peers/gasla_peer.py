@@ -8,7 +8,17 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, TRUSS
+from gasla.bench.peers import (
+    DAMPING,
+    DRAWN,
+    NIBBLE,
+    NODE2VEC,
+    PAGERANK_ITERATIONS,
+    SIMILAR,
+    STEPS,
+    TOLERANCE,
+    TRUSS,
+)
 
 
 class Gasla:
@@ -104,8 +114,17 @@ class Gasla:
     def adamic_adar(self) -> Any:
         return gasla.adamic_adar(self.graph)
 
+    def top_k_similar(self) -> Any:
+        return gasla.top_k_similar(self.graph, SIMILAR).scores
+
+    def square_clustering(self) -> Any:
+        return gasla.square_clustering(self.graph)
+
     def k_truss(self) -> Any:
         return gasla.k_truss(self.graph, TRUSS)
+
+    def four_cliques(self) -> Any:
+        return gasla.count_cliques(self.graph, 4)
 
     def label_propagation(self) -> Any:
         return gasla.label_propagation(self.graph)
@@ -115,6 +134,9 @@ class Gasla:
 
     def modularity(self) -> Any:
         return gasla.modularity(self.graph, self.made.groups, weighted=False)
+
+    def pagerank_nibble(self, source: int) -> Any:
+        return gasla.pagerank_nibble(self.graph, source, alpha=NIBBLE[0], epsilon=NIBBLE[1]).vertices
 
     def core_number(self) -> Any:
         return gasla.core_number(self.graph)
@@ -133,6 +155,21 @@ class Gasla:
 
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
+
+    def maximum_flow(self) -> Any:
+        return gasla.maximum_flow(self.made.network, *self.made.ends).value
+
+    def minimum_cut(self) -> Any:
+        return gasla.minimum_cut(self.made.network, *self.made.ends).value
+
+    def random_walks(self) -> Any:
+        return gasla.random_walks(self.graph, self.made.walkers, STEPS)
+
+    def node2vec_walks(self) -> Any:
+        return gasla.node2vec_walks(self.graph, self.made.walkers, STEPS, p=NODE2VEC[0], q=NODE2VEC[1])
+
+    def sample_neighbors(self) -> Any:
+        return gasla.sample_neighbors(self.graph, self.made.walkers, DRAWN)
 
     def topological_order(self) -> Any:
         return gasla.topological_order(self.made.acyclic)

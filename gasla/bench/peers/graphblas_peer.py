@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import graphblas as gb
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 
 from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TRUSS, levels_of, searches, threads
+from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, SIMILAR, TRUSS, levels_of, searches, threads
 
 ANY_SECONDI = semiring.ss.any_secondi[INT32]
 ANY_PAIR = semiring.any_pair[BOOL]
@@ -204,14 +205,29 @@ class GraphBLAS:
         return counts, self.graph.matrix
 
     def jaccard(self) -> tuple[Matrix, csr_array]:
-        """Common neighbours at edges, over what both ends' degrees come to without them."""
+        """Common neighbours at edges."""
         common = Matrix(FP64, self.n, self.n)
         common(self.pattern.S) << semiring.plus_pair[FP64](self.pattern @ self.pattern.T)
+        return self._over_either(common), self.graph.matrix
+
+    def top_k_similar(self) -> np.ndarray:
+        """Common neighbours of all pairs; the largest of each row are NumPy's to find."""
+        common = semiring.plus_pair[FP64](self.pattern @ self.pattern.T).new()
+        indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
+        best = np.zeros((self.n, SIMILAR))
+        for row, (first, last) in enumerate(pairwise(indptr.tolist())):
+            found = scores[first:last]
+            found = -np.sort(-(found if len(found) <= SIMILAR else np.partition(found, -SIMILAR)[-SIMILAR:]))
+            best[row, : len(found)] = found
+        return best
+
+    def _over_either(self, common: Matrix) -> Matrix:
+        """Common neighbours over what both degrees come to without them."""
         degrees = self.degrees.dup(FP64).diag()
         either = semiring.plus_second[FP64](common @ degrees).new()
         either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
         either << either.ewise_mult(common, binary.minus)
-        return common.ewise_mult(either, binary.truediv).new(), self.graph.matrix
+        return common.ewise_mult(either, binary.truediv).new()
 
     def adamic_adar(self) -> tuple[Matrix, csr_array]:
         """The same with a weight a common neighbour, which the rows of one side are multiplied by first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,8 @@ from scipy.sparse import triu
 
 from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
+
+FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
 
 
 class Igraph:
@@ -108,6 +111,10 @@ class Igraph:
         """Of each edge once, and then for both directions."""
         return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
+    def four_cliques(self) -> Callable[[], int] | None:
+        """Listed, as its count of all motifs takes ten times as long; of small graphs, for there are soon too many."""
+        return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
+
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership
 
@@ -130,6 +137,14 @@ class Igraph:
 
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
+
+    def maximum_flow(self) -> float:
+        """By push-relabel, in the order of heights."""
+        return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
+
+    def minimum_cut(self) -> float:
+        """The same, of which it takes the half that finds the cut."""
+        return float(self.native.mincut(*self.graph.ends, capacity=self.weights).value)
 
     def longest_path(self) -> np.ndarray:
         """Shortest paths of negative lengths, by Bellman and Ford's algorithm: it has nothing nearer."""

@@ -11,7 +11,7 @@ from scipy.sparse import triu
 
 from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, TOLERANCE, threads
+from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, TOLERANCE, threads
 
 
 class NetworKit:
@@ -113,6 +113,9 @@ class NetworKit:
     def louvain_communities(self) -> list[int]:
         found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
         return found
+
+    def pagerank_nibble(self, source: int) -> list[int]:
+        return [*nk.scd.PageRankNibble(self.unweighted, *NIBBLE).expandOneCommunity(source)]
 
     @cached_property
     def groups(self) -> nk.Partition:

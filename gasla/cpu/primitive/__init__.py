@@ -1,15 +1,21 @@
 """Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
+from gasla.cpu.primitive.best import top_k
+from gasla.cpu.primitive.cliques import count_cliques
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
+from gasla.cpu.primitive.listing import common, has_edges
 from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.primitive.walkers import list_sums, sample, walk
 
 __all__ = [
+    "common",
     "compress",
     "count_at_edges",
+    "count_cliques",
     "count_common_neighbours",
+    "has_edges",
     "hook",
     "intersect",
     "label_components",
@@ -20,5 +26,6 @@ __all__ = [
     "orient",
     "sample",
     "simplify",
+    "top_k",
     "walk",
 ]

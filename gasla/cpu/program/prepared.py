@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program import generate, launch, queues
+from gasla.cpu.program.joining import Joining
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
@@ -20,7 +21,7 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program import reasons
-from gasla.program.binding import AUTO, FEW, PULL, Binding, Found, NeighbourLists, layout, rooms
+from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, layout, rooms, values_in_order
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -36,7 +37,7 @@ ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and
 }
 
 
-class Prepared(Binding):
+class Prepared(Joining):
     """What runs of a program on a graph have in common; and the one that is under way, `begin` to `close`.
 
     It keeps no graph in between: the graph may keep it.
@@ -286,7 +287,7 @@ class Prepared(Binding):
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
-        if name in ("gp", "gi", "sp", "si", "leaving"):
+        if name in ("gp", "gi", "gb", "sp", "si", "sb", "leaving"):
             return lists.are_kept
         return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
 
@@ -302,17 +303,22 @@ class Prepared(Binding):
 
     def _narrow(self) -> bool:
         """Whether all vertices gather over few edges."""
-        graph, plan = self.graph, self.plan
-        if not plan.gathers or plan.only_pushes or self.program.direction == "all" or graph.m == 0:
+        graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
+        if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
-        if graph.m > 6 * graph.n:
+        n, m = whole[:2] if whole else (graph.n, graph.m)  # "whole": the graph of which this one is a part
+        if m == 0 or m > 6 * n:
             return False
-        return (graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree) <= 16
+        longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
+        return (whole[2] if whole else longest) <= 16
 
     def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
-        if name.startswith("e_"):
-            self.check({field: fields[field] for field in fields.keys() & {name[2:]}})
-            return self._edge_array(name[2:], fields)
+        if name.startswith(("e_", "was_")):
+            field = name.partition("_")[2]
+            self.check({field: fields[field] for field in fields.keys() & {field}})
+            return self._edge_array(field, fields)
+        if name.startswith("value_"):
+            return values_in_order(self.graph, self.traced.edge_types[name.removeprefix("value_")])
         return self._graph_array(name, sides)
 
     def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
@@ -323,7 +329,7 @@ class Prepared(Binding):
             return lists.leaving()
         if name[1] == "v":
             return lists.values(self.traced.edge_types[name[3:]])
-        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
+        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids, "b": lists.partners}[name[1]]()
 
     # --- running ---------------------------------------------------------------------------------------------------
 

@@ -235,6 +235,16 @@ def count_trailing_zeros(typing_context, word):
 
 
 @intrinsic
+def count_bits(typing_context, word):
+    """How many bits of a uint64 are set."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
 def take_marks(typing_context, marks, index):
     """Which of the 64 bytes from an index on are not 0, as bits of a uint64; they are 0 afterwards."""
 

@@ -1,14 +1,19 @@
 """Stages that need no program, on the GPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
 
+from gasla.gpu.primitive.best import top_k
 from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.gpu.primitive.intersections import intersect
+from gasla.gpu.primitive.listing import common, count_cliques, has_edges
 from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, orient, simplify
 from gasla.gpu.primitive.walkers import list_sums, sample, walk
 
 __all__ = [
+    "common",
     "compress",
     "count_at_edges",
+    "count_cliques",
     "count_common_neighbours",
+    "has_edges",
     "hook",
     "intersect",
     "label_components",
@@ -19,5 +24,6 @@ __all__ = [
     "orient",
     "sample",
     "simplify",
+    "top_k",
     "walk",
 ]

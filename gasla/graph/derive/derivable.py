@@ -247,7 +247,7 @@ class Derivable(Structure):
         graph = both._merged(None if weights is None else weights[ids], combine, same)
         assert graph.origin is not None
         became = graph.origin.new_edges[: self.m]
-        graph.origin = Origin(same, _Known(self.device, ids[graph.origin.edges], became))
+        graph.origin = Origin(same, Known(self.device, ids[graph.origin.edges], became))
         return graph
 
     def reversed(self) -> Self:
@@ -402,7 +402,7 @@ class Derivable(Structure):
         return ids
 
 
-class _Known(Numbers):
+class Known(Numbers):
     """Numbers that are known both ways."""
 
     def __init__(self, device: Any, first: Array, became: Array) -> None:

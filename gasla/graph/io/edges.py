@@ -8,10 +8,13 @@ the largest id asks for.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
 from gasla.graph.io.files import (
+    Array,
     FormatError,
     complain,
     edge_blocks,
@@ -48,6 +51,50 @@ def read(path: Path) -> csr_array:
     if len(table):
         n = max(n, 1 + int(table["src"].max()), 1 + int(table["dst"].max()))
     return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
+
+
+class Part(NamedTuple):
+    """Some edges of a list in their order, and what a comment at its head says of the whole."""
+
+    src: Array
+    dst: Array
+    weights: Array | None
+    n: int  # vertices
+    m: int  # edges; 0 if it doesn't say
+
+
+def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
+    """The edges of all lines, or of a file that isn't compressed those of the lines that begin within a range of bytes.
+
+    What is said of the number of edges is left to whoever has read all parts.
+    """
+    with open_text(path) as text:
+        header = _look(path, text)
+        if stop is None:
+            text.seek(0)
+            return _part(path, header, text)
+    with open(path, "rb") as file:
+        file.seek(max(start - 1, 0))
+        if start > 0:
+            file.readline()  # which began before
+        first = file.tell()
+        file.seek(max(first, stop - 1))
+        if stop > first:
+            file.readline()
+        last = file.tell()
+        file.seek(first)
+        return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
+
+
+def _part(path: Path, header: _Header, text: TextIO) -> Part:
+    """The edges of some lines."""
+    if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
+        text.seek(0)
+    fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
+    table = read_table(text, fields, [*header.comments])
+    if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+    return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

@@ -38,8 +38,11 @@ class FormatError(ValueError):
     """A file that is not what its format asks for; `line` is where (from 1), or None for a binary file."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
-        self.path, self.line = path, line
+        self.path, self.line, self._said = path, line, message
         super().__init__(f"{path}: {message}" if line is None else f"{path}, line {line}: {message}")
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[Path, int | None, str]]:
+        return type(self), (self.path, self.line, self._said)
 
     @classmethod
     def of_count(cls, path: Path, line: int | None, promised: int, found: int) -> FormatError:

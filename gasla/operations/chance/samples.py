@@ -65,4 +65,4 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
     graph, k, key = as_graph(graph), whole_number("k", k), key_of(seed)
     ids = chosen(graph, "ids", ids)
     check_lists(graph)
-    return engine(graph.device).primitives().sample(graph, ids, k, key, bool(replace))
+    return engine(graph.engine).primitives().sample(graph, ids, k, key, bool(replace))

@@ -137,6 +137,6 @@ def _walks(graph: Any, starts: Any, length: int, weighted: bool, seed: int, bias
     graph, length, key = as_graph(graph), whole_number("length", length), key_of(seed)
     starts = chosen(graph, "starts", starts)
     check_lists(graph)
-    primitives = engine(graph.device).primitives()
+    primitives = engine(graph.engine).primitives()
     sums = sums_of(graph, primitives) if weighted and graph.values is not None and graph.m else None
     return primitives.walk(graph, starts, length, key, sums, bias)

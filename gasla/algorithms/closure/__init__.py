@@ -1,0 +1,1 @@
+"""Closure: how often the neighbours of a vertex are neighbours of each other, or of somebody else in common."""

@@ -1,0 +1,46 @@
+"""Average clustering: the mean of the clustering coefficients of all vertices.
+
+Returned is a number from 0 to 1. Unlike `transitivity`, every vertex counts the same, however many neighbours it has.
+
+D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+"""
+
+from typing import Any
+
+from gasla.algorithms.closure.clustering import clustering
+
+
+def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
+    """The mean clustering coefficient.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+    count_zeros : bool, default True
+        Whether vertices whose coefficient is 0 count. Those of fewer than two neighbours are among them.
+
+    Returns
+    -------
+    float
+        0 where no vertex counts.
+
+    See Also
+    --------
+    gasla.clustering : the coefficients themselves.
+    gasla.transitivity : where who has many neighbours counts for more.
+
+    References
+    ----------
+    D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> round(gasla.average_clustering(graph), 3), round(gasla.average_clustering(graph, count_zeros=False), 3)
+    (0.583, 0.778)
+    """
+    scores = clustering(graph)
+    count = len(scores) if count_zeros else int((scores > 0).sum())
+    return float(scores.sum()) / max(count, 1)

@@ -1,0 +1,225 @@
+"""PageRank-Nibble: the community of one vertex, found by looking no further than around it.
+
+Returned are the community, its conductance (the share of its edges' ends that are those of edges out of it), and the
+scores that led there.
+
+Scores approximate PageRank of a surfer who always jumps back to the source. All its rank begins as *residual* there.
+Who has more of it than `epsilon` for each edge keeps a part as score and sends the rest along its edges: a *push*.
+Here all who can push do so at once, and what arrives is dealt with by those who receive it, so that nobody else is
+looked at. Every push turns more than `epsilon * alpha` an edge into score, and all scores sum to 1 at most: so all
+pushes together read no more than 1 / (epsilon * alpha) edges, however large the graph is.
+
+The *sweep* orders vertices by score over degree, the highest first. Of all beginnings of that order it takes the one of
+least conductance.
+
+R. Andersen, F. Chung, K. Lang: Local Graph Partitioning using PageRank Vectors. FOCS 2006. J. Shun, F. Roosta-
+Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016 (pushes all at once, and whole).
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.independence.undirected import undirected
+from gasla.arrays import module_of
+from gasla.graph.arguments import check_weights, source_vertex
+from gasla.graph.graph import as_graph
+from gasla.operations.multiply import mxv, vxm
+from gasla.operations.run import run
+from gasla.program.fields import ID, edge, parameter, vertex
+from gasla.program.program import VertexProgram
+
+RANGE = 1e-150, 1e150  # of the sum of weights at a vertex, so that shares of shares are numbers
+
+
+class Pushes(VertexProgram):
+    """Who comes to have enough residual keeps the share `kept` of it as score, and sends on the rest."""
+
+    degree = vertex(np.float64)
+    score = vertex(np.float64)
+    residual = vertex(np.float64)
+    sent = vertex(np.float64)  # along each edge, by who is active
+    kept = parameter(np.float64, 0)
+    epsilon = parameter(np.float64, 0)
+    reduce = semirings.plus
+    sources = "active"
+
+    def gather(self, src, dst, edge):
+        return src.sent
+
+    def apply(self, vertex, gathered):
+        residual = vertex.residual + gathered
+        pushed = semirings.where(residual >= self.epsilon * vertex.degree, residual, 0.0)
+        return {
+            "score": vertex.score + self.kept * pushed,
+            "residual": residual - pushed,
+            "sent": (1 - self.kept) * pushed / vertex.degree,
+        }
+
+    def activate(self, before, after):
+        return after.sent > 0
+
+
+class WeightedPushes(Pushes):
+    """The same, where what is sent along an edge is in proportion to its weight."""
+
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):
+        return src.sent * edge.weight
+
+
+class Inside(VertexProgram):
+    """inside(v) = v's edges to vertices before it and back, and loops: what its degree is more than the cut gains."""
+
+    place = vertex(ID)
+    inside = vertex(np.int64)
+    reduce = semirings.plus
+    sources = "active"
+
+    def mask(self, vertex):
+        return vertex.place < self.n
+
+    def gather(self, src, dst, edge):
+        return semirings.where(src.place < dst.place, 2, semirings.where(src.id == dst.id, 1, 0))
+
+    def apply(self, vertex, gathered):
+        return {"inside": gathered}
+
+
+class WeightInside(Inside):
+    """The same, by weight."""
+
+    weight = edge(np.float64)
+
+    def gather(self, src, dst, edge):
+        return edge.weight * super().gather(src, dst, edge)
+
+
+class NibbleResult(NamedTuple):
+    """The community, those of highest score over degree first; its conductance; the score of every vertex."""
+
+    vertices: np.ndarray
+    conductance: float
+    scores: np.ndarray
+
+
+def pagerank_nibble(
+    graph: Any, source: int, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
+) -> NibbleResult:
+    """Find the community of a vertex, by PageRank from there and a sweep over it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy or CuPy sparse array or matrix
+        Read as undirected: in a matrix that isn't symmetric, the two directions of an edge add up.
+    source : int
+        The vertex whose community it is.
+    alpha : float
+        How likely the paper's lazy surfer, who stays where it is in every other step, jumps back to the source: more
+        than 0, and 1 at most. With less, communities are larger.
+    epsilon : float
+        A vertex pushes while its residual is this for each of its edges, or more. More than 0. With less, scores are
+        nearer, and communities may be larger.
+    weighted : bool
+        Whether an edge counts by its value, which is finite and 0 or more; by default each counts 1.
+
+    Returns
+    -------
+    NibbleResult(vertices, conductance, scores)
+        `vertices` are ids, and `scores` (n,) float64, on the device of the graph. Scores are below PageRank, by less
+        than `epsilon` for each edge of a vertex in the sense that what is left of the residual is. Where no beginning
+        of the order has edges both in it and elsewhere, the community is the source alone, of conductance NaN.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the source is no vertex, `alpha` or `epsilon` out of range, a weight negative or not finite, or the
+        weights at a vertex so large or small that their sum is not from 1e-150 to 1e150.
+
+    Notes
+    -----
+    Sums of floats are added in any order, so that scores may differ in their last bits from call to call. What the
+    sweep needs of a graph, whether it is undirected and its degrees, is kept with a `Graph`; a call writes 3 numbers
+    a vertex, and reads no more edges than 1 / (epsilon * alpha), and those of the sweep.
+
+    References
+    ----------
+    R. Andersen, F. Chung, K. Lang: Local Graph Partitioning using PageRank Vectors. FOCS 2006.
+
+    J. Shun, F. Roosta-Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016.
+
+    Examples
+    --------
+    Two triangles, and an edge between them.
+
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]).reversed()
+    >>> found = gasla.pagerank_nibble(graph, 0)
+    >>> sorted(found.vertices.tolist()), round(found.conductance, 3)
+    ([0, 1, 2], 0.143)
+    """
+    graph = as_graph(graph)
+    source = source_vertex(graph, source)
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha is {alpha}; expected a number above 0, and 1 at most")
+    if not 0 < epsilon < np.inf:
+        raise ValueError(f"epsilon is {epsilon}; expected a number above 0")
+    weighted = weighted and graph.values is not None
+    if weighted:
+        graph.notice_values()
+    degree, total = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
+    scores = _scores(graph, source, degree, float(alpha), float(epsilon), weighted)
+    return _swept(graph, source, degree, total, scores, weighted)
+
+
+def _degrees(graph: Any, weighted: bool) -> tuple[Any, float]:
+    """What edges count at each vertex, once where each has its other direction, else at both ends; and in all."""
+    both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
+    if not weighted:
+        degree = (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
+        return degree, float(degree.sum())
+    check_weights(graph, shares=True)
+    ones = module_of(graph.device).ones(graph.n)
+    degree = mxv(graph, ones) + (vxm(ones, graph) if both else 0)
+    bad = (degree != 0) & ~((degree >= RANGE[0]) & (degree <= RANGE[1]))
+    if bool(bad.any()):
+        v = int(bad.argmax())
+        raise ValueError(
+            f"the weights at vertex {v} add up to {degree[v].item()}; expected 1e-150 to 1e150, or 0: scale them"
+        )
+    return degree, float(degree.sum())
+
+
+def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
+    """Scores once nobody can push; the source does so in any case. A lazy step is a plain one, or none."""
+    kept, own = 2 * alpha / (1 + alpha), degree[source].item()
+    program: Any = WeightedPushes.typed(weight=graph.values.dtype) if weighted else Pushes
+    fields: dict[str, Any] = {
+        "score": {source: kept if own else 1.0},
+        "sent": {source: (1 - kept) / own if own else 0.0},
+    }
+    program = undirected(program, graph, weighted=weighted)(kept=kept, epsilon=epsilon)
+    return run(program, graph, active=[source] if own else [], degree=degree, notice=False, **fields).score
+
+
+def _swept(graph: Any, source: int, degree: Any, total: float, scores: Any, weighted: bool) -> NibbleResult:
+    """Of beginnings that have edges in them and elsewhere that of least conductance; of equal ones the smallest."""
+    xp: Any = module_of(graph.device)
+    some = xp.flatnonzero(scores > 0)
+    order = some[xp.argsort(-(scores[some] / xp.maximum(degree[some], RANGE[0])), kind="stable")]
+    place = xp.full(graph.n, graph.n, graph.id_dtype)
+    place[order] = xp.arange(len(order))
+    program: Any = WeightInside.typed(weight=graph.values.dtype, inside=np.float64) if weighted else Inside
+    program = undirected(program, graph, weighted=weighted)
+    inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside[order]
+    volume = xp.cumsum(degree[order])
+    less = xp.minimum(volume, total - volume)
+    conductance = xp.where(less > 0, (volume - xp.cumsum(inside)) / xp.maximum(less, RANGE[0]), np.inf)
+    best = int(conductance.argmin())
+    least = float(conductance[best])
+    if least == np.inf:
+        return NibbleResult(xp.full(1, source, graph.id_dtype), np.nan, scores)
+    return NibbleResult(order[: best + 1].astype(graph.id_dtype), max(least, 0.0), scores)

@@ -1,0 +1,121 @@
+"""Centralities by shortest paths and by degrees: betweenness, closeness, harmonic, degree."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import NEVER, by_name, is_directed, offered, when
+from gasla.backends.networkx.conversion import Converted
+from gasla.graph.graph import Graph
+
+
+def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False) -> Graph:
+    """The graph with an attribute as lengths; refused where NetworkX's searches go by rules of their own."""
+    graph = G.weighted(name, np.minimum, reverse)
+    shortest, longest = graph.value_range or (1, 1)
+    if not (shortest >= 0 and longest < np.inf):
+        raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
+    if least > 0 and not shortest > 0:
+        raise NotImplementedError(f"{name!r} of an edge is 0, along which paths count otherwise")
+    if graph.n * float(longest) >= 2**53 and G.are_whole(name):
+        raise NotImplementedError(f"sums of {name!r} may exceed what float64 holds exactly")
+    return graph
+
+
+@offered(when("k is 0", lambda given: given["k"] == 0), least=2_000)
+def betweenness_centrality(
+    G: Converted,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: Any = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Any, float]:
+    """Betweenness of every node; of `k` nodes those that NetworkX draws."""
+    n = len(G)
+    drawn = None if k is None or k == n else seed.sample(G.names, k)
+    if n == 0:
+        return dict.fromkeys(G.names, 0.0)
+    graph = lengths(G, weight, least=1).to(G.device)
+    found = gasla.betweenness_centrality(
+        graph,
+        sources=None if drawn is None else G.numbered(drawn),
+        normalized=bool(normalized),
+        weighted=True,
+        endpoints=bool(endpoints),
+    )
+    if G.is_directed() and not normalized and graph.has_symmetric_values:
+        found = found * 2  # which gasla takes for undirected
+    scores = G.by_name(found)
+    if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
+        scores[drawn[0]] = float("nan")  # of a source's own there is no estimate
+    return scores
+
+
+@offered(by_name("distance"), least=2_000)
+def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
+    """Closeness of every node, or of one."""
+    if u is not None and u not in G:
+        raise NotImplementedError("a node that isn't there")
+    graph = lengths(G, distance).to(G.device)
+    asked = {"distance": None if graph.values is None else "weight", "wf_improved": bool(wf_improved)}
+    if u is not None:
+        return float(gasla.closeness_centrality(graph, G.numbers[u], **asked))
+    return G.by_name(gasla.closeness_centrality(graph, **asked))
+
+
+@offered(by_name("distance"), least=2_000)
+def harmonic_centrality(
+    G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
+) -> dict[Any, float]:
+    """Harmonic centrality of every node, or of some, as seen from every node or from some."""
+    asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
+    origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
+    if not origins or not asked:
+        return dict.fromkeys(asked, 0)
+    graph = lengths(G, distance).to(G.device)
+    kind = None if graph.values is None else "weight"
+    ids = G.numbered(asked)
+    some = None if sources is None else G.numbered(origins)
+    if len(asked) < len(origins):
+        found = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=some), "cpu")
+    else:
+        found = moved(gasla.harmonic_centrality(graph, distance=kind, sources=some), "cpu")[ids]
+    return {name: score or 0 for name, score in zip(asked, found.tolist())}
+
+
+def _shares(G: Converted, degrees: Iterable[int]) -> dict[Any, float]:
+    """Degrees over the number of others."""
+    if len(G) <= 1:
+        return dict.fromkeys(G.names, 1)
+    share = 1.0 / (len(G) - 1.0)
+    return {name: degree * share for name, degree in zip(G.names, degrees)}
+
+
+@offered(least=NEVER)
+def degree_centrality(G: Converted) -> dict[Any, float]:
+    """Degrees over the number of others."""
+    found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
+    return _shares(G, found.tolist())
+
+
+@offered(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
+def in_degree_centrality(G: Converted) -> dict[Any, float]:
+    """In-degrees over the number of others."""
+    return _shares(G, G.degrees(reverse=True).tolist())
+
+
+@offered(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
+def out_degree_centrality(G: Converted) -> dict[Any, float]:
+    """Out-degrees over the number of others."""
+    return _shares(G, G.degrees().tolist())
+
+
+@offered(least=NEVER)
+def number_of_isolates(G: Converted) -> int:
+    """How many nodes have no edge."""
+    found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
+    return int((found == 0).sum())

@@ -1,0 +1,138 @@
+"""How dense it is around nodes: triangles, clustering, cores; and communities."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import by_name, is_directed, is_multigraph, offered, when
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.graph.graph import Graph
+
+UNDIRECTED = when("a directed graph", is_directed)
+SIMPLE = when("a multigraph", is_multigraph)
+
+
+def _triangles(G: Converted) -> Array:
+    """In how many triangles each node is."""
+    return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
+
+
+def _neighbours(G: Converted) -> Array:
+    """How many neighbours each node has, itself aside."""
+    return G.plain().out_degrees.astype(np.int64) - G._loops()
+
+
+def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
+    """A number of every node, of some, or of one."""
+    if nodes is None:
+        return dict(zip(G.names, found))
+    if nodes in G:
+        return found[G.numbers[nodes]]
+    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+
+
+@offered(
+    UNDIRECTED,
+    when("nodes of a multigraph", lambda given: is_multigraph(given) and given["nodes"] is not None),
+    least=5_000,
+)
+def triangles(G: Converted, nodes: Any = None) -> Any:
+    """In how many triangles nodes are."""
+    return _of(G, nodes, _triangles(G).tolist())
+
+
+def _clustering(G: Converted, weight: Any) -> list[float]:
+    """The share of pairs of neighbours of each node that are neighbours; 0 is an integer, as in NetworkX."""
+    if weight is None and not G.is_directed():
+        closed, degrees = 2 * _triangles(G), _neighbours(G)
+        pairs = degrees * (degrees - 1)
+    else:
+        closed, pairs = _closed(G, weight)
+    return [share or 0 for share in (closed / np.maximum(pairs, 1)).tolist()]
+
+
+def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
+    """Closed walks of three edges from each node, each edge any way, by weight; and how many there could be.
+
+    A walk weighs the geometric mean of its edges, as shares of the largest weight (J.-P. Onnela et al., 2005).
+    """
+    out = G.plain().out
+    n, tails, heads = len(G), out.owners(), out.indices
+    weights = np.ones(len(heads)) if weight is None else G.values(weight, np.add).astype(np.float64)
+    if not np.isfinite(weights).all() or (len(weights) and weights.max() == 0):
+        raise NotImplementedError(f"{weight!r} of an edge is not finite, or 0 everywhere")
+    roots = np.cbrt(weights / (weights.max() if len(weights) else 1))
+    proper = tails != heads
+    ends = tails[proper], heads[proper]
+    one_way = csr_array((roots[proper], ends), shape=(n, n))
+    joined = csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
+    both, met = (one_way + one_way.T, joined + joined.T) if G.is_directed() else (one_way, joined)
+    degrees = np.bincount(met.tocoo().row, met.data, n)
+    pairs = degrees * (degrees - 1)
+    if G.is_directed():
+        pairs = 2 * (pairs - 2 * np.bincount(met.tocoo().row, met.data == 2, n))
+    graph = Graph(both).to(G.device)
+    squares = moved(gasla.mxm(graph, graph, mask=graph).data, "cpu")
+    return np.bincount(both.tocoo().row, both.data * squares, n), pairs
+
+
+WEIGHT = by_name("weight")
+
+
+@offered(SIMPLE, WEIGHT, least=5_000)
+def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
+    """Clustering coefficients of nodes."""
+    return _of(G, nodes, _clustering(G, weight))
+
+
+@offered(SIMPLE, WEIGHT, least=5_000)
+def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, count_zeros: bool = True) -> Any:
+    """The mean clustering coefficient."""
+    found = list(_of(G, nodes, _clustering(G, weight)).values())
+    if not count_zeros:
+        found = [share for share in found if abs(share) > 0]
+    return sum(found) / len(found)
+
+
+@offered(UNDIRECTED, SIMPLE, least=5_000)
+def transitivity(G: Converted) -> Any:
+    """The share of pairs of neighbours that are neighbours, over the whole graph."""
+    closed = 2 * int(_triangles(G).sum()) if len(G) else 0
+    degrees = _neighbours(G)
+    return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
+
+
+@offered(SIMPLE, least=10_000)
+def core_number(G: Converted) -> dict[Any, int]:
+    """The core number of every node."""
+    if G.has_loops():
+        remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
+    graph = G.plain().to(G.device)
+    if G.is_directed() and _has_pairs(G):
+        raise NotImplementedError("edges both ways between two nodes, which NetworkX counts as two")
+    return G.by_name(gasla.core_number(graph)) if len(G) else {}
+
+
+def _has_pairs(G: Converted) -> bool:
+    """Whether any two nodes of a directed graph have edges both ways."""
+    out = G.plain().out
+    n = len(G)
+    tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
+    return bool(len(np.intersect1d(tails * n + heads, heads * n + tails, assume_unique=True)))
+
+
+@offered(UNDIRECTED, least=20_000, choice="which of labels that weigh the same a node takes, is by lot")
+def label_propagation_communities(G: Converted) -> Any:
+    """Communities by label propagation: other ones than NetworkX's where labels weigh the same."""
+    if not len(G):
+        return {}.values()
+    labels = moved(gasla.label_propagation(G.plain().to(G.device), tol=0), "cpu").tolist()
+    found: dict[int, set[Any]] = {}
+    for name, label in zip(G.names, labels):
+        found.setdefault(label, set()).add(name)
+    return found.values()

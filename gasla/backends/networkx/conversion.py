@@ -1,0 +1,405 @@
+"""Graphs of NetworkX as arrays, and back: names, direction, parallel edges, attributes by name.
+
+Neighbours stay in NetworkX's order, which its answers show. Parallel edges are one entry of the lists, and their
+attributes come together only when a function asks for them, as it wants: their sum, or the least of them.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from copy import copy
+from functools import partial
+from itertools import chain, islice, pairwise, repeat
+from operator import itemgetter
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from gasla.arrays import Device, moved
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+BLOCK = 1 << 16  # names that are looked up at once
+EXACT = 2**53  # whole numbers below it are float64's too
+PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+
+
+class Edges:
+    """Edges in rows by their tails, each row in NetworkX's order; parallel ones as one entry."""
+
+    def __init__(self, rows: list[Mapping[Any, Any]], numbers: dict[Any, int] | None, multigraph: bool) -> None:
+        n = len(rows)
+        degrees = np.fromiter(map(len, rows), np.int64, n)
+        m = int(degrees.sum())
+        offsets = np.zeros(n + 1, np.int32 if m < 2**31 else np.int64)
+        np.cumsum(degrees, out=offsets[1:])
+        heads: Iterable[Any] = chain.from_iterable(rows)
+        ids = np.fromiter(heads if numbers is None else _looked_up(heads, numbers), np.int32, m)
+        self.graph = Graph.from_csr(offsets, ids)
+        self.copies: Array | None = None  # how many edges each entry stands for, where some stand for several
+        if multigraph:
+            copies = np.fromiter((len(keys) for row in rows for keys in row.values()), np.int64, m)
+            self.copies = copies if np.any(copies > 1) else None
+
+    def combined(self, values: Array, combine: np.ufunc) -> Array:
+        """A value an entry, of one an edge."""
+        if self.copies is None:
+            return values
+        firsts = np.cumsum(self.copies) - self.copies
+        return np.asarray(combine.reduceat(values, firsts)) if len(values) else values
+
+
+class Converted:
+    """A graph of NetworkX's as gasla has it: `edges` in NetworkX's order, and attributes of edges by name.
+
+    NetworkX hands it to the functions of this backend; `convert_to_nx` makes a graph of NetworkX's of it.
+    """
+
+    __networkx_backend__ = "gasla"
+    device: Device = "cpu"
+
+    def __init__(self, G: Any, wanted: Mapping[Any, Any], *, everything: bool, node_data: bool) -> None:
+        self.names: list[Any] = list(G)
+        self._directed, self._multigraph = G.is_directed(), G.is_multigraph()
+        self.graph: dict[Any, Any] = dict(G.graph)
+        n = len(self.names)
+        self.are_numbers = all(type(v) is int for v in self.names) and self.names == list(range(n))
+        self.numbers: dict[Any, int] = dict(zip(self.names, range(n)))
+        numbers = None if self.are_numbers else self.numbers
+        rows = _rows(G._adj, self.names)
+        self.edges = Edges(rows, numbers, self._multigraph)
+        self._back = Edges(_rows(G._pred, self.names), numbers, False) if self._directed else self.edges
+        self.node_data = [dict(G._node[name]) for name in self.names] if node_data else None
+        self.data: list[dict[Any, Any]] | None = list(self._each(rows)) if everything else None
+        keys = chain.from_iterable(chain.from_iterable(row.values() for row in rows))
+        self.keys: list[Any] | None = list(keys) if self._multigraph else None
+        self._values: dict[tuple[Any, Any], Array | str] = {
+            (name, default): _numbers([data.get(name, default) for data in self._each(rows)], name)
+            for name, default in ({} if everything else wanted).items()
+        }
+        self._made: dict[Hashable, Any] = {}
+        self._called: dict[Any, tuple[Array, Array]] = {}  # what functions said in this call, and which edges they hide
+
+    def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
+        """The attributes of every edge."""
+        found = chain.from_iterable(row.values() for row in rows)
+        return chain.from_iterable(keys.values() for keys in found) if self._multigraph else found
+
+    # What NetworkX asks of a graph before it calls a backend.
+
+    def is_directed(self) -> bool:
+        """Whether edges point one way."""
+        return self._directed
+
+    def is_multigraph(self) -> bool:
+        """Whether there may be parallel edges."""
+        return self._multigraph
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return name in self.numbers
+        except TypeError:
+            return False
+
+    @property
+    def _adj(self) -> Mapping[Any, int]:
+        return self.numbers  # what `nbunch_iter` looks names up in
+
+    def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
+        """Those of some nodes that there are, as NetworkX's graphs have it."""
+        found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
+        return found
+
+    # What functions ask of it.
+
+    def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, made in the first call and kept with the graph."""
+        if kind not in self._made:
+            self._made[kind] = make()
+        return self._made[kind]
+
+    def on(self, device: Device) -> "Converted":
+        """The same graph for a call that runs on a device."""
+        other = copy(self)  # which shares all that is known, and will be
+        other.device, other._called = device, {}
+        return other
+
+    def plain(self, reverse: bool = False) -> Graph:
+        """The edges without values, one for all parallel ones; or each the other way, those into a node in order."""
+        return (self._back if reverse else self.edges).graph
+
+    def values(self, name: Any, combine: np.ufunc) -> Array:
+        """An attribute of every entry of `edges`."""
+        found = self.each(name)
+        return found if callable(name) else self.edges.combined(found, combine)
+
+    def _by_function(self, weight: Callable[..., Any]) -> Array:
+        """What a function says of every entry, called once each; 0 where it hides an edge."""
+        if weight in self._called:
+            return self._called[weight][0]
+        if self.data is None:
+            raise NotImplementedError("the graph was converted without its edges' attributes")
+        out = self.edges.graph.out
+        data: Iterable[Any] = self.data
+        if self._multigraph:
+            pairs = zip(self.keys or [], self.data)
+            copies = repeat(1, len(out.indices)) if self.edges.copies is None else self.edges.copies.tolist()
+            data = (dict(islice(pairs, many)) for many in copies)
+        try:
+            given = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
+        except Exception as error:
+            raise NotImplementedError("a function of weights raises an error, where it may not be called") from error
+        found = _numbers([0 if x is None else x for x in given], "a function")
+        if isinstance(found, str):
+            raise NotImplementedError(found)
+        self._called[weight] = found, np.fromiter((x is None for x in given), np.bool_, len(given))
+        return found
+
+    def each(self, name: Any, default: Any = 1) -> Array:
+        """An attribute of every edge; refused where it isn't a number that arrays hold."""
+        if callable(name):
+            return self._by_function(name)
+        if name is None:  # as NetworkX's functions look for an attribute that nobody has
+            return np.ones(len(self.edges.graph.out.indices) if self.data is None else len(self.data), np.int64)
+        key = (name, default)
+        if key not in self._values and self.data is not None:
+            self._values[key] = _numbers([data.get(name, default) for data in self.data], name)
+        found = self._values.get(key, f"the graph was converted without its edges' {name!r}")
+        if isinstance(found, str):
+            raise NotImplementedError(found)
+        return found
+
+    def keys_of(self, edges: Array) -> list[Any]:
+        """The keys of some edges of a multigraph."""
+        if self.keys is None:
+            raise NotImplementedError("the graph was converted without its edges' keys")
+        return [self.keys[edge] for edge in edges.tolist()]
+
+    def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
+        """The edges with an attribute as float64; without values where all are 1, or the name is None.
+
+        Parallel edges come to the least of theirs, or what else they are combined to. None counts them all the same.
+        """
+
+        def make() -> Graph:
+            if name is None:
+                copies = self.edges.copies
+                values = None if copies is None or combine is not np.add else copies.astype(np.float64)
+            else:
+                given = self.values(name, combine)
+                values = None if len(given) and bool((given == 1).all()) else given.astype(np.float64)
+            if values is not None and reverse and self._directed:
+                values = values[self._backwards()]
+            graph = self.plain(reverse)
+            if callable(name) and self._called[name][1].any():
+                out, shown = graph.out, ~self._called[name][1]
+                lengths = self._called[name][0].astype(np.float64)
+                return Graph.from_edges(out.owners()[shown], out.indices[shown], lengths[shown], n=graph.n)
+            return graph if values is None else graph.with_values(values)
+
+        if callable(name):
+            if reverse and self._directed:
+                raise NotImplementedError("a function of weights, of edges the other way")
+            return make()
+
+        found: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
+        return found
+
+    def _backwards(self) -> Array:
+        """For every entry into a node, in order, where it is among those out of one."""
+
+        def make() -> Array:
+            out, back = self.edges.graph.out, self._back.graph.out
+            there = np.lexsort((out.indices, out.owners()))
+            here = np.lexsort((back.owners(), back.indices))
+            places = np.empty(len(there), np.int64)
+            places[here] = there
+            return places
+
+        found: Array = self.once("backwards", make)
+        return found
+
+    def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
+        """Whether sums of an attribute are whole numbers, as those of NetworkX then are."""
+        return name is None or self.values(name, combine).dtype.kind in "bi"
+
+    def degrees(self, reverse: bool = False) -> Array:
+        """Numbers of edges at each node: of undirected ones loops count twice, of directed ones those out of it."""
+        edges = self._back if reverse else self.edges
+        if self.edges.copies is None:
+            found = edges.graph.out_degrees.astype(np.int64)
+        else:
+            ends = edges.graph.out.owners() if not reverse else self.edges.graph.out.indices
+            found = np.bincount(ends, self.edges.copies, len(self)).astype(np.int64)
+        return found if self._directed else found + self._loops()
+
+    def _loops(self) -> Array:
+        """Numbers of loops at each node."""
+        out = self.edges.graph.out
+        owners = out.owners()
+        are = owners == out.indices
+        copies = None if self.edges.copies is None else self.edges.copies[are]
+        return np.bincount(owners[are], copies, len(self)).astype(np.int64)
+
+    def has_loops(self) -> bool:
+        """Whether any edge leads from a node to itself."""
+        return bool(self.edges.graph.has_self_loops)
+
+    # What answers are made of.
+
+    def called(self, ids: Any) -> list[Any]:
+        """The names of some vertices."""
+        chosen = np.asarray(ids).tolist()
+        return chosen if self.are_numbers else list(map(self.names.__getitem__, chosen))
+
+    def by_name(self, array: Any) -> dict[Any, Any]:
+        """A number of each node, as Python's numbers."""
+        return dict(zip(self.names, moved(array, "cpu").tolist()))
+
+    def numbered(self, given: Iterable[Any]) -> list[int]:
+        """The vertices of some names."""
+        return [self.numbers[name] for name in given]
+
+
+def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
+    """The numbers of names: many at once, which takes half the time of one by one."""
+    rest = iter(names)
+    while some := list(islice(rest, BLOCK)):
+        yield from itemgetter(*some)(numbers) if len(some) > 1 else (numbers[some[0]],)
+
+
+def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
+    """The neighbours of every node, with what is known of the edges; those of views as they are now."""
+    rows = [adjacency[name] for name in names]
+    return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
+
+
+def _numbers(given: list[Any], name: Any) -> Array | str:
+    """Attributes as an array; or why they can't be one."""
+    if not given:
+        return np.zeros(0, np.int64)
+    try:
+        found = np.array(given)
+    except (ValueError, OverflowError):  # lists of several lengths, as it may be
+        found = np.array(None)
+    if found.ndim != 1 or found.dtype.kind not in "bif":
+        odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
+        kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
+        return f"edges have {name!r} that is no number of NumPy's ({kind})"
+    if found.dtype.itemsize > 8:
+        return f"edges have {name!r} of {found.dtype}"
+    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)]) >= EXACT).any()):
+        return f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly"
+    return found
+
+
+class Unconverted:
+    """A graph for whose conversion memory ran out; each call tries again."""
+
+    __networkx_backend__ = "gasla"
+
+    def __init__(self, convert: Callable[[], Converted]) -> None:
+        self._convert = convert
+
+    def convert(self) -> Converted:
+        """The graph, once there is memory for it."""
+        try:
+            return self._convert()
+        except MemoryError as error:
+            raise NotImplementedError("memory ran out when the graph was converted") from error
+
+
+def convert_from_nx(
+    graph: Any,
+    edge_attrs: Mapping[Any, Any] | None = None,
+    node_attrs: Mapping[Any, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> Converted | Unconverted:
+    """Convert a graph of NetworkX's.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        Subclasses are refused, which may mean something else by edges.
+    edge_attrs : dict of name to default, optional
+        Attributes of edges to keep, as arrays.
+    preserve_edge_attrs, preserve_node_attrs : bool
+        Keep all attributes: what they are then stays as it is.
+    node_attrs, preserve_graph_attrs, name, graph_name
+        As NetworkX passes them; attributes of nodes are all kept or none, those of the graph always.
+
+    Returns
+    -------
+    Converted, or Unconverted
+        Of this backend; the latter where memory ran out, for NetworkX keeps what is returned and remembers errors.
+
+    Raises
+    ------
+    NotImplementedError
+        For a subclass.
+    """
+    if isinstance(graph, Converted):
+        return graph
+    if type(graph) not in PLAIN:
+        raise NotImplementedError(f"a {type(graph).__name__}; expected one of NetworkX's own four kinds of graphs")
+    kept = {"everything": preserve_edge_attrs is True, "node_data": preserve_node_attrs is True or bool(node_attrs)}
+    unconverted = Unconverted(partial(Converted, graph, edge_attrs or {}, **kept))
+    try:
+        return unconverted.convert()
+    except NotImplementedError:
+        return unconverted
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """A graph of NetworkX's of this backend's; whatever else it is given, as it is."""
+    if not isinstance(result, Converted):
+        return result
+    kind = PLAIN[2 * result.is_multigraph() + result.is_directed()]
+    G = kind(**result.graph) if all(isinstance(key, str) for key in result.graph) else kind()
+    G.graph.update(result.graph)
+    G.add_nodes_from(result.names if result.node_data is None else zip(result.names, result.node_data))
+    found = _entries_of(result)
+    for u, row in zip(result.names, _split(result.edges.graph, result)):
+        own = G._adj[u]
+        for v in row:
+            entry = next(found)
+            own[v] = entry if result.is_directed() or v == u or u not in G._adj[v] else G._adj[v][u]
+    if result.is_directed():
+        for v, row in zip(result.names, _split(result.plain(reverse=True), result)):
+            G._pred[v].update((u, G._succ[u][v]) for u in row)
+    return G
+
+
+def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
+    """The names of each vertex's neighbours."""
+    heads, offsets = names.called(graph.out.indices), graph.out.indptr.tolist()
+    return (heads[first:last] for first, last in pairwise(offsets))
+
+
+def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
+    """What is known of the edges of every entry: their attributes, those of parallel ones by key."""
+    copies = graph.edges.copies
+    entries = len(graph.edges.graph.out.indices)
+    count = entries if copies is None else int(copies.sum())
+    data: Iterator[dict[Any, Any]]
+    if graph.data is not None:
+        data = map(dict, graph.data)
+    else:
+        columns = {name: values for (name, _), values in graph._values.items() if not isinstance(values, str)}
+        each = zip(*(values.tolist() for values in columns.values()))
+        data = (dict(zip(columns, row)) for row in each) if columns else ({} for _ in range(count))
+    if not graph.is_multigraph():
+        return data
+    each_copies = repeat(1, entries) if copies is None else copies.tolist()
+    keys = iter(graph.keys) if graph.keys is not None else chain.from_iterable(map(range, each_copies))
+    each_copies = repeat(1, entries) if copies is None else copies.tolist()
+    return (dict(islice(zip(keys, data), many)) for many in each_copies)

@@ -1,0 +1,80 @@
+"""Spanning trees: the edges that Kruskal's algorithm takes, in its order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import by_name, is_directed, offered, only, when
+from gasla.backends.networkx.conversion import Converted
+from gasla.graph.graph import Graph
+
+CONDITIONS = (
+    when("a directed graph", is_directed),
+    by_name("weight"),
+    only("algorithm", "kruskal"),
+    only("data", True, False),
+)
+
+
+@offered(*CONDITIONS, least=20_000)
+def minimum_spanning_edges(
+    G: Converted,
+    algorithm: str = "kruskal",
+    weight: Any = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """The edges of a minimum spanning forest."""
+    return _edges(G, weight, 1, keys, data, ignore_nan)
+
+
+@offered(*CONDITIONS, least=20_000)
+def maximum_spanning_edges(
+    G: Converted,
+    algorithm: str = "kruskal",
+    weight: Any = "weight",
+    keys: bool = True,
+    data: bool = True,
+    ignore_nan: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """The edges of a maximum spanning forest."""
+    return _edges(G, weight, -1, keys, data, ignore_nan)
+
+
+def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:
+    """The edges in order, weighed by their place in it: so that no two weigh the same, and one forest is the least."""
+    out, copies = G.edges.graph.out, G.edges.copies
+    tails, heads = out.owners(), out.indices
+    entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
+    tails, heads = tails[entries], heads[entries]
+    once = np.flatnonzero(tails <= heads)  # as NetworkX lists edges: at the node that comes first
+    values = G.each(weight)[once]
+    missing = np.isnan(values)
+    if not ignore_nan and bool(missing.any()):
+        edge = next(_named(G, tails, heads, once[missing][:1], G.is_multigraph(), True))
+        return map(_raise, [ValueError(f"NaN found as an edge weight. Edge {edge}")])
+    once, values = once[~missing], values[~missing]
+    once = once[np.argsort(sign * values.astype(np.float64), kind="stable")]
+    graph = Graph.from_edges(tails[once], heads[once], np.arange(len(once), dtype=np.float64), n=len(G))
+    taken = once[moved(gasla.minimum_spanning_forest(graph.to(G.device)).edges, "cpu")] if len(once) else once
+    return _named(G, tails, heads, taken, keys, data)
+
+
+def _raise(error: Exception) -> Any:
+    raise error
+
+
+def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+    """Edges as NetworkX gives them."""
+    columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
+    if G.is_multigraph() and keys:
+        columns.append(G.keys_of(taken))
+    if data:
+        if G.data is None:
+            raise NotImplementedError("the graph was converted without its edges' attributes")
+        columns.append(map(G.data.__getitem__, taken.tolist()))
+    return zip(*columns)

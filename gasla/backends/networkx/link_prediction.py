@@ -1,0 +1,99 @@
+"""How alike pairs of nodes are, by the neighbours that both have: a number for each pair that is asked for.
+
+Pairs are taken some at a time, as those without an edge may be nearly as many as there are pairs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import is_directed, is_multigraph, offered, when
+from gasla.backends.networkx.conversion import Converted
+
+BLOCK = 1 << 16  # pairs
+CONDITIONS = (
+    when("a directed graph", is_directed),
+    when("a multigraph", is_multigraph),
+    when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")),
+)
+Scored = Iterator[tuple[Any, Any, Any]]
+
+
+def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
+    """Pairs with what a function of gasla's says of them, each said as NetworkX does."""
+    if G.has_loops():
+        raise NotImplementedError("a loop, which NetworkX counts in a node's degree")
+    pairs: Iterable[Any] = _apart(G)
+    if ebunch is not None:
+        pairs = ebunch
+        for u, v in ebunch:
+            for name in (u, v):
+                if name not in G:
+                    raise nx.NodeNotFound(f"Node {name} not in G.")
+            if u == v:
+                raise NotImplementedError("a pair of a node and itself")
+    return _each(G, iter(pairs), measure, spoken)
+
+
+def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
+    graph = G.plain().to(G.device)
+    while some := list(islice(pairs, BLOCK)):
+        ends = np.array([G.numbered(pair) for pair in some], np.int32).T
+        found = moved(measure(graph, pairs=(moved(ends[0], G.device), moved(ends[1], G.device))), "cpu")
+        for (u, v), score in zip(some, spoken(found, ends)):
+            yield u, v, score
+
+
+def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
+    """Pairs without an edge, in NetworkX's order: that of sets."""
+    out = G.plain().out
+    rest = set(G.names)
+    while rest:
+        u = rest.pop()
+        row = out.indices[out.indptr[G.numbers[u]] : out.indptr[G.numbers[u] + 1]]
+        for v in rest - set(G.called(row)):
+            yield u, v
+
+
+def _sums(found: Any, ends: Any) -> Iterable[Any]:
+    """Sums, of which those of nothing are the integer 0."""
+    return [score or 0 for score in found.tolist()]
+
+
+@offered(*CONDITIONS, least=20_000)
+def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
+    """The share that common neighbours are of all neighbours of a pair."""
+    degrees = G.degrees()
+
+    def spoken(found: Any, ends: Any) -> Iterable[Any]:
+        have = (degrees[ends[0]] + degrees[ends[1]] > 0).tolist()
+        return (score if some else 0 for score, some in zip(found.tolist(), have))
+
+    return _scored(G, ebunch, gasla.jaccard, spoken)
+
+
+@offered(*CONDITIONS, least=20_000)
+def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
+    """The sum of 1 / log(degree) over the common neighbours of a pair."""
+    return _scored(G, ebunch, gasla.adamic_adar, _sums)
+
+
+@offered(*CONDITIONS, least=20_000)
+def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
+    """The sum of 1 / degree over the common neighbours of a pair."""
+    return _scored(G, ebunch, gasla.resource_allocation, _sums)
+
+
+@offered(*CONDITIONS, least=20_000)
+def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
+    """The product of the degrees of a pair."""
+
+    def whole(found: Any, ends: Any) -> Iterable[Any]:
+        return found.astype(np.int64).tolist()  # type: ignore[no-any-return]
+
+    return _scored(G, ebunch, gasla.preferential_attachment, whole)

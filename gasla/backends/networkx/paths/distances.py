@@ -1,0 +1,207 @@
+"""Shortest paths by whichever way is asked for, and what is measured by distances: eccentricity and its kin."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.centralities import lengths
+from gasla.backends.networkx.conditions import offered, only, when
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.paths import unweighted, weighted
+from gasla.backends.networkx.paths.unweighted import MANY, many_levels
+
+METHODS = "dijkstra", "bellman-ford"
+
+
+def _by_bellman_ford(given: Mapping[str, Any]) -> bool:
+    return given["method"] == "bellman-ford" and given["weight"] is not None
+
+
+def _check_method(method: Any, known: tuple[str, ...] = METHODS) -> None:
+    if method not in known:
+        raise ValueError(f"method not supported: {method}")
+
+
+ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford)
+
+
+@offered(ORDER, least=2_000)
+def shortest_path(
+    G: Converted,
+    source: Any = None,
+    target: Any = None,
+    weight: Any = None,
+    method: str = "dijkstra",
+) -> Any:
+    """Shortest paths from a node, to a node, or both, or between all."""
+    _check_method(method)
+    by = {} if weight is None else {"weight": weight}
+    if source is None and target is None:
+        return (weighted.all_pairs_dijkstra_path if by else unweighted.all_pairs_shortest_path)(G, **by)
+    if target is None:
+        find = weighted.single_source_dijkstra_path if by else unweighted.single_source_shortest_path
+        return find(G, source, **by)
+    if source is None:
+        return _paths_to(G, target, weight)
+    if weight is None:
+        return unweighted.bidirectional_shortest_path(G, source, target)
+    return _path_between(G, source, target, weight)
+
+
+def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
+    """Paths from every node to one, in the order of a search from it."""
+    if weight is None:
+        return unweighted._paths(G, unweighted.numbered(G, target, f"Source {target} not in G"), None, True)
+    search = weighted._search(G, [target], None, weight, reverse=True)
+    return {name: path[::-1] for name, path in search.paths().items()}
+
+
+def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[Any]:
+    """The path from one node to another, where only one is the shortest: which of several, depends on the search."""
+    first = unweighted.numbered(G, source, f"Source {source} is not in G")
+    last = unweighted.numbered(G, target, f"Target {target} is not in G")
+    if source == target:
+        return [source]
+    search = weighted.Search(G, [first], weight, None, False)
+    if not np.isfinite(search.distances[last]):
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    if not search.is_only(last):
+        raise NotImplementedError("several paths are as short, and NetworkX searches from both ends")
+    return search.path(last)
+
+
+@offered(ORDER, least=2_000)
+def shortest_path_length(
+    G: Converted,
+    source: Any = None,
+    target: Any = None,
+    weight: Any = None,
+    method: str = "dijkstra",
+) -> Any:
+    """Distances from a node, to a node, or both, or between all."""
+    _check_method(method)
+    by = {} if weight is None else {"weight": weight}
+    if source is None and target is None:
+        find = weighted.all_pairs_dijkstra_path_length if by else unweighted.all_pairs_shortest_path_length
+        return find(G, **by)
+    if target is None:
+        if by:
+            return weighted.single_source_dijkstra_path_length(G, source, **by)
+        return unweighted.single_source_shortest_path_length(G, source)
+    if source is None:
+        if by:
+            return weighted._search(G, [target], None, weight, reverse=True).lengths()
+        return unweighted._lengths(G, unweighted.numbered(G, target, f"Source {target} is not in G"), None, True)
+    if by:
+        return weighted.dijkstra_path_length(G, source, target, **by)
+    first = unweighted.numbered(G, source, f"Source {source} is not in G")
+    last = unweighted.numbered(G, target, f"Target {target} is not in G")
+    far = int(unweighted.levels(G, first, None)[last])
+    if far < 0:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return far
+
+
+def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
+    """Distances from nodes to every other, some rows at a time; infinite where there is no path."""
+    if weight is None:
+        for rows in many_levels(G, sources):
+            yield np.where(rows < 0, np.inf, rows)
+        return
+    graph = lengths(G, weight).to(G.device)
+    for first in range(0, len(sources), MANY):
+        found = gasla.multi_source_shortest_paths(graph, sources[first : first + MANY])
+        yield np.asarray(moved(found, "cpu"), np.float64)
+
+
+@offered(
+    least=500,
+)
+def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
+    """The mean distance between two nodes."""
+    method = ("unweighted" if weight is None else "dijkstra") if method is None else method
+    _check_method(method, ("unweighted", *METHODS, "floyd-warshall", "floyd-warshall-numpy"))
+    n = len(G)
+    if n == 0:
+        message = "the null graph has no paths, thus there is no average shortest path length"
+        raise nx.NetworkXPointlessConcept(message)
+    if n == 1:
+        return 0
+    by = None if method == "unweighted" else weight
+    total = 0.0
+    for rows in rows_of(G, list(range(n)), by):
+        if not np.isfinite(rows).all():
+            kind = "strongly connected" if G.is_directed() else "connected"
+            raise nx.NetworkXError(f"Graph is not {kind}.")
+        total += float(rows.sum())
+    whole = by is None or G.are_whole(by)
+    return (int(total) if whole else total) / (n * (n - 1))
+
+
+def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
+    """The distance to the farthest node of each of some."""
+    found: list[Any] = []
+    for rows in rows_of(G, ids, weight):
+        farthest = rows.max(axis=1)
+        if not np.isfinite(farthest).all():
+            strongly = "because the digraph is not strongly connected"
+            why = strongly if G.is_directed() else "because the graph is not connected"
+            raise nx.NetworkXError(f"Found infinite path length {why}")
+        whole = weight is None or G.are_whole(weight)
+        found += [far or 0 for far in (farthest.astype(np.int64) if whole else farthest).tolist()]
+    return found
+
+
+@offered(only("sp", None), least=500)
+def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
+    """The distance to the farthest node, of every node, or of some, or of one."""
+    names = list(G.nbunch_iter(v))
+    found = dict(zip(names, _eccentricities(G, G.numbered(names), weight)))
+    return found[v] if v in G else found
+
+
+def _all_eccentricities(G: Converted, e: Any, usebounds: bool, weight: Any) -> Any:
+    """Those given, or all; bounds give the same, but for how sums are rounded."""
+    if e is not None:
+        return e
+    bounded = usebounds and not G.is_directed()
+    if bounded and not G.are_whole(weight):
+        raise NotImplementedError("bounds of distances that are rounded")
+    try:
+        return eccentricity(G, weight=weight)
+    except nx.NetworkXError:
+        if bounded:
+            raise nx.NetworkXError("Cannot compute metric because graph is not connected.") from None
+        raise
+
+
+MEASURED = (
+    when(
+        "bounds of a graph without nodes, or with an odd flag",
+        lambda given: given["usebounds"] is not False and not (given["usebounds"] is True and len(given["G"])),
+    ),
+)
+
+
+@offered(*MEASURED, least=500)
+def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The largest eccentricity."""
+    return max(_all_eccentricities(G, e, usebounds, weight).values())
+
+
+@offered(*MEASURED, least=500)
+def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The smallest eccentricity."""
+    return min(_all_eccentricities(G, e, usebounds, weight).values())
+
+
+@offered(*MEASURED, least=500)
+def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
+    """The nodes of the largest eccentricity."""
+    found = _all_eccentricities(G, e, usebounds, weight)
+    largest = max(found.values())
+    return [name for name in found if found[name] == largest]

@@ -1,0 +1,204 @@
+"""Shortest paths of fewest edges, in the order of NetworkX's queue."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conditions import number, offered, when
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.precedence import Queue, queue
+
+MANY = 64  # sources that are searched from at once
+
+
+def depth(limit: Any) -> int | None:
+    """The last level that is searched to, as NetworkX compares it."""
+    if limit is None or limit == float("inf"):
+        return None
+    return max(ceil(limit), 0)
+
+
+def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) -> Array:
+    """Numbers of edges from a node."""
+    return np.asarray(moved(gasla.bfs(G.plain(reverse).to(G.device), source, depth_limit=limit), "cpu"))
+
+
+def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
+    """What is reached within so many edges, in order, and how far each is."""
+    found = queue(G, [source], reverse)
+    far = levels(G, source, limit, reverse)[found.order]
+    if limit is not None:
+        last = int(np.searchsorted(np.where(far < 0, limit + 1, far), limit, side="right"))
+        found, far = Queue(found.order[:last], found.parents[:last]), far[:last]
+    return found, far
+
+
+def _lengths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
+    found, far = _within(G, source, depth(cutoff), reverse)
+    return dict(zip(G.called(found.order), far.tolist()))
+
+
+def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
+    """The path from the source to each node, or the other way."""
+    limit = depth(cutoff)
+    found = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
+    first = G.names[source]
+    paths = {first: [first]}
+    for name, parent in zip(G.called(found.order[1:]), G.called(found.parents[1:])):
+        paths[name] = [name, *paths[parent]] if reverse else [*paths[parent], name]
+    return paths
+
+
+def numbered(G: Converted, name: Any, said: str) -> int:
+    """The vertex of a name; an error that says what NetworkX would."""
+    if name not in G:
+        raise nx.NodeNotFound(said)
+    return G.numbers[name]
+
+
+@offered(number("cutoff"), least=2_000)
+def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
+    """Numbers of edges from a node to every other."""
+    return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
+
+
+@offered(number("cutoff"), least=2_000)
+def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
+    """Numbers of edges from every other node to one."""
+    return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
+
+
+@offered(number("cutoff"), least=500)
+def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
+    """Numbers of edges from every node to every other."""
+    return ((name, _lengths(G, source, cutoff, False)) for source, name in enumerate(G.names))
+
+
+@offered(number("cutoff"), least=2_000)
+def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
+    """A path of fewest edges from a node to every other."""
+    return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
+
+
+@offered(number("cutoff"), least=2_000)
+def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
+    """A path of fewest edges from every other node to one."""
+    return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
+
+
+@offered(number("cutoff"), least=500)
+def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """A path of fewest edges from every node to every other."""
+    return ((name, _paths(G, source, cutoff, False)) for source, name in enumerate(G.names))
+
+
+@offered(number("cutoff"), least=2_000)
+def predecessor(
+    G: Converted,
+    source: Any,
+    target: Any = None,
+    cutoff: Any = None,
+    return_seen: Any = None,
+) -> Any:
+    """The nodes before each one on paths of fewest edges from a node."""
+    vertex = numbered(G, source, f"Source {source} not in G")
+    found, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
+    pred = dict(zip(G.called(found.order), _before(G, found, far)))
+    seen = dict(zip(pred, far.tolist())) if return_seen else {}
+    if target is not None:
+        before = pred.get(target, [])
+        return (before, seen.get(target, -1)) if return_seen else before
+    return (pred, seen) if return_seen else pred
+
+
+def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
+    """Of each node of a queue those one level nearer that lead to it, in the order of the queue."""
+    out = G.plain().out
+    place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
+    place[found.order], level[found.order] = np.arange(len(found.order)), far
+    tails = out.owners()
+    lead = (level[tails] + 1 == level[out.indices]) & (place[tails] >= 0)
+    tails, heads = tails[lead], out.indices[lead]
+    by_place = np.lexsort((place[tails], place[heads]))
+    names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(found.order))
+    ends = np.cumsum(counts).tolist()
+    return [names[end - count : end] for end, count in zip(ends, counts.tolist())]
+
+
+@offered(least=20_000)
+def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[Any]:
+    """A path of fewest edges: that which NetworkX's search from both ends comes upon."""
+    first = numbered(G, source, f"Source {source} is not in G")
+    last = numbered(G, target, f"Target {target} is not in G")
+    path = _meeting(G, first, last)
+    if path is None:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return G.called(path)
+
+
+def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
+    """The path; the smaller fringe is the next to grow, and ends where it first comes upon what the other has seen."""
+    if source == target:
+        return [source]
+    lists = G.plain().out, G.plain(reverse=True).out
+    before = np.full((2, len(G)), -1, np.int64)
+    before[0, source], before[1, target] = source, target
+    fringes = [np.array([source]), np.array([target])]
+    while len(fringes[0]) and len(fringes[1]):
+        side = 0 if len(fringes[0]) <= len(fringes[1]) else 1
+        tails, heads = neighbours(lists[side], fringes[side])
+        met = np.flatnonzero(before[1 - side][heads] >= 0)
+        own = before[side]
+        fresh = first_of(heads, own < 0)
+        if len(met):
+            at = heads[met[0]]
+            own[at] = tails[met[0]] if own[at] < 0 else own[at]
+            return [*_back(before[0], int(at))[::-1], *_back(before[1], int(at))[1:]]
+        own[heads[fresh]] = tails[fresh]
+        fringes[side] = heads[fresh]
+    return None
+
+
+def _back(before: Array, vertex: int) -> list[int]:
+    found = [vertex]
+    while before[found[-1]] != found[-1]:
+        found.append(int(before[found[-1]]))
+    return found
+
+
+def neighbours(lists: Any, some: Array) -> tuple[Array, Array]:
+    """The edges out of some vertices, row after row."""
+    firsts = lists.indptr[some].astype(np.int64)
+    counts = lists.indptr[some + 1] - firsts
+    shifts = np.repeat(firsts - np.cumsum(counts) + counts, counts)
+    return np.repeat(some, counts), lists.indices[np.arange(len(shifts)) + shifts]
+
+
+def first_of(heads: Array, are_new: Array) -> Array:
+    """Where each vertex that is new comes up first."""
+    places = np.flatnonzero(are_new[heads])
+    _, at = np.unique(heads[places], return_index=True)
+    found: Array = places[np.sort(at)]
+    return found
+
+
+@offered(
+    when("more than one path is asked for", lambda given: None in (given["source"], given["target"])), least=20_000
+)
+def has_path(G: Converted, source: Any, target: Any) -> bool:
+    """Whether a path leads from one node to another."""
+    first = numbered(G, source, f"Source {source} is not in G")
+    last = numbered(G, target, f"Target {target} is not in G")
+    return bool(levels(G, first, None)[last] >= 0)
+
+
+def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:
+    """Numbers of edges from nodes to every other, some rows at a time."""
+    graph = G.plain().to(G.device)
+    for first in range(0, len(sources), MANY):
+        yield moved(gasla.multi_source_bfs(graph, sources[first : first + MANY]), "cpu")

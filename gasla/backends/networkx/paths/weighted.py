@@ -1,0 +1,241 @@
+"""Shortest paths by weight, in the order in which NetworkX's heap gives nodes out."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.centralities import lengths
+from gasla.backends.networkx.conditions import number, offered
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.precedence import ranks
+
+
+class Search:
+    """What Dijkstra's algorithm finds from some nodes within a limit."""
+
+    def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
+        self.G, self.sources = G, list(dict.fromkeys(sources))
+        self.graph = lengths(G, weight, reverse=reverse)
+        distances = gasla.sssp(self.graph.to(G.device), self.sources)
+        self.distances: Array = np.array(moved(distances, "cpu"), np.float64)
+        self.limit = np.inf if cutoff is None else float(cutoff)
+        beyond = self.distances > self.limit
+        beyond[self.sources] = False
+        self.distances[beyond] = np.inf
+        self.is_whole = self.graph.values is None or G.are_whole(weight)
+        self._tight: tuple[Array, Array] | None = None
+        self._ranks: Array | None = None
+
+    def tight(self) -> tuple[Array, Array]:
+        """Tails and heads of the edges that shortest paths go along, in the order of the rows."""
+        if self._tight is None:
+            out = self.graph.out
+            tails, heads, d = out.owners(), out.indices, self.distances
+            long = 1.0 if self.graph.values is None else self.graph.out_values
+            are = (d[tails] + long == d[heads]) & np.isfinite(d[heads])
+            self._tight = tails[are], heads[are]
+        return self._tight
+
+    def ranks(self) -> Array:
+        """When each node was given out; -1 where it wasn't."""
+        if self._ranks is None:
+            self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
+        return self._ranks
+
+    def order(self) -> Array:
+        """Nodes as they were given out."""
+        found = self.ranks()
+        return np.asarray(np.argsort(found, kind="stable")[int((found < 0).sum()) :])
+
+    def number(self, distance: float) -> Any:
+        """A distance as NetworkX adds it up."""
+        return int(distance) if self.is_whole else distance
+
+    def lengths(self) -> dict[Any, Any]:
+        """Distances by name, in order."""
+        order = self.order()
+        found = self.distances[order]
+        far = (found.astype(np.int64) if self.is_whole else found).tolist()
+        far[: len(self.sources)] = [0] * len(self.sources)
+        return dict(zip(self.G.called(order), far))
+
+    def parents(self) -> Array:
+        """For each node the one that first led to it at its distance; -1 at sources."""
+        tails, heads = self.tight()
+        found, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
+        last = np.argsort(-by_rank[tails], kind="stable")  # of several the last that is written stays
+        found[heads[last]] = tails[last]
+        found[self.sources] = -1
+        return found
+
+    def paths(self) -> dict[Any, list[Any]]:
+        """Paths by name: those of sources, then in order."""
+        order, before = self.order(), self.parents()
+        paths: dict[Any, list[Any]] = {name: [name] for name in self.G.called(self.sources)}
+        rest = order[len(self.sources) :]
+        for name, parent in zip(self.G.called(rest), self.G.called(before[rest])):
+            paths[name] = [*paths[parent], name]
+        return paths
+
+    def is_only(self, target: int) -> bool:
+        """Whether no other path to one node is as short, or nearly: a sum from its other end is rounded otherwise."""
+        out, d = self.graph.out, self.distances
+        long = 1.0 if self.graph.values is None else self.graph.out_values
+        near = np.flatnonzero(d[out.owners()] + long <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9))
+        counts = np.bincount(out.indices[near], minlength=len(self.G))
+        return bool((counts[self.G.numbered(self.path(target)[1:])] == 1).all())
+
+    def path(self, target: int) -> list[Any]:
+        """The path to one node."""
+        before, found = self.parents(), [target]
+        while before[found[-1]] >= 0:
+            found.append(int(before[found[-1]]))
+        return self.G.called(found[::-1])
+
+
+def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reverse: bool = False) -> Search:
+    """A search from some names, with NetworkX's errors."""
+    if not sources:
+        raise ValueError("sources must not be empty")
+    for name in sources:
+        if name not in G:
+            raise nx.NodeNotFound(f"Node {name} not found in graph")
+    return Search(G, G.numbered(sources), weight, cutoff, reverse)
+
+
+@offered(number("cutoff"), least=2_000)
+def multi_source_dijkstra(
+    G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[Any, Any]:
+    """Lengths and paths from the nearest of some nodes, to one node or to every one."""
+    search = None if not sources else _search(G, sources, cutoff, weight)
+    if search is None:
+        raise ValueError("sources must not be empty")
+    if target in sources:
+        return 0, [target]
+    if target is None:
+        return search.lengths(), search.paths()
+    vertex = G.numbers.get(target)
+    if vertex is None or not np.isfinite(search.distances[vertex]):
+        raise nx.NetworkXNoPath(f"No path to {target}.")
+    return search.number(float(search.distances[vertex])), search.path(vertex)
+
+
+@offered(number("cutoff"), least=2_000)
+def multi_source_dijkstra_path(
+    G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    """Shortest paths from the nearest of some nodes."""
+    return _search(G, sources, cutoff, weight).paths()
+
+
+@offered(number("cutoff"), least=2_000)
+def multi_source_dijkstra_path_length(
+    G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from the nearest of some nodes."""
+    return _search(G, sources, cutoff, weight).lengths()
+
+
+@offered(number("cutoff"), least=2_000)
+def single_source_dijkstra(
+    G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[Any, Any]:
+    """Lengths and paths from a node, to one or to every one."""
+    return multi_source_dijkstra(G, {source}, target, cutoff, weight)
+
+
+@offered(number("cutoff"), least=2_000)
+def single_source_dijkstra_path(
+    G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    """Shortest paths from a node."""
+    return multi_source_dijkstra_path(G, {source}, cutoff, weight)
+
+
+@offered(number("cutoff"), least=2_000)
+def single_source_dijkstra_path_length(
+    G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from a node."""
+    return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
+
+
+@offered(least=2_000)
+def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+    """A shortest path from one node to another."""
+    path: list[Any] = multi_source_dijkstra(G, {source}, target, None, weight)[1]
+    return path
+
+
+@offered(least=2_000)
+def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
+    """The distance from one node to another."""
+    search = _search(G, {source}, None, weight)
+    vertex = G.numbers.get(target) if target in G else None
+    if source == target:
+        return 0
+    if vertex is None or not np.isfinite(search.distances[vertex]):
+        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+    return search.number(float(search.distances[vertex]))
+
+
+@offered(number("cutoff"), least=2_000)
+def dijkstra_predecessor_and_distance(
+    G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
+    """The nodes before each one on shortest paths from a node, and distances."""
+    if source not in G:
+        raise nx.NodeNotFound(f"Node {source} is not found in the graph")
+    search = _search(G, [source], cutoff, weight)
+    pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovered(search))}
+    tails, heads = search.tight()
+    by_rank = np.argsort(search.ranks()[tails], kind="stable")
+    for name, parent in zip(G.called(heads[by_rank]), G.called(tails[by_rank])):
+        pred[name].append(parent)
+    return pred, search.lengths()
+
+
+def _discovered(search: Search) -> Array:
+    """Nodes in the order in which they first came up, at whatever distance within the limit."""
+    out, d = search.graph.out, search.distances
+    tails, heads = out.owners(), out.indices
+    long = 1.0 if search.graph.values is None else search.graph.out_values
+    are = np.isfinite(d[tails]) & (d[tails] + long <= search.limit)
+    tails, heads = tails[are], heads[are]
+    came = heads[np.argsort(search.ranks()[tails], kind="stable")]
+    came = np.concatenate([np.array(search.sources, came.dtype), came])
+    _, at = np.unique(came, return_index=True)
+    return np.asarray(came[np.sort(at)])
+
+
+@offered(number("cutoff"), least=500)
+def all_pairs_dijkstra_path_length(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """Distances from every node."""
+    lengths(G, weight)
+    return ((name, Search(G, [v], weight, cutoff, False).lengths()) for v, name in enumerate(G.names))
+
+
+@offered(number("cutoff"), least=500)
+def all_pairs_dijkstra_path(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """Shortest paths from every node."""
+    lengths(G, weight)
+    return ((name, Search(G, [v], weight, cutoff, False).paths()) for v, name in enumerate(G.names))
+
+
+@offered(number("cutoff"), least=500)
+def all_pairs_dijkstra(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
+    """Distances and shortest paths from every node."""
+    lengths(G, weight)
+    searches = ((name, Search(G, [v], weight, cutoff, False)) for v, name in enumerate(G.names))
+    return ((name, (search.lengths(), search.paths())) for name, search in searches)

@@ -1,0 +1,129 @@
+"""Orders in which NetworkX comes upon nodes: those of a queue, of a heap, of generations.
+
+Such an order is that of steps, one after another. What a search finds, gasla finds in no order; so nodes are sorted
+afterwards: by distance, and those at the same one by the edge that came first to each, which is the first in the row of
+the node that came first.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.graph.graph import Graph
+
+
+class Queue(NamedTuple):
+    """Nodes in the order in which a queue gives them out, and from which each was put in; -1 at the first ones."""
+
+    order: Array
+    parents: Array  # of each of `order`
+
+
+def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
+    """The order of a breadth-first search: SciPy's, as a queue has one step at a time."""
+    matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
+    if len(sources) == 1:
+        order, parents = breadth_first_order(matrix, sources[0])
+        found = parents[order]
+        found[0] = -1
+        return Queue(order, found)
+    n, first = len(G), matrix.indptr[-1]  # one vertex more, which leads to the sources
+    indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
+    indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
+    larger = csr_array((np.ones(len(indices)), indices, indptr), shape=(n + 1, n + 1))
+    order, parents = breadth_first_order(larger, n)
+    found = parents[order[1:]]
+    found[: len(sources)] = -1
+    return Queue(order[1:], found)
+
+
+def _matrix(graph: Graph) -> csr_array:
+    out = graph.out
+    return csr_array((np.ones(len(out.indices)), out.indices, out.indptr), shape=(graph.n, graph.n))
+
+
+def layers(found: Queue) -> list[Array]:
+    """The nodes of a queue by their distance from the first ones."""
+    places = np.zeros(int(found.order.max()) + 1, np.int64)
+    places[found.order] = np.arange(len(found.order))
+    begins = places[found.parents]  # where parents are in the queue; they ascend
+    begins[found.parents < 0] = -1
+    bounds = [0, int((found.parents < 0).sum())]
+    while bounds[-1] < len(begins):
+        bounds.append(int(np.searchsorted(begins, bounds[-1])))
+    return [found.order[first:last] for first, last in pairwise(bounds)]
+
+
+def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
+    """The rank of each vertex by a key, and among equal ones by the edge that came first to it, or latest.
+
+    Parameters
+    ----------
+    keys : (n,) array
+        Infinite, or -1 for whole numbers, where a vertex has no rank.
+    edges : function
+        Returns tails and heads of the edges that count, in the order of the rows; none to a smaller key. Where no two
+        keys are equal it isn't called.
+    sources : ids
+        Those that come first, in their order.
+    latest : bool
+        Whether the edge counts that comes to a vertex last.
+
+    Returns
+    -------
+    (n,) array of int64
+        -1 where a vertex has no rank.
+    """
+    reached = np.isfinite(keys) & (keys >= 0)
+    reached[sources] = False
+    later = np.flatnonzero(reached)
+    order = np.concatenate([sources, later[np.argsort(keys[later], kind="stable")]])
+    found = np.full(len(keys), -1, np.int64)
+    found[order] = np.arange(len(order))
+    sorted_keys = keys[order]
+    starts = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1]))
+    ends = np.append(starts[1:], len(order))
+    tied = ends - starts > np.where(starts == 0, len(sources), 1)
+    if not tied.any():
+        return found
+    tails, heads = edges()
+    by_head = np.argsort(found[heads], kind="stable")  # those of a group lie together, in the order of the rows
+    tails, heads = tails[by_head], heads[by_head]
+    places = found[heads]
+    firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
+    for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
+        group = np.arange(first, last)
+        along = keys[tails[group]] == keys[heads[group]]  # edges of length 0
+        before, within = group[~along], group[along]
+        begun = _arrived(tails[before], heads[before], by_head[before], found, latest) if start else sources
+        if len(begun) < end - start:
+            begun = _followed(begun.tolist(), tails[within], heads[within], by_head[within])
+        found[begun] = np.arange(start, end)
+    return found
+
+
+def _arrived(tails: Array, heads: Array, places: Array, found: Array, latest: bool) -> Array:
+    """Vertices in the order of the first edges that come to them, or of the last."""
+    rows = np.lexsort((places, found[tails]))
+    once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
+    settled = once[np.argsort(at)]
+    return settled[::-1] if latest else settled
+
+
+def _followed(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
+    """Vertices of one distance: those that came first, and in turn those that they lead to."""
+    rows: dict[int, list[int]] = {}
+    for edge in np.argsort(places).tolist():
+        rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))
+    seen = set(begun)
+    for vertex in begun:
+        for other in rows.get(vertex, ()):
+            if other not in seen:
+                seen.add(other)
+                begun.append(other)
+    return np.array(begun, np.int64)

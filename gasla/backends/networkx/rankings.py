@@ -1,0 +1,210 @@
+"""Scores that settle by iteration: PageRank, HITS, eigenvector and Katz centrality.
+
+Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end; scores differ by rounding.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.backends.networkx.conditions import by_name, is_multigraph, offered, when
+from gasla.backends.networkx.conversion import Converted
+from gasla.graph.graph import Graph
+
+KRYLOV = 20  # products with the matrix that ARPACK takes for each of its iterations
+
+
+@contextmanager
+def _by_exception() -> Iterator[None]:
+    """Silence: where gasla warns, NetworkX raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gasla.ConvergenceWarning)
+        yield
+
+
+def _weights(G: Converted, name: Any) -> Graph:
+    """The graph with weights of which gasla takes shares, parallel ones added up."""
+    graph = G.weighted(name, np.add)
+    if graph.values is not None:
+        least, largest = graph.value_range or (0, 0)
+        if not (least >= 0 and largest < np.inf):
+            raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
+    return graph.to(G.device)
+
+
+def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
+    """A number of each node, from a dict by name."""
+    if not isinstance(given, Mapping):
+        raise NotImplementedError(f"{what} is no dict")
+    numbers = [given.get(name, default) for name in G.names]
+    if not all(isinstance(x, int | float | np.number) and 0 <= x < np.inf for x in numbers):
+        raise NotImplementedError(f"{what} has something else than finite numbers, 0 or more")
+    return np.array(numbers, np.float64)
+
+
+def _shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
+    numbers = None if given is None else _numbers(G, given, what)
+    if numbers is not None and not 0 < numbers.sum() < np.inf:
+        raise NotImplementedError(f"{what} has only zeros, or an infinite sum")
+    return numbers
+
+
+@offered(
+    by_name("weight"),
+    when("alpha is outside 0 to 1", lambda given: not 0 <= given["alpha"] <= 1),
+    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    least=20_000,
+)
+def pagerank(
+    G: Converted,
+    alpha: float = 0.85,
+    personalization: Any = None,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    weight: Any = "weight",
+    dangling: Any = None,
+    *,
+    dtype: Any = None,
+) -> dict[Any, float]:
+    """PageRank of every node."""
+    if not len(G):
+        return {}
+    given = {"personalization": personalization, "nstart": nstart, "dangling": dangling}
+    if isinstance(personalization, Mapping) and sum(personalization.get(name, 0) for name in G.names) == 0:
+        raise ZeroDivisionError
+    shares = {what: _shares(G, numbers, what) for what, numbers in given.items()}
+    graph = _weights(G, weight)
+    with _by_exception():
+        found = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
+    if not found.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    return G.by_name(found.ranks)
+
+
+@offered(
+    when("scores of either sign, as ARPACK leaves them", lambda given: not given["normalized"]),
+    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    least=20_000,
+)
+def hits(
+    G: Converted,
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    nstart: Any = None,
+    normalized: bool = True,
+    *,
+    dtype: Any = None,
+) -> tuple[dict[Any, float], dict[Any, float]]:
+    """Hub and authority scores of every node.
+
+    Where several scores serve equally well, as in a graph of several parts alike, they may be others than NetworkX's.
+    """
+    if not len(G):
+        return {}, {}
+    if max_iter <= 0:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    graph = _weights(G, "weight")
+    if len(G) < 3 or graph.m == 0:
+        raise NotImplementedError("a graph too small for ARPACK, which NetworkX asks")
+    with _by_exception():
+        found = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
+    if not found.converged:
+        raise NotImplementedError(f"scores that have not settled after {max_iter} iterations")
+    return G.by_name(found.hubs), G.by_name(found.authorities)
+
+
+@offered(
+    by_name("weight"),
+    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    when("a multigraph", is_multigraph),
+    least=20_000,
+)
+def eigenvector_centrality(
+    G: Converted,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    weight: Any = None,
+    *,
+    dtype: Any = None,
+) -> dict[Any, float]:
+    """Eigenvector centrality of every node."""
+    if not len(G):
+        raise nx.NetworkXPointlessConcept("cannot compute centrality for the null graph")
+    if nstart is not None and all(x == 0 for x in nstart.values()):
+        raise nx.NetworkXError("initial vector cannot have all zero values")
+    if nstart is not None and set(nstart) != set(G.names):
+        raise NotImplementedError("nstart names other nodes than the graph has")
+    start = None if nstart is None else _numbers(G, nstart, "nstart")
+    graph = _weights(G, weight or None)
+    with _by_exception():
+        found = gasla.eigenvector_centrality(
+            graph, max_iter=max_iter, tol=tol, nstart=start, weighted=True, dtype=dtype
+        )
+    if not found.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    scores = G.by_name(found.scores)
+    return scores if nstart is None else {name: scores[name] for name in nstart}
+
+
+@offered(
+    by_name("weight"),
+    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    when("alpha is negative", lambda given: not given["alpha"] >= 0),
+    when("a multigraph", is_multigraph),
+    least=20_000,
+)
+def katz_centrality(
+    G: Converted,
+    alpha: float = 0.1,
+    beta: Any = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    normalized: bool = True,
+    weight: Any = None,
+    *,
+    dtype: Any = None,
+) -> dict[Any, float]:
+    """Katz centrality of every node."""
+    if not len(G):
+        return {}
+    if nstart is not None and (not isinstance(nstart, Mapping) or set(nstart) != set(G.names)):
+        raise NotImplementedError("nstart names other nodes than the graph has")
+    start = np.zeros(len(G)) if nstart is None else _numbers(G, nstart, "nstart")
+    graph = _weights(G, weight)
+    with _by_exception():
+        found = gasla.katz_centrality(
+            graph,
+            alpha=alpha,
+            beta=_worth(G, beta),
+            max_iter=max_iter,
+            tol=tol,
+            nstart=start,
+            normalized=bool(normalized),
+            weighted=True,
+            dtype=dtype,
+        )
+    if not found.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    scores = G.by_name(found.scores)
+    return scores if nstart is None else {name: scores[name] for name in nstart}
+
+
+def _worth(G: Converted, beta: Any) -> Any:
+    """What nodes are worth by themselves: a number, or one each."""
+    try:
+        worth = float(beta)
+    except (TypeError, ValueError, AttributeError) as error:
+        if set(beta) != set(G.names):
+            raise nx.NetworkXError("beta dictionary must have a value for every node") from error
+        return _shares(G, beta, "beta")
+    if worth == 0 or not np.isfinite(worth):
+        raise NotImplementedError("beta is 0 or not finite")
+    return worth

@@ -1,0 +1,79 @@
+"""The k largest entries of each row, by a heap of the best so far, the worst of them at its root.
+
+The heap lies in the row that is filled. Each thread takes some rows at a time. Of equal values the smaller column is
+the better.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
+from gasla.cpu.runtime.threads import launched
+
+Array = np.ndarray[Any, Any]
+
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+_BLOCK = np.uint64(16)  # rows that a thread takes at once: one may be long
+
+
+def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
+    """Columns and values of the k best of each row, the best first; -1 and 0 where there are no more."""
+    rows = len(indptr) - 1
+    columns, best = np.full((rows, k), -1, indices.dtype), np.zeros((rows, k), values.dtype)
+    if k:
+        run(_select, len(indices) + rows * k, indptr, indices, values, columns, best, most=len(indices) * k, loose=True)
+    return columns, best
+
+
+@entry_point
+def _select(thread, threads, control, indptr, indices, values, columns, best):
+    if launched(thread, threads, control):
+        return
+    k = np.uint64(columns.shape[1])
+    for start, end in blocks(control, np.uint64(len(indptr) - 1), _BLOCK):
+        for row in range(start, end):
+            count, ids, kept = np.uint64(0), columns[row], best[row]
+            for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])):
+                if count < k:
+                    _rise(ids, kept, count, indices[e], values[e])
+                    count += _ONE
+                elif _is_worse(kept[0], ids[0], values[e], indices[e]):
+                    _sink(ids, kept, k, indices[e], values[e])
+            while count > _ONE:  # the worst of those left goes behind them
+                count -= _ONE
+                last, value = ids[count], kept[count]
+                ids[count], kept[count] = ids[0], kept[0]
+                _sink(ids, kept, count, last, value)
+
+
+@jit
+def _is_worse(value, column, other, its_column):
+    return value < other or (value == other and column > its_column)
+
+
+@jit
+def _rise(ids, kept, at, column, value):
+    """Add an entry to the heap of those before the place `at`."""
+    while at:
+        parent = (at - _ONE) // _TWO
+        if not _is_worse(value, column, kept[parent], ids[parent]):
+            break
+        ids[at], kept[at] = ids[parent], kept[parent]
+        at = parent
+    ids[at], kept[at] = column, value
+
+
+@jit
+def _sink(ids, kept, count, column, value):
+    """Put an entry in the place of the root of a heap of so many."""
+    at, child = np.uint64(0), _ONE
+    while child < count:
+        if child + _ONE < count and _is_worse(kept[child + _ONE], ids[child + _ONE], kept[child], ids[child]):
+            child += _ONE
+        if not _is_worse(kept[child], ids[child], value, column):
+            break
+        ids[at], kept[at] = ids[child], kept[child]
+        at, child = child, _TWO * child + _ONE
+    ids[at], kept[at] = column, value

@@ -1,0 +1,106 @@
+"""Lists the common neighbours of pairs of vertices, and tells which pairs are edges.
+
+Lists are merged from the first neighbour that is large enough; where one is far longer than the other, the entries of
+the short one are searched in it. Everything is done twice: once to count, once to write.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import running_sums
+from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
+from gasla.cpu.runtime.threads import launched
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_ONE = np.uint64(1)
+_BLOCK = np.uint64(512)  # pairs that a thread takes at once
+_LOOKS = 16  # how much more work a pair is than an edge that is looked at, roughly
+_LOPSIDED = np.uint64(16)  # lists whose lengths differ by more are intersected by search
+
+
+def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
+    """Which pair, and which vertex, for each common out-neighbour of sources[i] and targets[i] that is large enough."""
+    lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
+    ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
+    least = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
+    counts, places = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    work, most = _LOOKS * count, count * graph.max_out_degree
+    fixed = lists.indptr, lists.indices, *ends, least
+    run(_list, work, *fixed, counts, places, none, False, most=most, loose=True)
+    sums = running_sums(counts)
+    found = np.empty(int(sums[-1]), graph.id_dtype)
+    run(_list, work, *fixed, counts, sums, found, True, most=most, loose=True)
+    return np.repeat(np.arange(count), counts), found
+
+
+def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
+    """Whether there is an edge sources[i] -> targets[i], for each i."""
+    lists, found = graph.sorted_out, np.zeros(len(sources), np.bool_)
+    ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
+    run(_look_up, _LOOKS * len(sources), lists.indptr, lists.indices, *ends, found, loose=True)
+    return found
+
+
+@entry_point
+def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, found, is_writing):
+    if launched(thread, threads, control):
+        return
+    for start, end in blocks(control, np.uint64(len(sources)), _BLOCK):
+        for e in range(start, end):
+            u, v = np.uint64(sources[e]), np.uint64(targets[e])
+            i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
+            j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
+            if len(above):
+                i = _first_not_less(indices, i, i_end, above[e] + 1)
+                j = _first_not_less(indices, j, j_end, above[e] + 1)
+            if i_end - i > j_end - j:
+                i, i_end, j, j_end = j, j_end, i, i_end
+            counts[e] = _merge(indices, i, i_end, j, j_end, np.uint64(places[e]), found, is_writing)
+
+
+@jit
+def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
+    """The number of common entries of two ascending lists, the shorter first; they are written from `place` on."""
+    count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
+    while i < i_end and j < j_end:
+        w = indices[i]
+        if searches:
+            j = _first_not_less(indices, j, j_end, w)
+        else:
+            while j < j_end and indices[j] < w:
+                j += _ONE
+        if j < j_end and indices[j] == w:
+            if is_writing:
+                found[place] = w
+                place += _ONE
+            count += 1
+            j += _ONE
+        i += _ONE
+    return count
+
+
+@jit
+def _first_not_less(indices, low, high, w):
+    while low < high:
+        middle = (low + high) >> _ONE
+        if indices[middle] < w:
+            low = middle + _ONE
+        else:
+            high = middle
+    return low
+
+
+@entry_point
+def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
+    if launched(thread, threads, control):
+        return
+    for start, end in blocks(control, np.uint64(len(sources)), _BLOCK):
+        for e in range(start, end):
+            u = np.uint64(sources[e])
+            at_end = np.uint64(indptr[u + _ONE])
+            at = _first_not_less(indices, np.uint64(indptr[u]), at_end, targets[e])
+            found[e] = at < at_end and indices[at] == targets[e]

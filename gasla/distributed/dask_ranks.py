@@ -1,0 +1,163 @@
+"""Ranks as workers of a Dask cluster: over MPI where they are of one job of it (dask-mpi), else over its connections.
+
+Dask places the ranks and carries what they return; it takes no part in a superstep. What ranks say to each other
+over Dask's connections goes from worker to worker, about a millisecond a round, and never through the scheduler.
+
+A worker that is lost stays unnoticed by the others for half a minute. The scheduler knows at once, and says so to the
+client, which lets the other ranks fail.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+from gasla.distributed.communicator import RankError
+from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, sit, stand, work
+from gasla.distributed.failures import WorkerLost, raise_first
+
+PATIENCE = 1.5  # seconds that ranks have to end after one is lost
+
+
+class DaskRanks:
+    """See `Ranks`: the workers that a cluster has now, a rank each.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        import distributed
+
+        self._addresses = list(client.scheduler_info(n_workers=-1)["workers"])
+        self.size, self.here = len(self._addresses), range(len(self._addresses))
+        if self.size == 0:
+            raise ValueError("the Dask cluster has no workers; expected one at least: client.wait_for_workers(n)")
+        self._user = client
+        # One of its own, because a client has one handler of events, and that may be the user's.
+        self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
+        self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
+        self._dropped: list[Any] = []
+        self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._client.subscribe_topic("all", self._hear)
+        found = self._client.run(sit, self._session, self._addresses, workers=self._addresses)
+        self._worlds = [found[address] for address in self._addresses]
+        self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
+
+    def _hear(self, event: Any) -> None:
+        """What the scheduler says of workers, on the client's own thread."""
+        what = event[1]
+        if isinstance(what, dict) and what.get("action") == "remove-worker" and what["worker"] in self._addresses:
+            self._lost.add(what["worker"])
+            self._news.put(("lost", what["worker"]))
+
+    def forget(self, key: Any) -> None:
+        """See `Ranks`."""
+        self._dropped.append(key)
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """See `Ranks`."""
+        dropped, self._dropped = self._dropped, []
+        packed, worlds = pack((function, arguments, dropped)), self._worlds if self.over_mpi else None
+        return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
+
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`. A part that has been computed stays where it is."""
+        import distributed
+
+        futures = self._user.compute(list(parts))
+        distributed.wait(futures)
+        holders = self._user.who_has(futures)
+        own: list[list[int]] = [[] for _ in self.here]
+        for number, future in enumerate(futures):
+            there = [self._addresses.index(a) for a in holders[future.key] if a in self._addresses]
+            own[min(there, key=lambda rank: len(own[rank])) if there else number * self.size // len(parts)].append(
+                number
+            )
+        self._call(
+            self._user,
+            lambda rank, _: (keep, self._session, rank, key, own[rank], [futures[number] for number in own[rank]]),
+        )
+        return True
+
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`. The ranks can't talk there."""
+        self._raise_if_lost(0)
+        return [
+            self._user.submit(hold, self._session, rank, function, arguments, workers=[address], pure=False)
+            for rank, address in enumerate(self._addresses)
+        ]
+
+    def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
+        """Have each rank do its task, which gives an `Outcome`; the values of all."""
+        self._raise_if_lost(0)
+        self._calls += 1
+        call, news = self._calls, SimpleQueue[tuple[str, Any]]()
+        self._news, alone = news, {"pure": False, "retries": 0, "priority": 1}
+        futures = [
+            client.submit(*task(rank, call), workers=[address], **alone) for rank, address in enumerate(self._addresses)
+        ]
+        for rank, future in enumerate(futures):
+            future.add_done_callback(lambda _, rank=rank: news.put(("done", rank)))
+        try:
+            outcomes = self._wait(futures, None)
+            if len(outcomes) < self.size:
+                self._stop(call, "a worker was lost")
+                outcomes |= self._wait(futures, PATIENCE)
+        except BaseException as error:  # Ctrl-C
+            self._stop(call, f"the client was stopped: {type(error).__name__}")
+            self._wait(futures, PATIENCE)
+            raise
+        finally:
+            client.cancel(futures)
+        self._raise_if_lost(max((outcome.superstep for outcome in outcomes.values()), default=0))
+        errors = {rank: outcome.error for rank, outcome in outcomes.items() if outcome.error is not None}
+        if errors:
+            raise_first(errors, [outcomes[rank].place if rank in outcomes else f"rank {rank}" for rank in self.here])
+        return [outcomes[rank].value for rank in self.here]
+
+    def _wait(self, futures: list[Any], seconds: float | None) -> dict[int, Outcome]:
+        """What ranks have come to: of all of them, of those that end in time, or of those before one was lost."""
+        end = None if seconds is None else time.monotonic() + seconds
+        outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
+        while len(outcomes) < self.size - (len(self._lost) if seconds is not None else 0):
+            try:
+                what, which = self._news.get(timeout=None if end is None else max(0, end - time.monotonic()))
+            except Empty:
+                break
+            if what == "done":
+                outcomes[which] = _outcome(which, futures[which])
+            if seconds is None and (what == "lost" or futures[which].status != "finished"):
+                break
+        return outcomes
+
+    def _stop(self, call: int, why: str) -> None:
+        """Let the ranks that are left fail where they wait next, without waiting for them."""
+        left = [address for address in self._addresses if address not in self._lost]
+        told = (interrupt, self._session, call, why)
+        Thread(target=self._client.run, args=told, kwargs={"workers": left, "on_error": "ignore"}, daemon=True).start()
+
+    def _raise_if_lost(self, superstep: int) -> None:
+        for rank, address in enumerate(self._addresses):
+            if address in self._lost:
+                raise WorkerLost(rank, self.size, address, superstep)
+
+    def leave(self, error: BaseException | None) -> None:
+        """See `Ranks`."""
+        left = [address for address in self._addresses if address not in self._lost]
+        if left:
+            self._client.run(stand, self._session, workers=left, on_error="ignore")
+        self._client.unsubscribe_topic("all")  # or the scheduler complains that it can't tell us that we have left
+        self._client.close()
+
+
+def _outcome(rank: int, future: Any) -> Outcome:
+    """What a rank has come to, where Dask itself may have failed."""
+    if future.status == "finished":
+        found: Outcome = future.result()
+        return found
+    error = future.exception() if future.status == "error" else RankError(f"the task of rank {rank} was cancelled")
+    return Outcome(None, error, f"rank {rank}", 0)

@@ -1,0 +1,116 @@
+"""A rank's block of a graph for one direction: a local Graph, in which its own vertices alone receive.
+
+Own vertices come first, in their order; then *mirrors*, the others over which they gather, by id and so by owner. In
+the local graph every edge is an in-edge of the vertex that gathers over it, whatever the direction was, and edges are
+numbered in the order of the input.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.partition import Edges, Share, exchanged, owners_of, sent_to
+from gasla.graph.arguments import NO_LIMIT
+from gasla.graph.graph import Graph
+
+
+@dataclass(eq=False)
+class Block:
+    """See above.
+
+    `sends[r]` are own vertices that rank r mirrors, in the order in which it has them; its own mirrors of rank r's
+    vertices are `cuts[r]` to `cuts[r + 1]`, counted from the first local vertex.
+    """
+
+    graph: Graph
+    first: int  # the global id of its first own vertex
+    own: int
+    n: int  # vertices, and edges, of all ranks
+    m: int
+    bounds: np.ndarray
+    mirrors: np.ndarray  # global ids, ascending
+    cuts: np.ndarray
+    sends: list[np.ndarray]
+    edge_ids: np.ndarray  # of the local graph's edges
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The global id of every local vertex."""
+        return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the block, as it is now."""
+        return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
+
+    def local(self, vertices: np.ndarray) -> np.ndarray:
+        """The local vertices that these global ones are, of those that are here."""
+        vertices = np.asarray(vertices, np.int64)
+        own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
+        places = np.searchsorted(self.mirrors, vertices)
+        is_mirror = places < len(self.mirrors)
+        is_mirror[is_mirror] = self.mirrors[places[is_mirror]] == vertices[is_mirror]
+        return np.concatenate([own, places[is_mirror] + self.own])
+
+    def with_mirrors(self, communicator: Communicator, values: np.ndarray) -> np.ndarray:
+        """Values of own vertices, and after them those of the mirrors, from their owners."""
+        return np.concatenate([values, *exchanged(communicator, [values[ids] for ids in self.sends])])
+
+
+def block_of(communicator: Communicator, share: Share, direction: str) -> Block:
+    """The block of a rank, made of the edges that each rank has a share of."""
+    rank, bounds = communicator.rank, share.bounds
+    first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
+    edges = _gathered_over(communicator, share, direction)
+    is_mirror = (edges.src < first) | (edges.src >= first + own)
+    mirrors = np.unique(edges.src[is_mirror])
+    src = edges.src - first
+    src[is_mirror] = own + np.searchsorted(mirrors, edges.src[is_mirror])
+    graph = Graph.from_edges(src, edges.dst - first, edges.values, n=own + len(mirrors))
+    owners = owners_of(bounds, mirrors)
+    wanted = [mirrors[owners == r] for r in range(communicator.size)]
+    sends = [(ids - first).astype(graph.id_dtype) for ids in exchanged(communicator, wanted)]
+    cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
+    block = Block(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids)
+    _tell_facts(communicator, block, direction)
+    return block
+
+
+def _gathered_over(communicator: Communicator, share: Share, direction: str) -> Edges:
+    """The edges over which own vertices gather: `dst` is the own vertex, `src` its neighbour."""
+    edges = share.edges
+    if direction == "in":
+        return edges
+    turned = Edges(edges.dst, edges.src, edges.ids, edges.values)
+    turned = sent_to(communicator, share.owners(edges.src), turned)
+    if direction == "out":
+        return turned.taken(np.argsort(turned.ids, kind="stable"))
+    both = [np.concatenate(pair) for pair in zip(turned.columns(), edges.columns(), strict=True)]
+    # An edge seen from its tail comes before the same edge seen from its head.
+    order = np.lexsort((np.repeat([0, 1], [len(turned.ids), len(edges.ids)]), both[2]))
+    return Edges(both[0], both[1], both[2], both[3] if edges.values is not None else None).taken(order)
+
+
+def _tell_facts(communicator: Communicator, block: Block, direction: str) -> None:
+    """Have the local graph know what an engine goes by where it decides in which order floats are added.
+
+    Where vertices gather over both directions, that is as if lists were long.
+    """
+    longest = int(np.max(communicator.allgather(np.array([block.graph.max_in_degree]))))
+    edges = block.m if direction != "all" else NO_LIMIT
+    block.graph.kept("whole", lambda _: (block.n, edges, longest))
+
+
+def degrees(communicator: Communicator, share: Share, block: Block, which: str) -> np.ndarray:
+    """The in- or out-degrees, in the whole graph, of a block's own vertices and mirrors."""
+    rank, bounds = communicator.rank, share.bounds
+    first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
+    ends = share.edges.dst
+    if which == "out":
+        order = np.sort(share.edges.src)
+        cuts = np.searchsorted(order, bounds)
+        ends = np.concatenate(exchanged(communicator, [order[a:b] for a, b in pairwise(cuts)]))
+    return block.with_mirrors(communicator, np.bincount(ends - first, minlength=own).astype(np.int64))

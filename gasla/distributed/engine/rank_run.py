@@ -1,0 +1,400 @@
+"""A run as one rank has it: supersteps of an iteration of its own and one exchange with the others.
+
+After its iteration a rank tells each other one what is new of the vertices that this one mirrors, and all of them how
+many are active and what its share of the aggregates came to. All ranks then know the same, and decide the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import as_values
+from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.block import Block
+from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
+from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
+from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.engine.starting import Start, local_vertices
+from gasla.engines import Part, runner
+from gasla.graph.arguments import NO_LIMIT
+from gasla.names import given as given_name
+from gasla.names import inner
+from gasla.program.binding import PULL
+from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Traced
+from semirings.types import computed
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program is to be run."""
+
+    way: int
+    deterministic: bool
+    compiled: bool
+    id_type: np.dtype
+
+
+class RankRun:
+    """See above. Fields and aggregates go by the names that a person gave them."""
+
+    def __init__(
+        self,
+        communicator: Communicator,
+        block: Block,
+        degrees: Mapping[str, np.ndarray],
+        program: VertexProgram,
+        options: Options,
+        values: Mapping[str, Any],
+        active: Frontier,
+        may_drain: bool,
+    ) -> None:
+        kind: Any = type(program)
+        self.communicator, self.block, self.program, self.options = communicator, block, program, options
+        self.traced = kind.traced(options.id_type)
+        base = Plan(self.traced, options.deterministic)
+        self.drains = may_drain and drains(self.traced, options.deterministic)
+        self.local = local_program(kind, options.id_type, self.drains)
+        plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
+        self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
+        self.always = not base.keeps_active  # everyone is active, whoever is said to be
+        self.start = Start(program, base, block, options.id_type, degrees)
+        self.state = self.start.vertex_fields(values)
+        self.parameters: dict[str, Any] = dict(self.start.parameters_of(program))
+        self._find_what_travels()
+        self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
+        self.bucket, self.waiting = -1, np.zeros(block.own, bool)
+        self.exchanges, self.bytes = 0, 0
+        self.rows: list[tuple[int, ...]] = []
+        self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
+        self.aggregates: dict[str, Any] = {}
+        self._edges_before = 0
+        self._begin(plan, values)
+        self.active = np.arange(len(block.ids))
+        if not (active.is_all or self.always):
+            self.active = local_vertices(block, active)
+        self._begin_active()
+
+    def _find_what_travels(self) -> None:
+        """The fields that neighbours read and the program writes; and whether they change only where one activates."""
+        traced = self.traced
+        travels = travelling(traced)
+        self.travels = [given_name(name) for name in travels]
+        later = set(travels) & traced.writes("post_apply")
+        is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
+        self.as_active = not self.drains and (self.only_active or (is_default and not later))
+        self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
+        self.tells_active = not self.everyone or self.only_active
+        self.sent = [
+            [] if self.as_active else [self.state[name][ids].copy() for name in self.travels]
+            for ids in self.block.sends
+        ]
+
+    def _begin(self, plan: Plan, values: Mapping[str, Any]) -> None:
+        """Bring the local program and the block together."""
+        block, edge = self.block, self.start.edge_fields(values)
+        if EDGE_ID in self.local.edge_fields:
+            edge[EDGE_ID] = block.edge_ids
+        fields = self.state | self.start.of_whole(self.local)
+        doubled = {name for name in fields if inner(name) in plan.doubled}
+        out = {name: fields[name] for name in fields.keys() - doubled}
+        given = {name: fields[name] for name in doubled} | edge
+        runs = runner("cpu", self.options.compiled).prepare(
+            self._with_parameters(), block.graph, self.options.way, self.options.deterministic
+        )
+        self.turn = runs.turn  # held to the end: with it goes the right to more threads than one
+        self.turn.acquire()
+        try:
+            nobody = Frontier.none(block.graph.n)
+            found: Any = runs.begin(self._with_parameters(), block.graph, given, nobody, None, None, out)
+        except BaseException:
+            self.turn.release()
+            raise
+        self.running: Part = found
+
+    def close(self) -> None:
+        """Give back what the next run can use."""
+        self.running.close()
+        self.turn.release()
+
+    def _with_parameters(self) -> VertexProgram:
+        """The local program with all its parameters as they are now."""
+        made: VertexProgram = self.local(**self._numbers())
+        return made
+
+    def _numbers(self) -> dict[str, Any]:
+        whole = {"n": self.block.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.block.own}
+        return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
+
+    # --- who is active ------------------------------------------------------------------------------------------------
+
+    def _begin_active(self) -> None:
+        """What all know before the first iteration: aggregates, and who is active once buckets have opened."""
+        own = self.active[self.active < self.block.own]
+        mirrors = self.active[self.active >= self.block.own]
+        if self.kinds_of_aggregates or self.resumes:
+            if "bucket" in self.traced.functions:
+                self.waiting[own] = True
+                own, mirrors = own[:0], mirrors[:0]
+            self._tell(own, self._partials(), False)
+            self.active = np.concatenate([own, mirrors])
+            self._resume()
+        else:
+            self._count(len(own))
+
+    def _count(self, own: int) -> None:
+        counts = self.communicator.allgather(np.array([own], np.int64))
+        self.total = int(np.sum(counts))
+        self.exchanges += 1
+        self.ended = self.total == 0
+
+    def _partials(self) -> dict[str, Any]:
+        """The rank's share of the aggregates, of the last iteration or of the start."""
+        if not self.kinds_of_aggregates:
+            return {}
+        aggregates = self.running.found()[5]
+        return {name: aggregates[PREFIX + name] for name in self.kinds_of_aggregates}
+
+    def _nothing(self) -> dict[str, Any]:
+        """A share of an iteration in which the rank had nothing to do."""
+        declared = self.program.aggregates
+        return {n: declared[n].monoid.identity(kind) for n, kind in self.kinds_of_aggregates.items()}
+
+    # --- a superstep --------------------------------------------------------------------------------------------------
+
+    def advance(self, until: int) -> None:
+        """Run supersteps up to such a number, or the program's end."""
+        while not self.ended and self.iteration < until:
+            self.communicator.superstep = self.iteration  # which errors name
+            self._step()
+
+    def _step(self) -> None:
+        active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
+        new = self.active[:0]
+        if len(self.block.ids) and (self.everyone or len(self.active)):
+            new = self._iterate()
+            shares = self._partials()
+        if "bucket" in self.traced.functions:
+            buckets = self._buckets(new)
+            self.waiting[new] = buckets > self.bucket
+            new = new[(buckets >= 0) & (buckets <= self.bucket)]
+        looked = self._tell(new, shares, True)
+        self.edges += looked
+        self.stopped = "stop" in self.traced.functions and bool(self._call("stop"))
+        self.iteration += 1
+        if self.stopped:
+            self.ended = True
+        else:
+            self._resume()
+        self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
+
+    def _iterate(self) -> np.ndarray:
+        """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
+        running = self.running
+        running.go_on(self.active, {inner(name): x for name, x in self._numbers().items()})
+        target = NO_LIMIT if self.drains else running.iteration + 1
+        while not running.ended and running.iteration < target:
+            running.advance(target)
+        state, _, _, _, frontier, _ = running.found()
+        self.state = {name: state[name] for name in self.state}
+        return np.sort(frontier.ids) if not self.everyone or self.only_active else self._counted(frontier)
+
+    def _counted(self, frontier: Frontier) -> np.ndarray:
+        """Where everyone takes part it matters alone whether anybody is active."""
+        return np.arange(min(len(frontier), self.block.own))
+
+    def _tell(self, new: np.ndarray, shares: Mapping[str, Any], news: bool) -> int:
+        """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
+        looked = self.running.edges - self._edges_before
+        self._edges_before = self.running.edges
+        found = [self._news(rank, new) if news else NOTHING for rank in range(self.communicator.size)]
+        count = sum(len(one.places) for one in found) if self.drains else len(new)
+        parts = [np.array([count, looked], np.int64)]
+        parts += [np.asarray(shares[name]).astype(kind).reshape(1) for name, kind in self.kinds_of_aggregates.items()]
+        common = np.concatenate([part.view(np.uint8) for part in parts])
+        sent = [packed(common, one, len(ids)) for one, ids in zip(found, self.block.sends, strict=True)]
+        got = self.communicator.exchange(sent)
+        self.exchanges += 1
+        self.bytes += sum(map(len, sent)) - len(sent[self.communicator.rank])
+        heard = [self._hear(rank, message) for rank, message in enumerate(got)]
+        counts = [common[:16].view(np.int64).tolist() for common, _ in heard]
+        self.total = sum(count for count, _ in counts)
+        self._combine([common[16:] for common, _ in heard])
+        woken = [some for _, some in heard if len(some)]
+        own = new[:0] if self.drains else new
+        self.active = np.concatenate([own, *woken]) if woken else own
+        self.ended = self.total == 0
+        return sum(looked for _, looked in counts)
+
+    def _news(self, rank: int, new: np.ndarray) -> News:
+        """What is new of the own vertices that a rank mirrors."""
+        ids = self.block.sends[rank]
+        if not len(ids):
+            return NOTHING
+        is_active = None
+        if self.as_active:
+            places = self._places(rank, new)
+        else:
+            now = [self.state[name][ids] for name in self.travels]
+            changed = _differ(now, self.sent[rank], len(ids))
+            if changed.all() and (self.drains or not self.tells_active):
+                self.sent[rank] = now
+                return News(range(len(ids)), None, now)
+            if self.tells_active and not self.drains:
+                awake = np.zeros(len(ids), bool)
+                awake[self._places(rank, new)] = True
+                changed |= awake
+                is_active = awake[changed]
+            places = np.flatnonzero(changed)
+            for before, after in zip(self.sent[rank], now, strict=True):
+                before[places] = after[places]
+        return News(places, is_active, [self.state[name][ids[places]] for name in self.travels])
+
+    def _places(self, rank: int, new: np.ndarray) -> np.ndarray:
+        """Where the new are among those that a rank mirrors, which ascend."""
+        ids = self.block.sends[rank]
+        if 8 * len(new) < len(ids):
+            places = np.searchsorted(ids, new)
+            inside = places < len(ids)
+            inside[inside] = ids[places[inside]] == new[inside]
+            return places[inside]
+        awake = np.zeros(self.block.own, bool)
+        awake[new] = True
+        return np.flatnonzero(awake[ids])
+
+    def _hear(self, rank: int, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take in what a rank has told; what it told everyone, and which of its vertices are active."""
+        first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
+        common, news = unpacked(message, last - first, self.kinds)
+        if not len(news.places):
+            return common, NO_ONE
+        places: Any = slice(first, last) if isinstance(news.places, range) else first + news.places.astype(np.int64)
+        for name, values in zip(self.travels, news.values, strict=True):
+            self.state[name][places] = values
+        if not self.tells_active:
+            return common, NO_ONE
+        woken = np.arange(first, last) if isinstance(news.places, range) else places
+        return common, woken if news.is_active is None else woken[news.is_active]
+
+    def _combine(self, shares: list[np.ndarray]) -> None:
+        """What the aggregates came to over all ranks, in their order."""
+        at = 0
+        for name, kind in self.kinds_of_aggregates.items():
+            values = np.array([share[at : at + kind.itemsize].view(kind)[0] for share in shares], kind)
+            at += kind.itemsize
+            with np.errstate(all="ignore"):
+                self.aggregates[name] = kind.type(self.program.aggregates[name].monoid.reduce(values))
+
+    # --- together -----------------------------------------------------------------------------------------------------
+
+    def _call(self, function: str, *records: Record) -> Any:
+        """One of the program's functions, with numbers of the types that it was promised."""
+        kind: Any = type(self.program)
+        stand_in = object.__new__(kind)
+        stand_in.__dict__.update(self.parameters, **self.aggregates)
+        stand_in.__dict__.update(
+            iteration=np.int64(self.iteration), n=np.int64(self.block.n), bucket=np.int64(self.bucket)
+        )
+        with np.errstate(all="ignore"):
+            return getattr(kind, function)(stand_in, *records)
+
+    def _own(self, ids: np.ndarray) -> Record:
+        """Some own vertices, as whole arrays."""
+        arrays = {**self.state, **self.start.whole}
+
+        def reading(array: np.ndarray) -> Any:
+            kind: Any = computed(array.dtype)
+            return lambda: as_values(array[ids].astype(kind, copy=False).T)
+
+        return Record("vertex", Lazy({name: reading(array) for name, array in arrays.items()}))
+
+    def _said(self, function: str, ids: np.ndarray, kind: type) -> np.ndarray:
+        return np.broadcast_to(np.asarray(self._call(function, self._own(ids)), kind), len(ids))
+
+    def _buckets(self, ids: np.ndarray) -> np.ndarray:
+        return self._said("bucket", ids, np.int64)
+
+    def _resume(self) -> None:
+        """Where nobody is active: open the next bucket, or ask who is to wake."""
+        if self.total or not self.resumes:
+            return
+        functions = self.traced.functions
+        if "bucket" in functions and self._open_next():
+            return
+        if "wake" in functions:
+            if "idle" in functions:
+                types = {given_name(n): kind for n, kind in self.traced.parameter_types.items()}
+                changed = self._call("idle")
+                self.parameters.update({n: types[n].type(np.asarray(x).astype(types[n])) for n, x in changed.items()})
+            everyone = np.arange(self.block.own)
+            woken = everyone[self._said("wake", everyone, np.bool_)]
+            if "bucket" in functions:
+                self.waiting[woken] = True
+                self._open_next()
+            else:
+                self._tell(woken, self.aggregates_as_shares(), True)
+
+    def aggregates_as_shares(self) -> dict[str, Any]:
+        """Shares that leave the aggregates as they are: the first rank has all."""
+        return self.aggregates.copy() if self.communicator.rank == 0 else self._nothing()
+
+    def _open_next(self) -> bool:
+        """Open the lowest bucket that a vertex waits in; whether there is one."""
+        ids = np.flatnonzero(self.waiting)
+        buckets = self._buckets(ids)
+        self.waiting[ids[buckets < 0]] = False
+        ids, buckets = ids[buckets >= 0], buckets[buckets >= 0]
+        none = np.iinfo(np.int64).max
+        lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=none)], np.int64))))
+        self.exchanges += 1
+        if lowest == none:
+            return False
+        self.bucket, opened = lowest, ids[buckets == lowest]
+        self.waiting[opened] = False
+        self._tell(opened, self.aggregates_as_shares(), True)
+        return True
+
+
+def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
+    """Which entries differ in any bit."""
+    found = np.zeros(count, bool)
+    for a, b in zip(now, before, strict=True):
+        if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
+            found |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
+        else:
+            bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            found |= (bits[0] != bits[1]).any(axis=1)
+    return found
+
+
+def travelling(traced: Traced) -> list[str]:
+    """The fields that neighbours read and the program writes, by inner names: those that ranks send each other."""
+    functions = [traced.functions[name] for name in ("gather", "key", "edge_mask") if name in traced.functions]
+    read = {field for function in functions for field in function.reads("src")}
+    return sorted(read & traced.writes("apply", "post_apply"))
+
+
+def drains(traced: Traced, deterministic: bool) -> bool:
+    """Whether a rank may run to its own end between exchanges: values get no worse, and nobody asks when they come."""
+    return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
+
+
+def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
+    """What ranks do for a program, and why."""
+    kind: Any = type(program)
+    traced = kind.traced(options.id_type)
+    refuse(program, traced)
+    names = [given_name(name) for name in travelling(traced)]
+    what = f"{', '.join(names)} of what has changed" if names else "no field"
+    found = [
+        f"{graph.ranks.size} ranks, each of which owns a range of vertices and all edges that these gather over.",
+        f"In each superstep a rank sends {what}, and who is active, to those that mirror its vertices.",
+    ]
+    if drains(traced, options.deterministic):
+        found.append("Without a limit each rank runs to its own end between exchanges, as the program absorbs.")
+    return found

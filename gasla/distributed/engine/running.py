@@ -1,0 +1,305 @@
+"""The engine's face: runs as `gasla.engines` has them, in the process that calls for them. The work is the ranks'."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.checkpoint import Saver
+from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.block import block_of, degrees
+from gasla.distributed.engine.rank_run import Options, RankRun
+from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.engine.starting import Placed
+from gasla.distributed.together.facts import SHARE
+from gasla.graph.arguments import NO_LIMIT
+from gasla.program.binding import PULL, PUSH, Found
+from gasla.program.frontier import Frontier
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+
+
+class Compiled:
+    """What runs programs over ranks, each by the CPU's engine; see `gasla.engines.Runner`."""
+
+    compiled = True
+
+    def prepare(
+        self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
+    ) -> "DistributedRuns":
+        """What the runs of a program on a graph have in common: nothing but how."""
+        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype))
+
+
+class Interpreted(Compiled):
+    """The same by NumPy, with nothing compiled."""
+
+    compiled = False
+
+
+class DistributedRuns:
+    """See `gasla.engines.Runs`."""
+
+    def __init__(self, options: Options) -> None:
+        self.turn, self.options = threading.Lock(), options
+
+    def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
+        """Nothing: ranks compile when they begin."""
+
+    def begin(
+        self,
+        program: VertexProgram,
+        graph: Any,
+        fields: Mapping[str, Any],
+        frontier: Frontier | None,
+        schedule: Schedule | None = None,
+        delta: float | None = None,
+        out: Mapping[str, Any] | None = None,
+    ) -> "DistributedRun":
+        """A run at its start."""
+        kind: Any = type(program)
+        refuse(program, kind.traced(graph.id_dtype), schedule)
+        assert frontier is not None
+        return DistributedRun(self.options, program, graph, fields, frontier, out or {})
+
+
+def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
+    """Refuse what fields can't be left in."""
+    for name, array in out.items():
+        if name not in program.vertex_fields:
+            known = ", ".join(sorted(program.vertex_fields)) or "none"
+            raise TypeError(f"{type(program).__name__} has no vertex field {name!r} to leave in `out`; it has {known}")
+        if not isinstance(array, BlockArray | np.ndarray) or array.shape[:1] != (n,):
+            raise TypeError(f"{name} is to be left in {type(array).__name__}; expected an array of {n} entries")
+
+
+class Told(NamedTuple):
+    """What a rank says of a run."""
+
+    iteration: int
+    edges: int
+    ended: bool
+    stopped: bool
+    rows: np.ndarray
+
+
+class DistributedRun:
+    """See `gasla.engines.Running`. Ranks begin when it is known how far to go."""
+
+    log_rows = 1024
+
+    def __init__(
+        self,
+        options: Options,
+        program: VertexProgram,
+        graph: Any,
+        fields: Mapping[str, Any],
+        frontier: Frontier,
+        out: Mapping[str, Any],
+    ) -> None:
+        self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
+        self._graph, self._kept = graph, Kept(graph.ranks)
+        check_out(program, graph.n, out)
+        self._out, fields = out, {**out, **fields}
+        sent = {name: _Reference(x.kept.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
+        self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
+        self._rows = np.zeros((0, 5), np.int64)
+        self._saver = Saver.of_run(out)
+
+    def _begin(self, drains: bool) -> None:
+        if self._beginning is None:
+            return
+        (options, program, sent, frontier), self._beginning = self._beginning, None
+        self._tell(_begin, self._graph.kept_by_ranks.key, options, program, sent, frontier, drains)
+        if self._saver is not None and self._saver.resume:
+            self._tell(_restore, self._saver)
+
+    def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+        told: Told = self._graph.ranks.each(function, self._kept.key, *arguments)[0]
+        self.iteration, self.edges, self.ended, self.stopped, self._rows = told
+
+    def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
+        """Run supersteps up to such a number, or the program's end."""
+        self._begin(drains=until >= NO_LIMIT and not trace)
+        rows = [self._rows[:0]]
+        while not self.ended and self.iteration < until:
+            stop = until if progress is None else min(until, self.iteration + PIECE)
+            self._tell(_advance, stop if self._saver is None else self._saver.next_stop(stop, self.iteration), trace)
+            rows.append(self._rows)
+            if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
+                self._graph.ranks.each(_save, self._kept.key, self._saver)
+            if progress is not None:
+                progress(self.iteration)
+        self._rows = np.concatenate(rows)
+
+    def leave(self, until: int) -> bool:
+        """Never: ranks wait for each other."""
+        return False
+
+    def known(self) -> dict[str, Any]:
+        """All, and so nothing beforehand."""
+        return {}
+
+    def finish(self) -> None:
+        """Nothing: it has ended."""
+
+    def log(self, rows: int) -> np.ndarray:
+        """So many rows of the trace: active vertices, edges, way, exchanges, bytes."""
+        return self._rows[:rows]
+
+    def reasons(self) -> Mapping[int, str]:
+        """Why iterations go each way."""
+        return {PULL: "each rank chooses", PUSH: "each rank chooses"}
+
+    def found(self) -> Found:
+        """What the run has left by now: fields are a copy."""
+        self._begin(drains=False)
+        kept = Kept(self._graph.ranks)
+        fields, active, aggregates = self._graph.ranks.each(_leave, self._kept.key, kept.key)[0]
+        n = self._graph.n
+        state = {name: BlockArray(kept, name, (n, *shape), kind) for name, (shape, kind) in fields.items()}
+        for name, array in self._out.items():
+            if isinstance(array, BlockArray):
+                self._graph.ranks.each(_copy, array.kept.key, array.name, kept.key, name)
+            else:
+                array[...] = state[name].compute()
+            state[name] = array
+        frontier = Frontier.all(n) if active is None else Frontier(n, active)
+        return state, self.iteration, self.ended, self.edges, frontier, aggregates
+
+    def state(self) -> Mapping[str, Any]:
+        """The fields as they are now."""
+        return self.found()[0]
+
+    def changed(self) -> Mapping[str, Any]:
+        """The parameters that `idle` may change, as they are now."""
+        found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._kept.key)[0]
+        return found
+
+    def close(self) -> None:
+        """Have ranks drop the run."""
+        if self._beginning is None:
+            self._graph.ranks.each(_close, self._kept.key)
+        self._beginning = ()
+
+
+PIECE = 16  # supersteps between calls of a person's function
+
+
+class _Reference(NamedTuple):
+    """Start values that ranks have already."""
+
+    key: Any
+    name: str
+
+
+# --- on each rank -----------------------------------------------------------------------------------------------------
+
+
+def block_on(rank: Rank, graph: Any, direction: str) -> Any:
+    """The rank's block of a graph for a direction: made when it is first asked for."""
+    share = rank.kept[graph][SHARE]
+    return _kept(rank, graph, direction, lambda: block_of(rank.communicator, share, direction))
+
+
+def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
+    """The degrees of a block's vertices, likewise."""
+    block, share = block_on(rank, graph, direction), rank.kept[graph][SHARE]
+    made: np.ndarray = _kept(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
+    return made
+
+
+def _kept(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+    """What ranks make together, once: anew if any has it not, as after one has failed while others were done."""
+    parts: dict[Any, Any] = rank.kept[graph]
+    if not np.all(rank.communicator.allgather(np.array([key in parts]))):
+        parts[key] = make()
+    return parts[key]
+
+
+def _begin(
+    rank: Rank,
+    key: Any,
+    graph: Any,
+    options: Options,
+    program: VertexProgram,
+    sent: Mapping[str, Any],
+    active: Frontier,
+    drains: bool,
+) -> Told:
+    kind: Any = type(program)
+    block = block_on(rank, graph, program.direction)
+    traced = kind.traced(options.id_type)
+    used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
+    has_start = any(callable(field.init) for field in program.vertex_fields.values())
+    known = {
+        f"{which}_degree": degrees_on(rank, graph, program.direction, which)
+        for which in ("in", "out")
+        if has_start or f"{which}_degree" in used
+    }
+    values = {
+        name: Placed(block.with_mirrors(rank.communicator, rank.kept[x.key][x.name]))
+        if isinstance(x, _Reference)
+        else x
+        for name, x in sent.items()
+    }
+    run = RankRun(rank.communicator, block, known, program, options, values, active, drains)
+    rank.kept[key] = run
+    return _told(run)
+
+
+def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
+    run: RankRun = rank.kept[key]
+    run.communicator = rank.communicator
+    run.advance(until)
+    return _told(run, trace)
+
+
+def _save(rank: Rank, key: Any, saver: Saver) -> None:
+    run: RankRun = rank.kept[key]
+    run.communicator = rank.communicator
+    saver.save(run)
+
+
+def _restore(rank: Rank, key: Any, saver: Saver) -> Told:
+    run: RankRun = rank.kept[key]
+    run.communicator = rank.communicator
+    saver.restore(run)
+    return _told(run)
+
+
+def _told(run: RankRun, trace: bool = False) -> Told:
+    rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
+    if trace:  # what all ranks sent; all else they know alike
+        rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
+    return Told(run.iteration, run.edges, run.ended, run.stopped, rows)
+
+
+def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
+    run: RankRun = rank.kept[key]
+    own = run.block.own
+    rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
+    fields = {name: (array.shape[1:], array.dtype) for name, array in run.state.items()}
+    active = None
+    if run.total == 0 or not run.everyone or run.only_active:
+        ids = run.active[run.active < own].astype(np.int64) + run.block.first
+        active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
+    return fields, active, run.aggregates.copy()
+
+
+def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
+    rank.kept[to][array][...] = rank.kept[result][name]
+
+
+def _changed(rank: Rank, key: Any) -> dict[str, Any]:
+    run: RankRun = rank.kept[key]
+    idle = run.traced.functions.get("idle")
+    return {} if idle is None else {name: run.parameters[name] for name in run.parameters}
+
+
+def _close(rank: Rank, key: Any) -> None:
+    run = rank.kept.pop(key, None)
+    if run is not None:
+        run.close()

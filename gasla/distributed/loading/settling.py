@@ -1,0 +1,99 @@
+"""Edges by pieces, which are numbered in the order of the input: what ranks have read, made into shares of one graph.
+
+A piece may be at any rank. Its edges have their places in the input once all know how long the others are.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.engine.partition import Edges
+from gasla.graph.arguments import NO_LIMIT
+
+
+class Piece(NamedTuple):
+    """Some edges that stand one after the other in the input."""
+
+    number: int
+    where: str  # it comes from, for errors
+    src: np.ndarray
+    dst: np.ndarray
+    values: np.ndarray | None
+    n: int = 0  # vertices that the input speaks of, at least
+    promised: int = 0  # edges that the whole of its file has by its own account
+
+
+def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
+    """Keep the edges of all pieces here as a rank's share; how many vertices there are, on all ranks.
+
+    Raises
+    ------
+    ValueError
+        On every rank: some pieces have values and others none, or an id is negative, or outside of n.
+    """
+    pieces = list(pieces)
+    starts = _starts(rank.communicator, pieces)
+    kind = _kind(rank.communicator, pieces)
+    ids = [np.arange(start, start + len(piece.src)) for start, piece in zip(starts, pieces, strict=True)]
+    values = None
+    if kind is not None:
+        values = _joined([piece.values for piece in pieces if piece.values is not None], kind)
+    src, dst = (_joined([getattr(piece, end) for piece in pieces], np.dtype(np.int64)) for end in ("src", "dst"))
+    rank.kept[key] = Edges(src, dst, _joined(ids, np.dtype(np.int64)), values)
+    return _count(rank.communicator, pieces, n)
+
+
+def kept_share(rank: Rank, key: Any) -> Edges:
+    """The share that `settle` has kept, which it then keeps no more."""
+    share: Edges = rank.kept.pop(key)
+    return share
+
+
+def _joined(parts: Sequence[np.ndarray], kind: np.dtype) -> np.ndarray:
+    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
+
+
+def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
+    """The place in the input of each piece's first edge."""
+    lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
+    everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
+    everyone = everyone[np.argsort(everyone[:, 0])]
+    before = np.cumsum(everyone[:, 1]) - everyone[:, 1]
+    places = np.searchsorted(everyone[:, 0], lengths[:, 0])
+    return [int(start) for start in before[places]]
+
+
+def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
+    """The type of values that holds those of all pieces; None if there are none."""
+    own = [
+        (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
+    ]
+    text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
+    found: dict[str, str] = {}
+    for told in communicator.allgather(np.frombuffer(text.encode(), np.uint8)):
+        for line in bytes(told).decode().splitlines():
+            kind, where = line.split("\t", 1)
+            found.setdefault(kind, where)
+    if "" in found and len(found) > 1:
+        weighted = next(where for kind, where in found.items() if kind)
+        raise ValueError(f"{weighted} has weights and {found['']} has none; expected both alike")
+    return np.result_type(*found) if found.keys() - {""} else None
+
+
+def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
+    """How many vertices there are."""
+    least, most, spoken = NO_LIMIT, -1, 0
+    for piece in pieces:
+        spoken = max(spoken, piece.n)
+        for ends in (piece.src, piece.dst):
+            if len(ends):
+                least, most = min(least, int(ends.min())), max(most, int(ends.max()))
+    found = np.stack(communicator.allgather(np.array([least, most, spoken], np.int64)))
+    least, most = int(found[:, 0].min()), int(found[:, 1].max())
+    if least < 0:
+        raise ValueError(f"an edge has the end {least}; expected the numbers of vertices, from 0")
+    if n is not None and most >= n:
+        raise ValueError(f"an edge has the end {most}; expected ids below n = {n}")
+    return n if n is not None else max(most + 1, int(found[:, 2].max()))

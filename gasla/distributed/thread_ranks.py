@@ -1,0 +1,123 @@
+"""Ranks as threads of one process: to try a program out on several, and for tests."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gasla.distributed.communicator import Rank, RankError
+from gasla.distributed.failures import raise_first, told
+from gasla.distributed.rounds import SPLIT, Rounds, called
+
+
+class _Table:
+    """Where ranks put what they have for each other: a row each, and two tables that are used by turns.
+
+    A rank comes to the table after next only once all have met again, and so have read what was in it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size)
+        self.rows: list[list[Any]] = [[None] * size, [None] * size]
+        self.error: BaseException | None = None
+        self.told = ""
+
+    def fail(self, where: str, error: BaseException) -> None:
+        """Whoever waits, or will, raises."""
+        if self.error is None:
+            self.error, self.told = error, told(where, error)
+        self.barrier.abort()
+
+
+class ThreadCommunicator(Rounds):
+    """See `Communicator`. Arrays are handed over as they are: nothing is copied."""
+
+    def __init__(self, rank: int, table: _Table) -> None:
+        super().__init__(rank, len(table.rows[0]))
+        self._table, self._round = table, 0
+
+    def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """See `Rounds`."""
+        row = self._share((kind, parts))
+        self.check(kind, [there for there, _ in row], ())
+        return [sent[self.rank] for _, sent in row]
+
+    def _share(self, what: Any) -> list[Any]:
+        row = self._table.rows[self._round & 1]
+        self._round += 1
+        row[self.rank] = what
+        try:
+            self._table.barrier.wait()
+        except threading.BrokenBarrierError:
+            raise RankError(self._table.told) from self._table.error
+        return row
+
+    def split(self, color: int) -> "ThreadCommunicator":
+        """See `Communicator`."""
+        colors = [int(found[0]) for found in self.allgather(np.array([color]))]
+        members = [rank for rank in range(self.size) if colors[rank] == color]
+        self.end(SPLIT)
+        tables = self._share(_Table(len(members)))
+        return ThreadCommunicator(members.index(self.rank), tables[members[0]])
+
+    def abort(self, error: BaseException) -> None:
+        """See `Communicator`."""
+        if not isinstance(error, RankError):  # which all ranks have
+            self._table.fail(self.place, error)
+
+
+class ThreadRanks:
+    """See `Ranks`: a thread each, for as long as a call takes."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.here = size, range(size)
+        self._kept: list[dict[Any, Any]] = [{} for _ in range(size)]
+        self._dropped: list[Any] = []
+
+    def forget(self, key: Any) -> None:
+        """See `Ranks`."""
+        self._dropped.append(key)
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """See `Ranks`."""
+        while self._dropped:
+            key = self._dropped.pop()
+            for kept in self._kept:
+                kept.pop(key, None)
+        table, results = _Table(self.size), [None] * self.size
+        communicators = [ThreadCommunicator(rank, table) for rank in range(self.size)]
+        errors: dict[int, BaseException] = {}
+
+        def work(rank: int) -> None:
+            try:
+                results[rank] = called(Rank(communicators[rank], self._kept[rank]), function, arguments)
+            except BaseException as error:  # raised again by the thread that waits
+                errors[rank] = error
+
+        threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(self.size)]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except BaseException as error:  # Ctrl-C
+            table.fail("the thread that waits for ranks", error)
+            for thread in threads:
+                if thread.is_alive():
+                    thread.join()
+            raise
+        if errors:
+            raise_first(errors, [communicator.place for communicator in communicators])
+        return results
+
+    def place(self, key: Any, parts: Sequence[Any]) -> bool:
+        """See `Ranks`."""
+        return False
+
+    def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
+        """See `Ranks`."""
+        return None
+
+    def leave(self, error: BaseException | None) -> None:
+        """Part: nothing waits for anybody."""

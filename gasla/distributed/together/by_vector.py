@@ -1,0 +1,59 @@
+"""A matrix times a vector where the matrix is a graph over ranks: one iteration of a program in which all gather."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gasla.distributed.block_array import BlockArray
+from gasla.distributed.engine.running import Compiled
+from gasla.program.binding import AUTO
+from gasla.program.fields import edge, vertex
+from gasla.program.frontier import Frontier
+from gasla.program.program import VertexProgram
+from gasla.program.terms import trace
+from semirings import Semiring, TupleType
+
+
+def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
+    """Each row of the matrix (each column) reduces to one value, in its order.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If x is no vector of the graph's length; for a multiply that reads indices or gives several values.
+    """
+    x = x if isinstance(x, BlockArray) else np.asarray(x)
+    if x.shape != (graph.n,):
+        raise ValueError(f"x has shape {x.shape}; expected ({graph.n},), one number a vertex")
+    value = None if graph.values is None else graph.values.dtype
+    program = _program(semiring, by_column, value, x.dtype)()
+    running = Compiled().prepare(program, graph, AUTO).begin(program, graph, {"x": x}, Frontier.all(graph.n))
+    try:
+        running.advance(1)
+        found: BlockArray = running.state()["y"]
+        return found
+    finally:
+        running.close()
+
+
+@functools.lru_cache
+def _program(semiring: Semiring, by_column: bool, value: Any, kind: np.dtype) -> type[VertexProgram]:
+    """The program of a product of such types."""
+    terms = trace(semiring, by_column, value, kind, None, wide=False)
+    if isinstance(terms.out_type, TupleType):
+        raise TypeError(
+            f"{semiring!r} gives several values, which a product of a distributed graph can't; expected one"
+        )
+
+    def gather(self: Any, src: Any, dst: Any, edge: Any) -> Any:
+        entry = np.bool_(True) if value is None else edge.value
+        return semiring.multiply(src.x, entry) if by_column else semiring.multiply(entry, src.x)
+
+    def apply(self: Any, vertex: Any, gathered: Any) -> Any:
+        return {"y": gathered}
+
+    body = {"x": vertex(kind), "y": vertex(terms.out_type), "reduce": semiring.monoid, "everyone": True}
+    body |= {"gather": gather, "apply": apply, "direction": "in" if by_column else "out"}
+    body |= {} if value is None else {"value": edge(value)}
+    return type("Product", (VertexProgram,), body)

@@ -1,0 +1,99 @@
+"""Lists the common neighbours of pairs of vertices, tells which pairs are edges, and counts cliques by such lists.
+
+An edge is one number, and the edges of sorted lists are such numbers in order: whatever is looked for is looked for
+among them, by CuPy's own search. The entries of the shorter list of a pair are looked up in the other one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module, running_sums, shares
+from gasla.gpu.primitive.intersections import intersect
+from gasla.graph import lists_gpu as gpu_lists
+from gasla.graph.graph import Graph
+
+Array = Any  # CuPy's
+
+PART = 1 << 24  # entries of shorter lists that cliques look up at once; each takes some 60 bytes
+
+
+def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
+    """Which pair, and which vertex, for each common out-neighbour of sources[i] and targets[i] that is large enough."""
+    lists, n = graph.sorted_out, graph.n
+    xp, keys = array_module(lists.indices), edge_keys(graph)
+    if not (len(keys) and len(sources)):
+        return xp.empty(0, np.int64), lists.indices[:0]
+    sources, targets = (xp.ascontiguousarray(ids, np.int64) for ids in (sources, targets))
+    least = 0 if above is None else above.astype(np.int64) + 1
+    starts = [xp.searchsorted(keys, ids * n + least) for ids in (sources, targets)]
+    lengths = [lists.indptr[ids + 1] - first for ids, first in zip((sources, targets), starts)]
+    swaps = lengths[1] < lengths[0]
+    longer, start = xp.where(swaps, sources, targets), xp.where(swaps, starts[1], starts[0])
+    sums = running_sums(xp.minimum(*lengths))
+    places = xp.arange(int(sums[-1]))
+    if not len(places):
+        return places, lists.indices[:0]
+    which = gpu_lists.owners(sums, places)
+    places += (start - sums[:-1])[which]
+    found = lists.indices[places]
+    # the second of twins in the one list needs a second in the other
+    twins = places - xp.searchsorted(keys, keys[places])
+    wanted = longer[which] * n + found
+    at = xp.searchsorted(keys, wanted) + twins
+    hits = _holds(keys, at, wanted)
+    return which[hits], found[hits]
+
+
+def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
+    """Whether there is an edge sources[i] -> targets[i], for each i."""
+    xp, keys = array_module(graph.sorted_out.indices), edge_keys(graph)
+    if not (len(keys) and len(sources)):
+        return xp.zeros(len(sources), bool)
+    wanted = sources.astype(np.int64) * graph.n + targets
+    return _holds(keys, xp.searchsorted(keys, wanted), wanted)
+
+
+def edge_keys(graph: Graph) -> Array:
+    """Each edge as one number, in ascending order."""
+    return graph.kept("edge keys", _edge_keys)
+
+
+def _edge_keys(graph: Graph) -> Array:
+    lists = graph.sorted_out
+    return lists.owners().astype(np.int64) * graph.n + lists.indices
+
+
+def _holds(keys: Array, at: Array, wanted: Array) -> Array:
+    """Whether the keys there, of which there are some, are these; a place may lie behind the last."""
+    return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)
+
+
+def count_cliques(graph: Graph, lists: Any, k: int) -> int:
+    """The number of sets of k vertices, four or more, of a simple graph that are all joined.
+
+    Edges lead on in the order of degrees, then ids. What both ends of an edge lead on to is a list, as if of one more
+    vertex, and is intersected with the list of each of its members: triangles have such lists in turn, and so on.
+    """
+    degrees = graph.out_degrees
+    src, dst = graph.sorted_out.owners(), graph.sorted_out.indices
+    leads_on = (degrees[src] < degrees[dst]) | ((degrees[src] == degrees[dst]) & (src < dst))
+    src, dst = src[leads_on], dst[leads_on]
+    forward = Graph.from_csr(running_sums(gpu_lists.count_ids(src, graph.n)), dst)
+    return _cliques(forward, forward, src, dst, k - 2)
+
+
+def _cliques(forward: Graph, lists: Graph, sources: Array, targets: Array, lack: int) -> int:
+    """Sum up, over all pairs, the cliques of so many vertices in the lists of both; a target is a vertex."""
+    if lack == 1:
+        return int(intersect(lists, sources, targets, None).sum())
+    xp, total = array_module(sources), 0
+    for part in shares(xp.minimum(lists.out_degrees[sources], lists.out_degrees[targets]), PART):
+        which, members = common(lists, sources[part], targets[part], None)
+        if len(members):
+            ends = forward.m + running_sums(gpu_lists.count_ids(which, part.stop - part.start))[1:]
+            indptr, indices = xp.append(forward.out.indptr, ends), xp.append(forward.out.indices, members)
+            total += _cliques(forward, Graph.from_csr(indptr, indices), forward.n + which, members, lack - 1)
+    return total

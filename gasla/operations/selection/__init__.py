@@ -1,0 +1,1 @@
+"""The best of many: of each row the entries of the largest values."""

@@ -1,0 +1,194 @@
+"""Verify how many cliques there are, and matches of patterns: cliques by Python's integers, matches by listing all.
+
+Nothing is drawn by lot: a number of cliques has no property that a near miss wouldn't have, so they are counted again.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, VerificationError, edges_of, require
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+ROOM = 1 << 20  # rows that are listed at once, roughly
+
+
+def count_cliques(graph: Any, count: int, k: int) -> None:
+    """Verify how many cliques of k vertices there are; the graph is read as simple and undirected.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    count : int
+        How many there are said to be.
+    k : int
+        The vertices of a clique.
+
+    Raises
+    ------
+    VerificationError
+        If there are more or fewer.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    >>> count_cliques(triangle, 1, 3)
+    >>> count_cliques(triangle, 2, 3)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: there are 1 cliques of 3 vertices, not 2
+    """
+    simple = edges_of(graph).simple()
+    degree = np.diff(simple.indptr)
+    rank = np.empty(len(degree), np.int64)
+    rank[np.argsort(degree, kind="stable")] = np.arange(len(degree))
+    right = 0
+    for v in range(len(degree)):
+        others = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        later = others[rank[others] > rank[v]]
+        if len(later) >= k - 1:
+            right += _cliques(_bits(simple, later), (1 << len(later)) - 1, k - 1, 0)
+    if count != right:
+        raise VerificationError(f"there are {right} cliques of {k} vertices, not {count}")
+
+
+def _bits(simple: "csr_array", vertices: Array) -> list[int]:
+    """Of each of some vertices which of them are its neighbours, as bits."""
+    place = {v: i for i, v in enumerate(vertices.tolist())}
+    lists = (simple.indices[simple.indptr[v] : simple.indptr[v + 1]].tolist() for v in place)
+    return [sum(1 << place[w] for w in near if w in place) for near in lists]
+
+
+def _cliques(near: list[int], members: int, lack: int, pivots: int) -> int:
+    """How many cliques of `lack` there are of members and pivots, which are all joined, and to all members."""
+    if members.bit_count() + pivots < lack:
+        return 0
+    if not members or not lack:
+        return comb(pivots, lack) if lack else 1
+    pivot = max(_ones(members), key=lambda v: (near[v] & members).bit_count())
+    total = 0
+    for v in (pivot, *_ones(members & ~near[pivot] & ~(1 << pivot))):
+        members &= ~(1 << v)
+        total += _cliques(near, members & near[v], lack - (v != pivot), pivots + (v == pivot))
+    return total
+
+
+def _ones(bits: int) -> Iterator[int]:
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+
+
+def subgraph_matches(graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False) -> None:
+    """Verify where a graph holds a pattern, or how often; the graph is read as simple and undirected.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    matches : int, or (matches, vertices) array of integers
+        How often it is said to be there, or where: a vertex of the graph for each of the pattern.
+    pattern : (vertices, vertices) array
+        Symmetric; what isn't 0 is an edge.
+    induced : bool
+        Whether vertices that the pattern doesn't join are not to be joined.
+
+    Raises
+    ------
+    VerificationError
+        If a row names a vertex twice, lacks an edge, or has one too many; if it is there in another order, or another
+        order of it comes first; or if there are more or fewer.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle, path = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]), [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> subgraph_matches(triangle, [[0, 1, 2], [0, 2, 1], [1, 0, 2]], path)
+    >>> subgraph_matches(triangle, [[0, 1, 2], [0, 2, 1], [2, 0, 1]], path)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: match 2 is [2 0 1], which is [1 0 2] in another order
+    """
+    simple, edges = edges_of(graph).simple(), np.asarray(pattern) != 0
+    groups = [list(p) for p in permutations(range(len(edges))) if (edges[np.ix_(p, p)] == edges).all()]
+    count = int(matches) if np.ndim(matches) == 0 else len(matches)
+    if np.ndim(matches):
+        _check_rows(simple, np.asarray(matches), edges, induced, groups)
+    right = sum(len(rows) for rows in _embeddings(simple, edges, induced)) // len(groups)
+    if count != right:
+        raise VerificationError(f"the pattern is there {right} times, not {count}")
+
+
+def _check_rows(simple: "csr_array", rows: Array, edges: Array, induced: bool, groups: list[list[int]]) -> None:
+    n, k = simple.shape[0], len(edges)
+    if rows.ndim != 2 or rows.shape[1] != k or rows.dtype.kind not in "iu":
+        raise VerificationError(f"matches: rows of {k} integers were expected, not {rows.dtype}{rows.shape}")
+    require((rows.min(axis=1) >= 0) & (rows.max(axis=1) < n), lambda r: f"match {r} is {rows[r]}, outside {n} vertices")
+    for a, b in combinations(range(k), 2):
+        _check_pair(simple, rows, a, b, bool(edges[a, b]), induced)
+    for group in groups:
+        _check_order(rows, rows[:, group])
+    _, index, repeats = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    once = np.ones(len(rows), bool)
+    once[index[repeats > 1]] = False
+    require(once, lambda r: f"match {r} is {rows[r]}, which is there twice")
+
+
+def _check_pair(simple: "csr_array", rows: Array, a: int, b: int, is_edge: bool, induced: bool) -> None:
+    u, v = rows[:, a], rows[:, b]
+    require(u != v, lambda r: f"match {r} is {rows[r]}, with a vertex twice")
+    there = _joined(simple, u, v)
+    if is_edge:
+        require(there, lambda r: f"match {r} is {rows[r]}, and {u[r]} and {v[r]} are not joined")
+    elif induced:
+        require(~there, lambda r: f"match {r} is {rows[r]}, and {u[r]} and {v[r]} are joined")
+
+
+def _check_order(rows: Array, other: Array) -> None:
+    at, first = np.arange(len(rows)), (other != rows).argmax(axis=1)
+    comes_first = rows[at, first] <= other[at, first]
+    require(comes_first, lambda r: f"match {r} is {rows[r]}, which is {other[r]} in another order")
+
+
+def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Array]:
+    """Blocks of rows of a vertex for each of the pattern's, in an order along its edges; automorphic rows too."""
+    order = [0]
+    while len(order) < len(edges):
+        order.append(next(v for v in range(len(edges)) if v not in order and edges[v, order].any()))
+    degree = np.diff(simple.indptr)
+
+    def extended(rows: Array, place: int) -> Iterator[Array]:
+        if place == len(order):
+            yield rows
+            return
+        joined = edges[order[place], order[:place]]
+        anchor = int(joined.argmax())
+        sums = np.cumsum(degree[rows[:, anchor]])
+        for part in (
+            np.split(rows, np.unique(np.searchsorted(sums, np.arange(ROOM, sums[-1], ROOM)))) if len(rows) else ()
+        ):
+            near = degree[part[:, anchor]]
+            starts = np.repeat(simple.indptr[part[:, anchor]] - (np.cumsum(near) - near), near)
+            more = np.column_stack([np.repeat(part, near, axis=0), simple.indices[starts + np.arange(near.sum())]])
+            keep = (more[:, :-1] != more[:, -1:]).all(axis=1)
+            for other in range(place):
+                if other != anchor and (joined[other] or induced):
+                    keep &= _joined(simple, more[:, other], more[:, -1]) == joined[other]
+            yield from extended(more[keep], place + 1)
+
+    yield from extended(np.arange(simple.shape[0])[:, None], 1)
+
+
+def _joined(simple: "csr_array", u: Array, v: Array) -> Array:
+    """Whether u[i] and v[i] are neighbours."""
+    n = simple.shape[0]
+    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(simple.indptr)) * n + simple.indices
+    wanted = u.astype(np.int64) * n + v
+    at = np.searchsorted(keys, wanted)
+    return keys[np.minimum(at, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(u), bool)

@@ -1,0 +1,137 @@
+"""Verify the community of one vertex: what its scores leave undone, and what every beginning of the sweep is worth."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
+
+ROUNDING = 1e-13
+
+
+def pagerank_nibble(
+    graph: Any,
+    source: int,
+    vertices: ArrayLike,
+    conductance: float,
+    scores: ArrayLike,
+    *,
+    alpha: float = 0.1,
+    epsilon: float = 1e-6,
+    weighted: bool = False,
+) -> None:
+    """Verify that nobody could push, and that no beginning of the order by score over degree is a better community.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as undirected: unless it is symmetric, the two directions of an edge add up.
+    source : int
+        The vertex whose community it is.
+    vertices, conductance, scores
+        What `gasla.pagerank_nibble` returned.
+    alpha, epsilon, weighted
+        As they were given.
+
+    Raises
+    ------
+    VerificationError
+        If the residual, worked out from the scores, is negative or large enough for a push; if the vertices don't come
+        first in the order, have another conductance, or a higher one than another beginning.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> pairs = gasla.Graph.from_edges([0, 1, 2, 3, 1, 2], [1, 0, 3, 2, 2, 1])
+    >>> found = gasla.pagerank_nibble(pairs, 0)
+    >>> pagerank_nibble(pairs, 0, *found)
+    >>> pagerank_nibble(pairs, 0, [0], 1.0, found.scores)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the first 2 vertices have conductance 0.333333; expected no less than 1
+    """
+    edges = _both_ways(edges_of(graph), weighted)
+    source, score = check_source(source, edges.n), answer("scores", scores, edges.n, "f").astype(np.float64)
+    weight = edges.weight
+    degree = np.bincount(edges.src, weight, edges.n)
+    require(score >= 0, lambda v: f"vertex {v} has score {score[v]:g}; expected 0 or more")
+    if degree[source]:
+        _check_residual(edges, weight, degree, source, score, 2 * alpha / (1 + alpha), epsilon)
+    else:
+        require(score == (np.arange(edges.n) == source), lambda v: f"vertex {v} has score {score[v]:g}")
+    order = _order(source, np.asarray(vertices), score, degree)
+    found = _conductances(edges, weight, degree, order)
+    _check_best(found, len(np.asarray(vertices)), float(conductance))
+
+
+def _both_ways(edges: Edges, weighted: bool) -> Edges:
+    """The edges with the weights that count, each with its other direction; parallel ones are paired in their order."""
+    weight = edges.weight if weighted else np.ones(edges.dst.size)
+    there, back = np.lexsort((edges.dst, edges.src)), np.lexsort((edges.src, edges.dst))
+    pairs = (edges.src, edges.dst), (edges.dst, edges.src), (weight, weight)
+    if all(np.array_equal(a[there], b[back]) for a, b in pairs):
+        return edges._replace(weight=weight)
+    src, dst, weight = (np.concatenate(each) for each in pairs)
+    return Edges(edges.n, edges.indptr, src, dst, weight)
+
+
+def _check_residual(
+    edges: Edges, weight: Array, degree: Array, source: int, score: Array, kept: float, epsilon: float
+) -> None:
+    """Residual is what began at the source, less what scores stand for, but for what those who have them sent on."""
+    sent = score / np.where(degree > 0, degree, 1)
+    arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
+    residual = (np.arange(edges.n) == source) - (score - (1 - kept) * arrived) / kept
+    off = ROUNDING * (1 + degree * np.max(sent, initial=0)) / kept
+    require(residual >= -off, lambda v: f"vertex {v} has residual {residual[v]:g}; expected 0 or more")
+    require(
+        (residual <= epsilon * degree * (1 + 1e-6) + off),
+        lambda v: f"vertex {v} has residual {residual[v]:g}, and could push; expected {epsilon * degree[v]:g} at most",
+    )
+
+
+def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
+    """All vertices with a score: those of the community, then the others, by score over degree."""
+    if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
+        raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
+    inside = (vertices >= 0) & (vertices < len(score))
+    require(inside, lambda i: f"{vertices[i]} is no vertex; expected 0 to {len(score) - 1}")
+    member = np.zeros(len(score), bool)
+    member[vertices] = True
+    if member.sum() != len(vertices):
+        raise VerificationError("a vertex appears twice in the community")
+    require(score[vertices] > 0, lambda i: f"vertex {vertices[i]} of the community has score 0")
+    others = np.flatnonzero(~member & (score > 0))
+    ratio = score / np.where(degree > 0, degree, 1)
+    order = np.concatenate((vertices, others[np.argsort(-ratio[others], kind="stable")]))
+    descends = ratio[order[1:]] <= ratio[order[:-1]] * (1 + ROUNDING)
+    require(
+        descends, lambda i: f"vertex {order[i + 1]} has more score over degree than {order[i]}, which comes before it"
+    )
+    return order
+
+
+def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
+    """Of each beginning: an edge is cut from where its first end has come until its second has."""
+    place = np.full(edges.n, len(order))
+    place[order] = np.arange(len(order))
+    first, second = (f(place[edges.src], place[edges.dst]) for f in (np.minimum, np.maximum))
+    opened = np.bincount(first, weight, len(order) + 1) - np.bincount(second, weight, len(order) + 1)
+    cut, volume = np.cumsum(opened[:-1]) / 2, np.cumsum(degree[order])
+    less = np.minimum(volume, degree.sum() - volume)
+    less[less <= ROUNDING * degree.sum()] = 0
+    found: Array = np.where(less > 0, cut / np.where(less > 0, less, 1), np.inf)
+    return found
+
+
+def _check_best(found: Array, count: int, conductance: float) -> None:
+    least = int(np.argmin(found))
+    own = found[count - 1]
+    if np.isnan(conductance) and own == np.inf:
+        own = conductance = np.inf
+    if not abs(own - conductance) <= 1e-9 * (1 + abs(own)) and not own == conductance == np.inf:
+        raise VerificationError(f"the community has conductance {own:g}, not {conductance:g}")
+    if found[least] < own - 1e-9:
+        raise VerificationError(
+            f"the first {least + 1} vertices have conductance {found[least]:g}; expected no less than {own:g}"
+        )

@@ -1,0 +1,307 @@
+"""Ranks as processes: under mpiexec, as a Dask cluster's workers, and both; what happens when one of them fails.
+
+Each test is a job of its own with a time limit. After it, none of its processes may be left.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla.distributed.cluster import Cluster, current
+from gasla.distributed.communicator import RankError
+from gasla.distributed.failures import WorkerLost
+
+HERE = Path(__file__).parent
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+QUIET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NUMBA_NUM_THREADS": "1"}
+SOON = 2.0  # seconds from a failure to its error
+
+
+def missing(*modules: str, mpi: bool) -> str | None:
+    """Why jobs of a kind can't run here."""
+    import importlib.util
+
+    absent = [name for name in modules if importlib.util.find_spec(name) is None]
+    if absent:
+        return f"{absent[0]} is not installed"
+    return "there is no mpiexec" if mpi and MPIEXEC is None else None
+
+
+NO_MPI = missing("mpi4py", mpi=True)
+NO_DASK = missing("distributed", mpi=False)
+NO_DASK_MPI = missing("mpi4py", "distributed", "dask_mpi", mpi=True)
+needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
+needs_dask = pytest.mark.skipif(NO_DASK is not None, reason=NO_DASK or "")
+needs_dask_mpi = pytest.mark.skipif(NO_DASK_MPI is not None, reason=NO_DASK_MPI or "")
+
+
+@dataclass
+class Ended:
+    """What a job has left."""
+
+    code: int
+    out: str
+    error: str
+    at: float  # when
+
+    def said(self, word: str) -> float:
+        """When the job printed a word and the time."""
+        found = re.search(rf"{word} (\d+\.\d+)", self.out)
+        assert found, self
+        return float(found[1])
+
+
+def run(way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 60, before: tuple[str, ...] = ()) -> Ended:
+    """Run a job to its end, and look that nothing of it is left; `before` stands before and among mpiexec's words."""
+    mark = f"GASLA_TEST_JOB={uuid.uuid4().hex}"
+    name, value = mark.split("=")
+    command = [sys.executable, str(HERE / "cluster_jobs.py"), way, jobs, str(seed)]
+    if way != "dask":
+        at = before.index("mpiexec") if before else 0
+        words = before[at + 1 :] if before else ("--oversubscribe",)
+        command = [*before[:at], str(MPIEXEC), *words, "-n", str(ranks), *command]
+    environment = os.environ | QUIET | {name: value, "PYTHONPATH": f"{HERE.parent}:{HERE}"}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, error = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        pytest.fail(f"{command} has not ended after {seconds} s: {process.communicate()}")
+    ended = Ended(process.returncode, out, error, time.time())
+    deadline = time.monotonic() + 2
+    while left(mark):
+        assert time.monotonic() < deadline, f"left behind: {left(mark)}"
+        time.sleep(0.05)
+    return ended
+
+
+def left(mark: str) -> list[str]:
+    """The processes that have a mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark.encode() in path.read_bytes():
+                found.append((path.parent / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def check_failure(ended: Ended) -> None:
+    """It failed, soon, and says which rank."""
+    assert ended.code != 0, ended
+    assert "ended well" not in ended.out
+    heard = ended.said("caught") if "caught" in ended.out else ended.at
+    assert heard - ended.said("failing") < SOON, ended
+    assert re.search(r"rank \d+", ended.error), ended
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+def test_threads() -> None:
+    import cluster_jobs
+
+    for size in (1, 2, 5):
+        with Cluster(threads=size) as cluster:
+            assert current() is cluster and cluster.size == size
+            if size > 1:
+                cluster_jobs.job_good(cluster, size)
+            else:
+                cluster.each(cluster_jobs.talk, 30, 1)
+
+
+def test_threads_hear_of_ctrl_c() -> None:
+    import cluster_jobs
+
+    with Cluster(threads=2) as cluster:
+        cluster_jobs.job_interrupt(cluster, 0)
+
+
+def test_arguments() -> None:
+    with pytest.raises(ValueError, match="both given"):
+        Cluster(object(), threads=2)
+    for wrong in (0, -1, 2.0, True, "2"):
+        with pytest.raises(ValueError, match="1 or more"):
+            Cluster(threads=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a distributed\.Client"):
+        Cluster(3)
+    cluster = Cluster(threads=1)
+    with pytest.raises(RuntimeError, match="not open"):
+        cluster.each(print)
+    with pytest.raises(RuntimeError, match="no cluster is open"):
+        current()
+    with cluster, pytest.raises(RuntimeError, match="open already"), cluster:
+        pass
+
+
+def test_an_exit_of_a_rank_is_an_error() -> None:
+    with Cluster(threads=2) as cluster, pytest.raises(RankError, match=r"rank 0 of 2 on .*SystemExit"):
+        cluster.each(lambda rank: sys.exit(0) if rank.communicator.rank == 0 else rank.communicator.barrier())
+
+
+def test_ranks_that_do_different_things_hear_of_it() -> None:
+    def types(rank: Any) -> None:
+        rank.communicator.allgather(np.zeros(2, np.int32 if rank.communicator.rank else np.int64))
+
+    def calls(rank: Any) -> None:
+        (rank.communicator.barrier if rank.communicator.rank else lambda: rank.communicator.exchange([_NONE] * 2))()
+
+    with Cluster(threads=2) as cluster:
+        with pytest.raises(RankError, match="is at allgather of int64 and rank 1 at allgather of int32"):
+            cluster.each(types)
+        with pytest.raises(RankError, match="is at exchange and rank 1 at barrier"):
+            cluster.each(calls)
+
+
+_NONE = np.zeros(0, np.uint8)
+
+
+def test_worker_lost_says_who() -> None:
+    error = WorkerLost(1, 4, "tcp://10.0.0.7:1234", 17)
+    assert (error.rank, error.address, error.superstep) == (1, "tcp://10.0.0.7:1234", 17)
+    assert "rank 1 of 4 on tcp://10.0.0.7:1234, superstep 17" in str(error)
+
+
+# --- mpiexec ---------------------------------------------------------------------------------------------------------
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
+def test_mpi(ranks: int) -> None:
+    ended = run("mpi", "good,graph" if ranks > 1 else "alone", ranks, seed=ranks // 3)
+    assert ended.code == 0 and ended.out.count("ended well") == ranks, ended
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    "job", ["kill", *(pytest.param(job, marks=pytest.mark.slow) for job in ("slow", "outside", "leaves"))]
+)
+def test_mpi_failures(job: str) -> None:
+    check_failure(run("mpi", job, 3))
+
+
+@needs_mpi
+@pytest.mark.slow  # 20 jobs of a second or two
+@pytest.mark.parametrize("seed", range(20))
+def test_mpi_failures_at_random_moments(seed: int) -> None:
+    check_failure(run("mpi", "kill" if seed % 4 == 0 else "fail", 2 + seed % 3, seed))
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[tuple[str, ...]]:
+    """What starts mpiexec on the first of two hosts: network namespaces on a bridge, with names of their own."""
+    if shutil.which("ip") is None or os.geteuid() != 0:
+        pytest.skip("network namespaces need ip, and root")
+    mark, names = f"g{os.getpid()}", [f"g{os.getpid()}{side}" for side in "ab"]
+
+    def ip(*words: str) -> None:
+        done = subprocess.run(["ip", *words], capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"no network namespaces here: {done.stderr.strip()}")
+
+    try:
+        ip("link", "add", mark, "type", "bridge")
+        ip("link", "set", mark, "up")
+        for i, name in enumerate(names, start=1):
+            ip("netns", "add", name)
+            ip("link", "add", f"{name}v", "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", f"{name}v", "master", mark, "up")
+            ip("-n", name, "addr", "add", f"10.77.0.{i}/24", "dev", "eth0")
+            for link in ("lo", "eth0"):
+                ip("-n", name, "link", "set", link, "up")
+        into = "exec ip netns exec {0} unshare --uts bash -c 'hostname {0}; '\"$*\""
+        agent = tmp_path / "agent"  # in the place of ssh
+        agent.write_text(f"#!/bin/bash\nshift\n{into.format(names[1])}\n")
+        agent.chmod(0o755)
+        first = tmp_path / "first"
+        first.write_text(f'#!/bin/bash\nhostname {names[0]}\nexec "$@"\n')
+        first.chmod(0o755)
+        one_link = ("--prtemca", "prte_if_include", "eth0", "--mca", "btl_tcp_if_include", "eth0")
+        yield (
+            *("ip", "netns", "exec", names[0], "unshare", "--uts", str(first), "mpiexec"),
+            *("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", str(agent), *one_link),
+            *("--mca", "btl", "tcp,self", "--host", "10.77.0.1:1,10.77.0.2:1"),
+            *("-x", "PYTHONPATH", "-x", "GASLA_TEST_JOB", "-x", "NUMBA_NUM_THREADS"),
+        )
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+        subprocess.run(["ip", "link", "del", mark], capture_output=True)
+
+
+@needs_mpi
+@pytest.mark.slow  # jobs on two hosts
+@pytest.mark.parametrize("job", ["graph", "fail", "kill"])
+def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
+    ended = run("mpi", job, seed=1, before=hosts)
+    if job == "graph":
+        assert ended.code == 0 and ended.out.count("ended well") == 2, ended
+    else:
+        check_failure(ended)
+        assert re.search(r"g\d+b", ended.error), ended  # the host of the second rank
+
+
+# --- Dask ------------------------------------------------------------------------------------------------------------
+
+
+@needs_dask
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])  # whose workers compile
+def test_dask(seed: int) -> None:
+    ended = run("dask", "good,graph", seed=seed)
+    assert ended.code == 0 and "ended well" in ended.out, ended
+
+
+@needs_dask
+@pytest.mark.slow  # each starts a cluster
+@pytest.mark.parametrize("seed", range(8))
+def test_dask_workers_killed_at_random_moments(seed: int) -> None:
+    ended = run("dask", "kill", seed=seed)
+    assert ended.code == 0, ended
+    assert ended.said("caught") - ended.said("failing") < SOON
+    assert re.search(r"WorkerLost rank 1 of 2 on tcp://\S+, superstep \d+", ended.out), ended
+
+
+@needs_dask
+@pytest.mark.slow  # each starts a cluster
+@pytest.mark.parametrize("seed", range(6))
+def test_dask_failures_at_random_moments(seed: int) -> None:
+    if seed % 2:
+        assert run("dask", "interrupt", seed=seed).code == 0
+    else:
+        check_failure(run("dask", "fail", seed=seed))
+
+
+@needs_dask_mpi
+@pytest.mark.slow  # each starts a cluster
+@pytest.mark.parametrize("job", ["good", "graph", "interrupt"])
+def test_dask_over_mpi(job: str) -> None:
+    ended = run("dask-mpi", job, 4, seed=1)
+    assert "ended well" in ended.out, ended
+
+
+@needs_dask_mpi
+@pytest.mark.slow  # each starts a cluster
+@pytest.mark.parametrize("job", ["kill", "fail"])
+def test_dask_over_mpi_failures(job: str) -> None:
+    check_failure(run("dask-mpi", job, 4, seed=3))
+
+
+def test_nothing_is_imported_unless_used() -> None:
+    code = "import sys, gasla.distributed.cluster; print({'mpi4py', 'dask', 'distributed'} & sys.modules.keys())"
+    environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"

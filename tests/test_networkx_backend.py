@@ -1,0 +1,298 @@
+"""NetworkX's door: each function gives what NetworkX gives, in its order and types, and says what NetworkX says."""
+
+import math
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+nx = pytest.importorskip("networkx", minversion="3.6")
+door: Any = pytest.importorskip("gasla.backends.networkx")
+pytest.importorskip("tests.networkx_door").register()
+
+PAIRS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (5, 6), (8, 7), (1, 4), (0, 5)]
+
+
+def listed(answer: Any) -> Any:
+    """An answer with all that shows of it: order, types, what iterators give or raise."""
+    if isinstance(answer, Iterator):
+        found: list[Any] = []
+        try:
+            found.extend(map(listed, answer))
+        except Exception as error:
+            found.append((type(error), str(error)))
+        return found
+    if isinstance(answer, dict):
+        return [(listed(key), listed(value)) for key, value in answer.items()]
+    if isinstance(answer, set | frozenset):
+        return {"set": answer}
+    if isinstance(answer, list | tuple):
+        return [type(answer), *map(listed, answer)]
+    if isinstance(answer, nx.Graph):
+        return {node: list(row.items()) for node, row in answer.adj.items()}
+    return answer
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        return listed(call())
+    except Exception as error:
+        return type(error), str(error)
+
+
+def agree(ours: Any, theirs: Any) -> bool:
+    """Whether answers are alike: the same but for how sums of floats are rounded."""
+    if isinstance(theirs, float) and isinstance(ours, float):
+        return ours == theirs or (math.isnan(ours) and math.isnan(theirs)) or math.isclose(ours, theirs, rel_tol=1e-6)
+    if isinstance(theirs, list) and isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(agree, ours, theirs))
+    if isinstance(theirs, tuple) and isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(agree, ours, theirs))
+    return type(ours) is type(theirs) and bool(ours == theirs)
+
+
+def drawn(kind: type, seed: int, *, names: bool, weights: str | None, dag: bool = False) -> Any:
+    """A graph in no particular order, with loops, parallel edges and nodes without any."""
+    rng = random.Random(seed)
+    n, m = rng.randint(1, 12), rng.randint(0, 30)
+    nodes = [f"v{i}" if names else i for i in range(n)]
+    rank = {node: i for i, node in enumerate(nodes)}
+    G = kind()
+    rng.shuffle(nodes)
+    G.add_nodes_from(nodes)
+    draw = {
+        "int": lambda: rng.randint(1, 4),
+        "float": lambda: rng.choice([0.25, 0.1, 1.5, 2.5]),
+        "zero": lambda: rng.randint(0, 2),
+        None: lambda: 0,
+    }[weights]
+    for _ in range(m):
+        u, v = rng.choice(nodes), rng.choice(nodes)
+        if dag and rank[u] >= rank[v]:
+            continue
+        attributes = {} if weights is None or rng.random() < 0.1 else {"weight": draw()}
+        G.add_edge(u, v, **attributes)
+    return G
+
+
+KINDS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
+BY_NODE = [
+    "single_source_shortest_path_length", "single_target_shortest_path_length", "single_source_shortest_path",
+    "single_target_shortest_path", "predecessor", "bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors",
+    "bfs_layers", "descendants", "ancestors", "node_connected_component", "single_source_dijkstra",
+    "single_source_dijkstra_path", "single_source_dijkstra_path_length", "dijkstra_predecessor_and_distance",
+    "eccentricity", "closeness_centrality", "triangles", "clustering",
+]  # fmt: skip
+BY_PAIR = [
+    "bidirectional_shortest_path", "has_path", "shortest_path", "shortest_path_length", "dijkstra_path",
+    "dijkstra_path_length",
+]  # fmt: skip
+OF_ALL = [
+    "connected_components", "weakly_connected_components", "number_connected_components", "is_connected",
+    "number_weakly_connected_components", "is_weakly_connected", "is_strongly_connected",
+    "number_strongly_connected_components", "is_bipartite", "number_of_isolates", "has_cycle",
+    "is_directed_acyclic_graph", "topological_generations", "core_number", "triangles", "clustering",
+    "average_clustering", "transitivity", "degree_centrality", "in_degree_centrality", "out_degree_centrality",
+    "diameter", "radius", "periphery", "average_shortest_path_length", "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length", "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality",
+    "closeness_centrality", "betweenness_centrality", "pagerank", "shortest_path", "shortest_path_length",
+    "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality", "jaccard_coefficient", "adamic_adar_index",
+    "resource_allocation_index", "preferential_attachment",
+]  # fmt: skip
+
+
+def by_data(u: Any, v: Any, data: dict[Any, Any]) -> int | None:
+    """A length by ends and attributes; some edges are hidden."""
+    return None if u == v else 1 + len(str(u)) + len(str(data)) % 3
+
+
+def as_floats(answer: Any) -> Any:
+    if isinstance(answer, list | tuple):
+        return type(answer)(map(as_floats, answer))
+    return float(answer) if isinstance(answer, int) and not isinstance(answer, bool) else answer
+
+
+def compare(name: str, G: Any, *args: Any, **kwargs: Any) -> bool:
+    """Whether gasla took the call; NetworkX's own answer is the same then."""
+    before = nx.utils.graphs_equal, G.copy()
+    function = nx.utils.backends._registered_algorithms[name]
+    if door.can_run(name, (G, *args), kwargs) is not True:
+        return False
+    ours = outcome(lambda: function(G, *args, backend="gasla", **kwargs))
+    if isinstance(ours, tuple) and ours[0] is NotImplementedError:
+        return False
+    theirs = outcome(lambda: function(G, *args, backend="networkx", **kwargs))
+    if len({type(weight) for *_, weight in G.edges(data="weight", default=1)}) > 1:
+        ours, theirs = as_floats(ours), as_floats(theirs)  # of integers beside floats come floats alone
+    assert agree(ours, theirs), f"{name}{args}{kwargs} of {type(G).__name__} {G.edges(data=True)}: {ours} != {theirs}"
+    assert before[0](G, before[1])
+    return True
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    nx.config.warnings_to_ignore.add("cache")
+    yield
+    nx.config.warnings_to_ignore.discard("cache")
+
+
+def check_kind(kind: type, seeds: range) -> None:
+    taken = calls = 0
+    for seed in seeds:
+        weights = (None, "int", "float", "zero", "int")[seed % 5]
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=weights, dag=seed % 4 == 0)
+        nodes = list(G)
+        made = [compare(name, G) for name in OF_ALL]
+        by_weight = ("shortest_path", "shortest_path_length", "diameter", "clustering", "average_clustering")
+        made += [compare(name, G, weight="weight") for name in by_weight]
+        made += [compare(name, G, usebounds=True) for name in ("diameter", "radius", "periphery")]
+        made += [compare("average_shortest_path_length", G, method=method) for method in ("dijkstra", "floyd-warshall")]
+        for u in [*random.Random(seed).sample(nodes, min(3, len(nodes))), "nobody"]:
+            made += [compare(name, G, u) for name in BY_NODE]
+            made += [compare(name, G, u, random.Random(seed).choice(nodes)) for name in BY_PAIR]
+            made += [compare(name, G, u, cutoff=1.5) for name in BY_NODE[:5] + BY_NODE[14:17]]
+            made += [compare("shortest_path", G, u, nodes[0], weight="weight"), compare("shortest_path", G, target=u)]
+            made += [compare(name, G, u, weight=by_data) for name in BY_NODE[13:17]]
+        taken, calls = taken + sum(made), calls + len(made)
+    assert taken > 0.6 * calls, f"{taken} of {calls} calls"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_networkx(kind: type) -> None:
+    check_kind(kind, range(6))
+
+
+@pytest.mark.slow  # a minute of drawn graphs
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_networkx_on_many(kind: type) -> None:
+    check_kind(kind, range(6, 100))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_and_back(kind: type) -> None:
+    for seed in range(20):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights="float")
+        G.graph["called"], G.nodes[next(iter(G))]["size"] = "so", 3
+        H = door.convert_to_nx(
+            door.convert_from_nx(G, preserve_edge_attrs=True, preserve_node_attrs=True, preserve_graph_attrs=True)
+        )
+        assert type(H) is kind and H.graph == G.graph and H.nodes(data=True) == G.nodes(data=True)
+        assert list(H) == list(G) and H._adj == G._adj and listed(H) == listed(G)
+        if G.is_directed():
+            assert [list(row) for row in H._pred.values()] == [list(row) for row in G._pred.values()]
+        H.add_edge("new", next(iter(G)))
+        assert "new" not in G
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_empty(kind: type) -> None:
+    for G in (kind(), kind([(0, 0)])):
+        for name in OF_ALL:
+            compare(name, G)
+
+
+def test_views_and_long_paths() -> None:
+    path = nx.path_graph(2000)
+    assert compare("single_source_shortest_path_length", path, 0)
+    assert compare("shortest_path", path, 0, 1999)
+    assert compare("connected_components", path.subgraph(range(5, 900)))
+    assert compare("bfs_edges", nx.DiGraph(PAIRS).reverse(copy=False), 6, reverse=True)
+    assert compare("diameter", nx.star_graph(300))
+
+
+@pytest.mark.parametrize("given", ["text", None, Fraction(1, 3), 2**70, 2**53, -1, float("nan"), float("inf")])
+def test_odd_weights_are_left_to_networkx(given: Any) -> None:
+    G = nx.Graph(PAIRS)
+    G.edges[0, 1]["weight"] = given
+    assert not compare("single_source_dijkstra_path_length", G, 0)
+    assert compare("single_source_shortest_path_length", G, 0)
+
+
+def test_refusals_have_reasons() -> None:
+    class Own(nx.Graph):
+        pass
+
+    refused = [
+        ("pagerank", (Own(PAIRS),), {}, "subclass"),
+        ("pagerank", (nx.Graph(PAIRS),), {"alpha": 2}, "alpha"),
+        ("pagerank", (nx.Graph(PAIRS),), {"weight": lambda u, v, d: 1}, "function"),
+        ("single_source_dijkstra", (nx.Graph(PAIRS), 0), {"cutoff": "far"}, "number"),
+        ("bfs_edges", (nx.Graph(PAIRS), 0), {"sort_neighbors": sorted}, "sort_neighbors"),
+        ("louvain_communities", (nx.Graph(PAIRS),), {}, "not offered"),
+        ("pagerank", (nx.Graph(PAIRS),), {"beta": 1}, "arguments"),
+    ]
+    for name, args, kwargs, reason in refused:
+        assert reason in str(door.can_run(name, args, kwargs))
+    assert "fewer" in str(door.should_run("pagerank", (nx.Graph(PAIRS),), {}))
+    assert door.should_run("pagerank", (nx.path_graph(100_000),), {}) is True
+    assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
+
+
+def test_a_cached_graph_serves_calls_without_its_weights() -> None:
+    G = drawn(nx.Graph, 11, names=True, weights="int")
+    assert compare("pagerank", G) and compare("pagerank", G, weight=None)
+    assert compare("betweenness_centrality", G) and compare("single_source_dijkstra_path_length", G, next(iter(G)))
+    kept = G.__networkx_cache__["backends"]["gasla"]
+    assert len(kept) == 1
+    assert door.should_run("degree_centrality", (G,), {}) is True
+    G.add_edge("one", "two")
+    assert compare("pagerank", G)
+
+
+def test_drawn_sources_are_networkxs() -> None:
+    G = nx.gnp_random_graph(30, 0.1, seed=2, directed=True)
+    for normalized in (True, False):
+        for k in (1, 5, 30):
+            assert compare("betweenness_centrality", G, k=k, seed=7, normalized=normalized)
+    assert compare("betweenness_centrality", G, endpoints=True, k=4, seed=1)
+    both = nx.DiGraph(nx.path_graph(5))
+    assert compare("betweenness_centrality", both, normalized=False)
+
+
+def test_not_converged() -> None:
+    G = nx.Graph(PAIRS)
+    for name in ("pagerank", "katz_centrality", "eigenvector_centrality"):
+        assert compare(name, G, max_iter=1, tol=1e-12)
+
+
+def test_memory_that_runs_out_is_no_failure_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    G = nx.Graph(PAIRS)
+    from gasla.backends.networkx import conversion
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(conversion, "Edges", full)
+    with pytest.raises((MemoryError, NotImplementedError)):
+        nx.pagerank(G, backend="gasla")
+    monkeypatch.undo()
+    assert compare("pagerank", G)
+
+
+def test_info_is_bare_and_whole() -> None:
+    code = (
+        "import sys\nfrom gasla.backends.networkx_info import get_info\ninfo = get_info()\n"
+        "assert not {'numba', 'numpy', 'scipy', 'networkx'} & set(sys.modules)\nprint(*info['functions'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    from gasla.backends.networkx.conditions import OFFERED
+
+    assert sorted(done.stdout.split()) == sorted(OFFERED)
+    for name, offer in OFFERED.items():
+        assert name in nx.utils.backends._registered_algorithms
+        assert offer.function.__doc__
+
+
+def test_pairs_of_nodes() -> None:
+    G = nx.gnp_random_graph(40, 0.1, seed=3)
+    measures = "jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment"
+    for name in measures:
+        assert compare(name, G) and compare(name, G, [(0, 1), (1, 0), (7, 9), (0, 1)])
+        assert compare(name, G, []) and compare(name, G, [(0, "nobody")])
+        assert not compare(name, G, [(3, 3)])
+        assert not compare(name, G, iter([(0, 1)]))

@@ -1,0 +1,344 @@
+"""Graphs over ranks, which are threads here: the same bits as in one process, and what is refused by name."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import programs
+import pytest
+from generated_programs import Case, cases
+from generated_runs import hurries
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+from gasla import distributed
+from gasla.distributed.engine import refusals
+from gasla.distributed.engine.partition import owners_of
+from gasla.distributed.engine.refusals import refuse
+
+MANY = int(os.environ.get("GASLA_GENERATED", "1000"))
+SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+def over(graph: Any, ranks: int) -> distributed.Graph:
+    return distributed.Graph.from_graph(graph, distributed.ThreadRanks(ranks))
+
+
+def is_taken(case: Case) -> bool:
+    """Whether ranks have such programs."""
+    program = case.program
+    try:
+        refuse(program(), program.traced(np.dtype(np.int32)))
+    except ValueError:
+        return False
+    return True
+
+
+def check(case: Case, ranks: int, compiled: bool) -> None:
+    """The same bits, and as long as values don't go on within an iteration the same number of them."""
+    options: dict[str, Any] = {
+        "active": None if case.active is None else list(case.active),
+        "max_iterations": case.limit,
+        "deterministic": case.mode == "deterministic",
+        "compile": compiled,
+    }
+    one = gasla.run(case.program, case.graph, **options)
+    found = gasla.run(case.program, over(case.graph, ranks), **options)
+    if compiled and hurries(case) and not (one.converged and found.converged):
+        return
+    for name in case.program.vertex_fields:
+        expected, got = np.asarray(one.state[name]), np.asarray(found.state[name])
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(got, expected, err_msg=name)
+        assert got.tobytes() == expected.tobytes(), f"{name}: other bits"
+    if compiled and hurries(case):
+        return
+    assert (found.iterations, found.converged) == (one.iterations, one.converged)
+    for name, value in one.aggregates.items():  # sums of halves, which are exact
+        assert np.array_equal(found.aggregates[name], value), name
+    if not case.program.everyone:
+        np.testing.assert_array_equal(np.sort(found.active.ids), np.sort(one.active.ids), err_msg="active")
+
+
+def try_programs(count: int, share: int, compiled: bool) -> None:
+    @settings(
+        max_examples=count, deadline=None, database=None, suppress_health_check=SUPPRESSED, phases=[Phase.generate]
+    )
+    @given(cases(("run", "deterministic")).filter(is_taken), st.integers(1, 5))
+    def attempt(case: Case, ranks: int) -> None:
+        check(case, ranks, compiled)
+
+    seed(share)(attempt)()
+
+
+def test_some_programs_have_the_same_bits() -> None:
+    """By NumPy on each rank, as to compile takes seconds: the ranks' part is the same."""
+    try_programs(25, 2026, compiled=False)
+
+
+@pytest.mark.slow
+def test_many_programs_have_the_same_bits() -> None:
+    """A thousand runs."""
+    try_programs(MANY, 1, compiled=False)
+
+
+@pytest.mark.slow
+def test_compiled_programs_have_the_same_bits() -> None:
+    """Some seconds for each, as it is compiled twice."""
+    try_programs(MANY // 20, 2, compiled=True)
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "empty": gasla.Graph.from_edges([], [], n=0),
+    "one vertex": gasla.Graph.from_edges([], [], n=1),
+    "a loop": gasla.Graph.from_edges([0], [0], [3.0]),
+    "parallel edges": gasla.Graph.from_edges([1, 1, 0, 1], [0, 0, 1, 0], [3.0, 1, 2, 5]),
+    "disconnected": gasla.Graph.from_edges([0, 3, 2], [1, 4, 2], [1.0, 2, 3], n=7),
+    "a star": gasla.Graph.from_edges([0] * 40, range(1, 41), np.arange(1, 41.0)),
+    "into one": gasla.Graph.from_edges(range(1, 41), [0] * 40, np.arange(1, 41.0)),
+    "a long path": gasla.Graph.from_edges(range(60), range(1, 61), np.ones(60)),
+    "wide offsets": gasla.Graph.from_csr(np.array([0, 2, 3, 3], np.int64), [2, 1, 2], [1.0, 7, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name: str) -> None:
+    graph, ranks = SHAPES[name], 3
+    spread = over(graph, ranks)
+    assert (spread.n, spread.m) == (graph.n, graph.m)
+    np.testing.assert_array_equal(spread.out_degrees.compute(), graph.out_degrees)
+    np.testing.assert_array_equal(spread.in_degrees.compute(), graph.in_degrees)
+    for fact in ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple"):
+        assert getattr(spread, fact) == getattr(graph, fact), fact
+    start = {"active": [0], "cost": {0: 0}} if graph.n else {}
+    one = gasla.run(programs.Cheapest, graph, compile=False, **start)
+    found = gasla.run(programs.Cheapest, spread, compile=False, **start)
+    np.testing.assert_array_equal(found.cost.compute(), one.cost)
+    assert found.cost.shape == (graph.n,)
+
+
+def test_ranges_are_balanced_by_edges_and_vertices() -> None:
+    n, rng = 1000, np.random.default_rng(0)
+    graph = gasla.Graph.from_edges(rng.integers(0, n, 8 * n), (n * rng.random(8 * n) ** 3).astype(int), n=n)
+    spread = over(graph, 4)
+    shares = spread.ranks.each(lambda rank, key: rank.kept[key]["share"], spread.kept_by_ranks.key)
+    work = [len(s.edges.ids) + np.diff(s.bounds)[i] for i, s in enumerate(shares)]
+    assert max(work) < 1.1 * sum(work) / 4
+    assert owners_of(np.array([0, 2, 2, 5]), np.arange(5)).tolist() == [0, 0, 2, 2, 2]
+
+
+# --- results, and who may start ---------------------------------------------------------------------------------------
+
+
+class Sums(gasla.VertexProgram):
+    everyone = True
+    x = gasla.vertex((np.float64, (2,)), init=lambda vertex: np.stack([vertex.id + 1, vertex.id % 2]))
+    weight = gasla.edge(np.float64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x * edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered / self.n}
+
+
+GRAPH = gasla.Graph.from_edges([0, 0, 1, 2, 2, 3, 3], [1, 2, 3, 3, 2, 0, 1], [4.0, 1, 1, 5, 2, 1, 1], n=5)
+
+
+def test_results_are_blocks_and_start_other_runs() -> None:
+    spread = over(GRAPH, 3)
+    first = gasla.run(Sums, spread, max_iterations=2, compile=False)
+    second = gasla.run(Sums, spread, max_iterations=1, compile=False, x=first.x)
+    expected = gasla.run(Sums, GRAPH, max_iterations=3, compile=False).x
+    assert isinstance(second.x, distributed.BlockArray)
+    assert repr(second.x) == "BlockArray(float64(5, 2), in 3 blocks)"
+    for found in (second.x.compute(), second.x.local, np.asarray(second.x), second.x * 1, second.x[:], second.x.copy()):
+        np.testing.assert_array_equal(found, expected)
+    given = np.ones((5, 2))
+    one = gasla.run(Sums, GRAPH, max_iterations=1, compile=False, x=given)
+    np.testing.assert_array_equal(gasla.run(Sums, spread, max_iterations=1, compile=False, x=given).x, one.x)
+    assert (given == 1).all()
+
+
+def test_callbacks_and_traces_see_every_superstep() -> None:
+    seen: list[int] = []
+    options: dict[str, Any] = {"active": [0], "hops": {0: 0}, "compile": False, "trace": True}
+    found = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: seen.append(r.hops.sum()), **options)
+    one = gasla.run(programs.Hops, GRAPH, **options)
+    assert len(seen) == found.iterations == one.iterations
+    np.testing.assert_array_equal(found.trace["active"], one.trace["active"])
+    assert (found.trace["exchanges"] == 1).all()
+    assert (found.trace["bytes"] > 0).all()
+    stopped = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: True, **options)
+    assert (stopped.iterations, stopped.converged) == (1, False)
+
+
+def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
+    report = over(GRAPH, 3).report()
+    assert (report["vertices"].sum(), report["edges"].sum()) == (GRAPH.n, GRAPH.m)
+    assert report["share"].sum() == pytest.approx(3)
+    said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
+    assert "a rank sends cost of what has changed" in said
+    assert "runs to its own end" in said
+
+
+def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:
+    spread = over(GRAPH, 2)
+    with pytest.raises(ValueError, match="vertex 9, outside a graph of 5"):
+        gasla.run(programs.Hops, spread, hops={9: 0}, compile=False)
+    with pytest.raises(ValueError, match="shape"):
+        gasla.run(programs.Hops, spread, hops=np.zeros(3, np.int32), compile=False)
+    with pytest.raises(TypeError, match="no field 'nothing'"):
+        gasla.run(programs.Hops, spread, nothing=1, compile=False)
+    ends = np.array([0]), np.array([7]), np.array([0])
+    with pytest.raises(ValueError, match="an edge has the end 7"):
+        distributed.Graph.from_shares(spread.ranks, 5, lambda rank: distributed.Edges(*ends, None))
+    assert gasla.run(programs.Hops, spread, active=[0], hops={0: 0}, compile=False).converged  # ranks are as they were
+
+
+def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
+    def load(rank: distributed.Rank) -> distributed.Edges:
+        if rank.communicator.rank == 1:
+            raise OSError("a broken file")
+        return distributed.Edges(*np.zeros((3, 0), int), None)
+
+    with pytest.raises(OSError, match="a broken file") as caught:
+        distributed.Graph.from_shares(distributed.ThreadRanks(3), 5, load)
+    assert caught.value.__notes__ == [f"on rank 1 of 3 on {socket.gethostname()}"]
+
+
+class Scatters(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def scatter(self, src, dst, edge):
+        return {"flow": edge.flow + 1}
+
+
+class Looks(programs.Hops):
+    far = gasla.vertex(np.int64, missing=0)
+
+    def apply(self, vertex, gathered):
+        return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
+
+
+class Partners(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def edge_mask(self, src, dst, edge):
+        return edge.back.flow == 0
+
+
+class Deposits(programs.Hops):
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
+    def seen(self, before, after):
+        return 1
+
+
+REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "scatter": (Scatters, {}),
+    "self.at": (Looks, {}),
+    "edge.back": (Partners, {}),
+    "seen reduces at vertices": (Deposits, {}),
+    "in place": (programs.Hops, {"order": "in place"}),
+    "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_ranks_cannot_do_is_refused_by_name(what: str) -> None:
+    program, options = REFUSED[what]
+    with pytest.raises(ValueError, match=f"{what}.*distributed graph can't have"):
+        gasla.run(program, over(GRAPH, 2), compile=False, **options)
+
+
+def test_the_page_shows_what_is_refused() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "ranks.md").read_text(encoding="utf-8")
+    for part, reason in refusals.REFUSED.items():
+        assert f"`{part}`" in page
+        assert reason.partition("; expected")[0] in page, part
+
+
+def test_what_no_process_has_is_refused() -> None:
+    spread = over(GRAPH, 2)
+    for name in ("out", "in_", "both", "out_values"):
+        with pytest.raises(TypeError, match=f"no {name}: no process holds"):
+            getattr(spread, name)
+    for call in (
+        lambda: gasla.primitives.hook(spread),
+        lambda: spread.with_values(None),
+        lambda: np.asarray(spread.values),
+    ):
+        with pytest.raises(TypeError, match="distributed graph"):
+            call()
+
+
+# --- the library's algorithms -----------------------------------------------------------------------------------------
+
+
+def random_graph(n: int = 60, m: int = 240) -> gasla.Graph:
+    rng = np.random.default_rng(1)
+    return gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(1, 9, m).astype(float), n=n)
+
+
+@pytest.mark.parametrize("edges", [0, 20, 600])
+def test_triangles_are_those_of_one_process(edges: int) -> None:
+    graph = random_graph(50, edges)
+    expected = gasla.triangle_count(graph, per_vertex=True)
+    found = gasla.triangle_count(over(graph, 3), per_vertex=True)
+    assert found.total == gasla.triangle_count(over(graph, 4)) == expected.total
+    np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
+
+
+def test_a_search_has_the_levels_of_one_process() -> None:
+    graph = random_graph()
+    for ranks in (1, 2, 5):
+        np.testing.assert_array_equal(gasla.bfs(over(graph, ranks), 3), gasla.bfs(graph, 3))
+
+
+EXACT = {
+    "bfs": lambda g: gasla.bfs(g, 3, parents=True).levels,
+    "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
+    "sssp": lambda g: gasla.sssp(g, 3),
+    "sssp of several": lambda g: gasla.sssp(g, [3, 4], parents=True).distances,
+    "pagerank": lambda g: gasla.pagerank(g, weighted=False).ranks,
+    "pagerank, personal": lambda g: gasla.pagerank(g, weighted=False, personalization={3: 1}).ranks,
+    "pagerank, not normalized": lambda g: gasla.pagerank(g, normalized=False).ranks,
+    "connected_components": lambda g: gasla.connected_components(g).labels,
+    "how many components": lambda g: gasla.connected_components(g).count,
+    "core_number": lambda g: gasla.core_number(g),
+    "maximal_independent_set": lambda g: gasla.maximal_independent_set(g, seed=1),
+}
+CLOSE = {  # sums of floats in aggregates take part
+    "pagerank, weighted": lambda g: gasla.pagerank(g).ranks,
+    "hits": lambda g: gasla.hits(g).authorities,
+    "katz_centrality": lambda g: gasla.katz_centrality(g).scores,
+    "eigenvector_centrality": lambda g: gasla.eigenvector_centrality(g).scores,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+def test_algorithms_are_those_of_one_process(name: str) -> None:
+    """A program to compile for each, and another for ranks."""
+    graph = random_graph()
+    for ranks in (2, 3):
+        spread = over(graph, ranks)
+        if name in EXACT:
+            np.testing.assert_array_equal(EXACT[name](spread), EXACT[name](graph))
+        else:
+            np.testing.assert_allclose(CLOSE[name](spread), CLOSE[name](graph), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_values_travel_far_between_exchanges() -> None:
+    """Drained: compiled runs of a grid take few exchanges, whatever its diameter."""
+    grid = gasla.Graph(gasla.generators.grid(12))
+    spread = over(grid, 4)
+    np.testing.assert_array_equal(gasla.sssp(spread, 0), gasla.sssp(grid, 0))
