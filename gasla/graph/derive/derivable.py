@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, running_sums
+from gasla.arrays import any_true, array_module, device_of, moved, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.derive import contracting
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
@@ -391,6 +391,8 @@ class Derivable(Structure):
         xp = array_module(given)
         chosen = xp.asarray(given)
         self._require_here(name, chosen)
+        if not len(chosen):  # which may be given anywhere
+            chosen = moved(chosen, self.device)
         if chosen.dtype.kind == "b":
             if chosen.shape != (count,):
                 raise ValueError(f"{name} is a mask of shape {chosen.shape}; expected ({count},), or an array of ids")
