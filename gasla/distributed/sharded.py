@@ -143,15 +143,13 @@ class Graph(OneGraph):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> import gasla
         >>> from gasla import distributed
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> for i, lines in enumerate(["0 1\n1 2\n", "2 3\n3 0\n"]):
         ...     _ = (folder / f"part{i}.txt").write_text(lines)
         >>> with distributed.Cluster(threads=2):
-        ...     g = distributed.Graph.from_files(f"{folder}/part*.txt")
-        ...     gasla.bfs(g, 0).compute()
-        array([0, 1, 2, 3], dtype=int32)
+        ...     distributed.Graph.from_files(f"{folder}/part*.txt")
+        distributed.Graph(n=4, m=4, over 2 ranks)
         """
         asked: Ranks = current() if ranks is None else ranks
         kept = Kept(asked)
