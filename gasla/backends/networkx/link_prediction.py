@@ -94,6 +94,6 @@ def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
     """The product of the degrees of a pair."""
 
     def whole(found: Any, ends: Any) -> Iterable[Any]:
-        return found.astype(np.int64).tolist()  # type: ignore[no-any-return]
+        return found.astype(np.int64).tolist()
 
     return _scored(G, ebunch, gasla.preferential_attachment, whole)
