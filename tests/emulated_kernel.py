@@ -1,12 +1,14 @@
 """Kernels without a GPU: the source that is made for one, launched over NumPy's arrays by one emulated block."""
 
 import ctypes
+import re
 import subprocess
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
-from emulated_loop import BLOCK, FLAGS, includes
+from emulated_loop import BLOCK, FLAGS, KERNELS, includes
 
 C_TYPES: dict[Any, Any] = {
     np.uint64: ctypes.c_uint64,
@@ -16,17 +18,27 @@ C_TYPES: dict[Any, Any] = {
 }
 
 
-def library(source: str, functions: tuple[str, ...], folder: Path, threads: int = BLOCK) -> ctypes.CDLL:
-    """The kernels of a source, compiled by g++ into an empty folder, for a block of so many threads."""
+def library(
+    source: str, functions: tuple[str, ...], folder: Path, threads: int = BLOCK, **constants: int
+) -> ctypes.CDLL:
+    """The kernels of a source, compiled by g++ into an empty folder, for a block of so many threads.
+
+    Constants of the kernels may be others, so that small graphs go all ways.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    kernels = copytree(KERNELS, folder / "of_gpu") if constants else KERNELS
+    for path in kernels.rglob("*.cuh") if constants else ():
+        text = path.read_text()
+        for name, value in constants.items():
+            text = re.sub(rf"(constexpr u32 {name} = )[^;]*;", rf"\g<1>{value};", text)
+        path.write_text(text)
     launched = "".join(
         f'extern "C" void launch_{f}(void** arguments) {{ warp::launch({f}, arguments); }}\n' for f in functions
     )
     (folder / "kernels.cpp").write_text(f'#include "launch.hpp"\n{source}\n{launched}')
     built = str(folder / "kernels.so")
-    subprocess.run(
-        ["g++", *FLAGS, f"-DBLOCK={threads}", *includes(), str(folder / "kernels.cpp"), "-o", built], check=True
-    )
+    options = [*FLAGS, f"-DBLOCK={threads}", *includes(kernels)]
+    subprocess.run(["g++", *options, str(folder / "kernels.cpp"), "-o", built], check=True)
     return ctypes.CDLL(built)
 
 

@@ -183,6 +183,8 @@ class EmulatedRun(EmulatedLoop):
         """The fields after all iterations, `at_once` in a launch."""
         fields = {name: self.field(name, start.get(name)) for name in self.traced.vertex_types}
         fields |= {name: self.put(f"e_{name}", self._edge_array(name, start)) for name in self.plan.edge_states}
+        for name in self.plan.edges_behind:
+            self.put(f"was_{name}", fields[name].copy())
         for name, value in self.parameters().items():
             setattr(self.arguments, f"self_{name}", value.item())
         arguments, now = self.arguments, self.page.control

@@ -61,6 +61,7 @@ def _numbers(kind: str) -> Parts:
         gathers=cast(
             *("src.x", f"src.x + {step}", "src.x + edge.w", "src.x * 2 + dst.x", "edge.id % 7 + src.id % 3", "1"),
             *("src.y + self.p", "src.x + self.iteration % 3", "src.out_degree % 5 + dst.in_degree % 3"),
+            *("edge.back.flow % 5 + edge.back.w + src.x", "semirings.where(edge.leaves, src.x, edge.back.id % 7)"),
             *("edge.flow % 7 + src.x", "src.x + self.total % 3", "7 - src.x", "(src.x * 3 + dst.id) % 11"),
         ),
         applies=cast(
@@ -127,7 +128,10 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
     "ordered": Parts(  # in the order of the input
         declared=INTEGERS,
         monoids=(COMPOSE,),
-        gathers=("(src.x + 2, src.y + edge.w)", "(edge.id % 5, src.y)", "(dst.x + 1, 1)"),
+        gathers=(
+            *("(src.x + 2, src.y + edge.w)", "(edge.id % 5, src.y)", "(dst.x + 1, 1)"),
+            "(edge.back.id % 5 + 1, semirings.where(edge.leaves, src.y, edge.back.w))",
+        ),
         applies=("(gathered[0] + gathered[1]) % 1009", "(vertex.x + gathered[1]) % 17"),
     ),
     "first": Parts(
@@ -197,7 +201,10 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
         monoids=("semirings.plus", "semirings.min", "semirings.max", "semirings.bor", "semirings.any"),
         gathers=(
             *("src.x", "src.x * edge.w", "src.x + dst.x", "semirings.where(src.x > dst.x, edge.w, src.x)"),
-            *("src.x - semirings.min(src.x) + edge.flow % 3", "semirings.where(edge.w > 4, src.x, dst.x) + src.x[3]"),
+            *(
+                "src.x - semirings.min(src.x) + edge.back.flow % 3",
+                "semirings.where(edge.w > 4, src.x, dst.x) + src.x[3]",
+            ),
         ),
         applies=(
             *("(gathered + vertex.x) % 101", "gathered % 64", "semirings.minimum(vertex.x, gathered)", "vertex.x"),
@@ -234,12 +241,16 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
 MASKS = (None, None, "vertex.id % 4 != 1", "vertex.y < 5", "{small} < 40", "vertex.id % 3 < self.p")
 EDGE_MASKS = (
     *(None, None, "(src.id + dst.id) % 3 != 0", "edge.w < 7", "src.y <= dst.y + 1", "edge.flow % 2 == 0"),
-    "edge.id % 4 != self.iteration % 4",
+    *("edge.id % 4 != self.iteration % 4", "(edge.back.flow + edge.back.w) % 3 != 0", "edge.leaves | (src.y > 1)"),
 )
 SCATTERS = (
     *(None, None, {"flow": "edge.flow + src.y - dst.id % 5"}),
     {"flow": "edge.id % 9 + edge.w", "seen": "semirings.vector(src.y, edge.id % 5, dst.y)"},
     {"trail": "edge.trail * 2 % 31 + src.y - dst.y", "flow": "semirings.max(edge.trail)"},
+)
+SCATTERS_BACK = (  # who scatters reads of partners what others write
+    {"flow": "(edge.flow + edge.back.flow * 2 + src.y) % 53"},
+    {"flow": "(edge.back.flow + edge.back.w - dst.y) % 53", "trail": "(edge.back.trail * 2 + edge.flow) % 31"},
 )
 RAISES = ("(vertex.y + 1) % 9", "vertex.y + 1", "(vertex.y + {small} % 5) % 9")  # y
 AGGREGATES = {
@@ -297,6 +308,7 @@ class Case:
     def graph(self) -> gasla.Graph:
         src, dst, weights = self.edges
         graph = gasla.Graph.from_edges(src, dst, weights, n=self.n)
+        graph = graph.paired(fill=3) if "edge.back" in self.source else graph
         if not self.options["wide"]:
             return graph
         return gasla.Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices, graph.out_values)
@@ -337,8 +349,11 @@ def functions(draw: st.DrawFn, parts: Parts, monoid: str | None, mode: str, sett
     if parts.keys:
         known = [text for text in parts.chooses if mode != "staged" or "self.at" not in text]
         found |= {"key": one(parts.keys), "choose": one(known)}
+    scatters = [*SCATTERS, *(SCATTERS_BACK if mode != "staged" else ())]
+    if parts.keys:  # beside keys a GPU has no wide vectors
+        scatters = [fields for fields in scatters if fields is None or "trail" not in fields]
     if mode != "scheduled":
-        found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(SCATTERS)}
+        found |= {"mask": one([*MASKS, *parts.masks]), "scatter": one(scatters)}
     if mode in ("run", "deterministic"):
         found |= going_on(one, settles)
     if not absorbs and draw(st.booleans()):
@@ -397,7 +412,7 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         f"x = {parts.declared[:-1]}, missing=1)",
         "y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4, missing=3)",
         "p = gasla.parameter(np.int64, 2)",
-        *(["w = gasla.edge(np.int64)"] if "edge.w" in used else []),
+        *(["w = gasla.edge(np.int64)"] if "edge.w" in used or "back.w" in used else []),
         *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),
         *(["seen = gasla.edge((np.int64, (3,)), init=0)"] if "'seen'" in used else []),
         *(["trail = gasla.edge((np.int64, (9,)), init=0)"] if "'trail'" in used else []),

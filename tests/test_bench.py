@@ -344,6 +344,7 @@ def test_floors() -> None:
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
+    *("random_walks", "node2vec_walks", "sample_neighbors"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
 )
 

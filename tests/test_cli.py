@@ -15,7 +15,7 @@ from gasla import datasets
 from gasla.cli import algorithms, main
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
-NUMBER = "count-cliques"  # whose answer is one number
+NUMBER = ("count-cliques", "count-matches")  # whose answer is one number
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
@@ -167,6 +167,12 @@ def test_cores(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("k-core", small, "--k", "-1"), "--k")
 
 
+def test_walks(command: Callable[..., Outcome], small: Path) -> None:
+    outcome = command("random-walks", small, "--starts", "0", "5", "0", "--length", "3", "--check")
+    assert "3 walkers took 7 steps, and 1 came to where no edge leads on" in outcome.out, outcome
+    complains(command("random-walks", small, "--starts", "9"), "9")
+
+
 def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("minimum-spanning-forest", small, "--check", "-o", target).out
@@ -218,7 +224,7 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
         np.testing.assert_array_equal(array.astype(right.dtype), right)
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, "hits", "salsa", NUMBER)])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, "hits", "salsa", *NUMBER)])
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
     assert command(name, small, "-o", target).code == 0
@@ -227,9 +233,21 @@ def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path,
 
 
 def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -> None:
-    assert "1 cliques of 4 vertices" in command(NUMBER, small).out
-    assert "4 cliques of 3 vertices" in command(NUMBER, small, "--k", 3).out
-    complains(command(NUMBER, small, "-o", small.with_name("answer.npy")), "one number", "leave the option out")
+    assert "1 cliques of 4 vertices" in command("count-cliques", small).out
+    assert "4 cliques of 3 vertices" in command("count-cliques", small, "--k", 3).out
+    for name in NUMBER:
+        complains(command(name, small, "-o", small.with_name("answer.npy")), "one number", "leave the option out")
+
+
+def test_patterns(command: Callable[..., Outcome], small: Path) -> None:
+    assert "3 matches of a pattern of 4 vertices" in command("count-matches", small, "--pattern", "0-1,1-2,2-3,3-0").out
+    listed = command("subgraph-matches", small, "--pattern", "0-1", "--induced", "--top", 1).out
+    assert "7 induced matches of a pattern of 2 vertices" in listed
+    assert "vertex 5 – vertex 6" in listed
+    complains(command("subgraph-matches", small, "--limit", 1), "4 matches, and limit is 1")
+    for edges in ("0-1,", "a", "0", "0-4000", "0--1"):
+        complains(command("count-matches", small, "--pattern", edges), f"--pattern {edges}", "such as 0-1,1-2,0-2")
+    complains(command("count-matches", small, "--pattern", "0-2"), "expected a connected one")
 
 
 def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from gasla.distributed.cluster import Cluster, current
@@ -59,13 +62,15 @@ class Ended:
         return float(found[1])
 
 
-def run(way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 60) -> Ended:
-    """Run a job to its end, and look that nothing of it is left."""
+def run(way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 60, before: tuple[str, ...] = ()) -> Ended:
+    """Run a job to its end, and look that nothing of it is left; `before` stands before and among mpiexec's words."""
     mark = f"GASLA_TEST_JOB={uuid.uuid4().hex}"
     name, value = mark.split("=")
     command = [sys.executable, str(HERE / "cluster_jobs.py"), way, jobs, str(seed)]
     if way != "dask":
-        command = [str(MPIEXEC), "--oversubscribe", "-n", str(ranks), *command]
+        at = before.index("mpiexec") if before else 0
+        words = before[at + 1 :] if before else ("--oversubscribe",)
+        command = [*before[:at], str(MPIEXEC), *words, "-n", str(ranks), *command]
     environment = os.environ | QUIET | {name: value, "PYTHONPATH": f"{HERE.parent}:{HERE}"}
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -148,6 +153,23 @@ def test_an_exit_of_a_rank_is_an_error() -> None:
         cluster.each(lambda rank: sys.exit(0) if rank.communicator.rank == 0 else rank.communicator.barrier())
 
 
+def test_ranks_that_do_different_things_hear_of_it() -> None:
+    def types(rank: Any) -> None:
+        rank.communicator.allgather(np.zeros(2, np.int32 if rank.communicator.rank else np.int64))
+
+    def calls(rank: Any) -> None:
+        (rank.communicator.barrier if rank.communicator.rank else lambda: rank.communicator.exchange([_NONE] * 2))()
+
+    with Cluster(threads=2) as cluster:
+        with pytest.raises(RankError, match="is at allgather of int64 and rank 1 at allgather of int32"):
+            cluster.each(types)
+        with pytest.raises(RankError, match="is at exchange and rank 1 at barrier"):
+            cluster.each(calls)
+
+
+_NONE = np.zeros(0, np.uint8)
+
+
 def test_worker_lost_says_who() -> None:
     error = WorkerLost(1, 4, "tcp://10.0.0.7:1234", 17)
     assert (error.rank, error.address, error.superstep) == (1, "tcp://10.0.0.7:1234", 17)
@@ -177,6 +199,60 @@ def test_mpi_failures(job: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_mpi_failures_at_random_moments(seed: int) -> None:
     check_failure(run("mpi", "kill" if seed % 4 == 0 else "fail", 2 + seed % 3, seed))
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[tuple[str, ...]]:
+    """What starts mpiexec on the first of two hosts: network namespaces on a bridge, with names of their own."""
+    if shutil.which("ip") is None or os.geteuid() != 0:
+        pytest.skip("network namespaces need ip, and root")
+    mark, names = f"g{os.getpid()}", [f"g{os.getpid()}{side}" for side in "ab"]
+
+    def ip(*words: str) -> None:
+        done = subprocess.run(["ip", *words], capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"no network namespaces here: {done.stderr.strip()}")
+
+    try:
+        ip("link", "add", mark, "type", "bridge")
+        ip("link", "set", mark, "up")
+        for i, name in enumerate(names, start=1):
+            ip("netns", "add", name)
+            ip("link", "add", f"{name}v", "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", f"{name}v", "master", mark, "up")
+            ip("-n", name, "addr", "add", f"10.77.0.{i}/24", "dev", "eth0")
+            for link in ("lo", "eth0"):
+                ip("-n", name, "link", "set", link, "up")
+        into = "exec ip netns exec {0} unshare --uts bash -c 'hostname {0}; '\"$*\""
+        agent = tmp_path / "agent"  # in the place of ssh
+        agent.write_text(f"#!/bin/bash\nshift\n{into.format(names[1])}\n")
+        agent.chmod(0o755)
+        first = tmp_path / "first"
+        first.write_text(f'#!/bin/bash\nhostname {names[0]}\nexec "$@"\n')
+        first.chmod(0o755)
+        one_link = ("--prtemca", "prte_if_include", "eth0", "--mca", "btl_tcp_if_include", "eth0")
+        yield (
+            *("ip", "netns", "exec", names[0], "unshare", "--uts", str(first), "mpiexec"),
+            *("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", str(agent), *one_link),
+            *("--mca", "btl", "tcp,self", "--host", "10.77.0.1:1,10.77.0.2:1"),
+            *("-x", "PYTHONPATH", "-x", "GASLA_TEST_JOB", "-x", "NUMBA_NUM_THREADS"),
+        )
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+        subprocess.run(["ip", "link", "del", mark], capture_output=True)
+
+
+@needs_mpi
+@pytest.mark.slow  # jobs on two hosts
+@pytest.mark.parametrize("job", ["graph", "fail", "kill"])
+def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
+    ended = run("mpi", job, seed=1, before=hosts)
+    if job == "graph":
+        assert ended.code == 0 and ended.out.count("ended well") == 2, ended
+    else:
+        check_failure(ended)
+        assert re.search(r"g\d+b", ended.error), ended  # the host of the second rank
 
 
 # --- Dask ------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from gasla.gpu.runtime import compile as gpu
 from gasla.graph import generators
 from gasla.graph.adjacency import Adjacency
 from gasla.program.frontier import EdgeFrontier
+from tests.test_support import support_of
 from tests.test_triangles import edge_lists, scipy_triangles, undirected
 
 WAYS = {"merged": 10**9, "looked up": -1}
@@ -53,12 +54,12 @@ def check(graph: Graph, counts: np.ndarray) -> None:
     np.testing.assert_array_equal(result.per_vertex.get(), counts)
 
 
-KINDS = list(product([4, 8], [4, 8], [False, True]))
+KINDS = list(product([4, 8], [4, 8], [(False, False), (True, False), (False, True)]))
 
 
-@pytest.mark.parametrize(("vertex", "offset", "per_vertex", "architecture"), in_turns(KINDS, [("sm_80",), ("sm_90",)]))
-def test_kernels_compile(vertex: int, offset: int, per_vertex: bool, architecture: str) -> None:
-    assert gpu.compile_source(module.source(vertex, offset, per_vertex), architecture)
+@pytest.mark.parametrize(("vertex", "offset", "counts", "architecture"), in_turns(KINDS, [("sm_80",), ("sm_90",)]))
+def test_kernels_compile(vertex: int, offset: int, counts: tuple[bool, bool], architecture: str) -> None:
+    assert gpu.compile_source(module.source(vertex, offset, *counts), architecture)
 
 
 @given(edge_lists())
@@ -99,6 +100,39 @@ def test_larger_random_graphs(way: str, seed: int, n: int, degree: int, skewed: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FLAT", WAYS[way])
         check(on_gpu(matrix), scipy_triangles(matrix))
+
+
+@pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize("seed", range(4))
+def test_edges_of_random_graphs(way: str, seed: int) -> None:
+    matrix = undirected(1500, 30_000, seed, seed % 2 == 0)
+    src, dst = matrix.nonzero()
+    order = np.random.default_rng(seed).permutation(len(src))
+    src, dst = src[order], dst[order]
+    for graph, ends in ((Graph(matrix), matrix.nonzero()), (Graph.from_edges(src, dst, n=1500), (src, dst))):
+        total, found = primitives.count_common_neighbours(primitives.orient(graph.to("gpu")), per_edge=True)
+        wanted = support_of(1500, *ends)
+        assert found.dtype == np.int64 and int(total) * 6 == wanted.sum()
+        np.testing.assert_array_equal(found.get(), wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [module.LONG, module.LONG + 2, 300, 3000])
+def test_edges_of_complete_graphs(n: int) -> None:
+    """Of 3000 vertices forward lists are looked up in parts."""
+    found = gasla.edge_support(on_gpu(csr_array(np.ones((n, n)) - np.eye(n))))
+    assert len(found) == n * (n - 1) and (found.get() == n - 2).all()
+
+
+@pytest.mark.gpu
+def test_edges_of_two_hubs() -> None:
+    """A hundred thousand vertices that know the same two hubs, who know each other."""
+    others = np.arange(2, 100_002, dtype=np.int32)
+    src = np.concatenate([[0], np.zeros_like(others), np.ones_like(others)])
+    dst = np.concatenate([[1], others, others])
+    found = gasla.edge_support(Graph.from_edges(src, dst).to("gpu")).get()
+    assert found[0] == len(others) and (found[1:] == 1).all()
 
 
 @pytest.mark.gpu

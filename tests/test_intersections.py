@@ -88,10 +88,9 @@ def test_emulated(weighted: bool, tmp_path: Path) -> None:
     """With lists of 12 or more long, so that whole blocks take them."""
     graph, (u, v) = graph_of(True, np.int64 if weighted else np.int32), pairs()
     lists, common = graph.sorted_out, np.minimum(stored(graph)[u], stored(graph)[v])
-    text = of_gpu.source(4, lists.indptr.dtype.itemsize, weighted).replace(
-        '#include "commons.cuh"', '#define LONG_PAIR_ENTRIES 12\n#include "commons.cuh"'
-    )
-    compiled = library(f"{text}using namespace gasla;", ("intersect_pairs",), tmp_path / "built", of_gpu.THREADS)
+    source, folder = of_gpu.source(4, lists.indptr.dtype.itemsize, weighted), tmp_path / "built"
+    text = f"{source}using namespace gasla;"
+    compiled = library(text, ("intersect_pairs",), folder, of_gpu.THREADS, LONG_PAIR=12)
     found = np.full(len(u), -7, np.float64 if weighted else np.int64)
     arrays = lists.indptr, lists.indices, u, v, WEIGHTS if weighted else of_gpu.NULL, np.zeros(1, np.uint64), found
     EmulatedKernel(compiled, "intersect_pairs").plain(1, np.uint64(len(u)), *arrays)

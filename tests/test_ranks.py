@@ -228,6 +228,13 @@ class Looks(programs.Hops):
         return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
 
 
+class Partners(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def edge_mask(self, src, dst, edge):
+        return edge.back.flow == 0
+
+
 class Deposits(programs.Hops):
     @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
     def seen(self, before, after):
@@ -237,6 +244,7 @@ class Deposits(programs.Hops):
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "scatter": (Scatters, {}),
     "self.at": (Looks, {}),
+    "edge.back": (Partners, {}),
     "seen reduces at vertices": (Deposits, {}),
     "in place": (programs.Hops, {"order": "in place"}),
     "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
@@ -263,7 +271,7 @@ def test_what_no_process_has_is_refused() -> None:
         with pytest.raises(TypeError, match=f"no {name}: no process holds"):
             getattr(spread, name)
     for call in (
-        lambda: gasla.triangle_count(spread),
+        lambda: gasla.primitives.hook(spread),
         lambda: spread.with_values(None),
         lambda: np.asarray(spread.values),
     ):
@@ -277,6 +285,15 @@ def test_what_no_process_has_is_refused() -> None:
 def random_graph(n: int = 60, m: int = 240) -> gasla.Graph:
     rng = np.random.default_rng(1)
     return gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(1, 9, m).astype(float), n=n)
+
+
+@pytest.mark.parametrize("edges", [0, 20, 600])
+def test_triangles_are_those_of_one_process(edges: int) -> None:
+    graph = random_graph(50, edges)
+    expected = gasla.triangle_count(graph, per_vertex=True)
+    found = gasla.triangle_count(over(graph, 3), per_vertex=True)
+    assert found.total == gasla.triangle_count(over(graph, 4)) == expected.total
+    np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
 
 
 def test_a_search_has_the_levels_of_one_process() -> None:

@@ -291,6 +291,7 @@ def test_the_verifier_of_samples_tells(row: Any, message: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.sanitize
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("name", ["rmat", "grid", "shuffled"])
 def test_gpu_gives_the_same(call: str, name: str) -> None:
@@ -308,6 +309,7 @@ def test_gpu_gives_the_same(call: str, name: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.sanitize
 def test_gpu_hard_shapes() -> None:
     empty = Graph.from_edges([], [], n=0).to("gpu")
     assert gasla.random_walks(empty, [], 3).shape == (0, 4)

@@ -93,6 +93,21 @@ class BenchmarkGraph:
         return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
 
     @cached_property
+    def capacities(self) -> Any:
+        """The matrix with its weights as whole numbers, as SciPy's flows want them."""
+        return self.matrix.astype(np.int32)
+
+    @cached_property
+    def network(self) -> Graph:
+        """The same as gasla takes it."""
+        return self.graph.with_values(self.matrix.data.astype(np.int32))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Where flows come from and where they go: the first two sources."""
+        return self.sources[0], self.sources[1]
+
+    @cached_property
     def attenuation(self) -> float:
         """What an edge leaves of a Katz score: little enough for scores to settle."""
         return 1 / (1 + int(self.graph.in_degrees.max()))
@@ -123,6 +138,11 @@ class BenchmarkGraph:
         """A row of numbers a vertex."""
         drawn = np.random.default_rng(FEATURES).random((self.graph.n, FEATURES), np.float32)
         return array_module(self.matrix).asarray(drawn)
+
+    @cached_property
+    def walkers(self) -> Any:
+        """About as many as there are vertices, each where an edge leads: so hubs have more."""
+        return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
 
     @cached_property
     def homes(self) -> Any:

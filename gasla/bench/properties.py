@@ -19,6 +19,7 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
+FEW = 100  # walks whose every step is looked up
 PAIRS = 1 << 12  # edges whose ends are looked at
 
 
@@ -220,6 +221,33 @@ def nibbled(graph: BenchmarkGraph, vertices: Any, sources: list[int]) -> str:
         return "the source is not in its community"
     volume, cut = int(inside[src].sum()), int((inside[src] & ~inside[dst]).sum())
     return "" if cut < min(volume, len(src) - volume) or len(vertices) == 1 else "a community conducts like one vertex"
+
+
+def walked(graph: BenchmarkGraph, walks: Any, _: list[int]) -> str:
+    """What is wrong with walks: where they begin, or that one ends though edges lead both ways; edges of the first."""
+    if bool((walks[:, 0] != graph.walkers).any()):
+        return "a walker begins elsewhere"
+    few = moved(walks[:FEW], "cpu")
+    if bool((walks < 0).any()) or not _are_edges(graph, few[:, :-1].ravel(), few[:, 1:].ravel()):
+        return "a walk leads along no edge"
+    return ""
+
+
+def drawn(graph: BenchmarkGraph, rows: Any, _: list[int]) -> str:
+    """What is wrong with samples: how many each vertex has; edges of the first."""
+    most = array_module(rows).minimum(graph.graph.out_degrees[graph.walkers], rows.shape[1])
+    if bool(((rows >= 0).sum(axis=1) != most).any()):
+        return "a vertex has fewer neighbours than there are, or more"
+    few = moved(rows[:FEW], "cpu")
+    src = np.broadcast_to(moved(graph.walkers[:FEW], "cpu")[:, np.newaxis], few.shape)
+    return "" if _are_edges(graph, src[few >= 0], few[few >= 0]) else "a neighbour is none"
+
+
+def _are_edges(graph: BenchmarkGraph, src: Any, dst: Any) -> bool:
+    """Whether there are edges, each of which is looked up."""
+    lists = graph.graph.out
+    first, last = (moved(lists.indptr[array_module(lists.indptr).asarray(src + i)], "cpu").tolist() for i in (0, 1))
+    return all(bool((lists.indices[a:b] == v).any()) for a, b, v in zip(first, last, dst.tolist()))
 
 
 def independent(graph: BenchmarkGraph, is_member: Any, _: list[int]) -> str:

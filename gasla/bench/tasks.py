@@ -15,8 +15,14 @@ import numpy as np
 from gasla.arrays import array_module, device_of, moved
 from gasla.bench import answers, properties
 from gasla.bench.graphs import KEPT, BenchmarkGraph
+from gasla.bench.peers import DRAWN, STEPS
 
 SOME = 4  # sources of a call that takes several, where the table doesn't say how many
+
+
+def walkers_times(each: int) -> Callable[[BenchmarkGraph], int]:
+    """How many steps all walkers take, of so many each: none comes to an end, as edges lead both ways."""
+    return lambda graph: each * len(graph.walkers)
 
 
 class Task(NamedTuple):
@@ -28,6 +34,7 @@ class Task(NamedTuple):
     agree: Callable[[Any, Any], bool] = answers.equal  # whether two forms are equal, up to rounding
     several: int | None = None  # how many sources it takes
     part: float = 1.0  # of the stored edges that count
+    counted: Callable[[BenchmarkGraph], int] | None = None  # how much counts, in place of edges
     is_trusted: bool = True  # an answer in which nothing is found broken is right
     may_overflow: bool = False
 
@@ -69,11 +76,16 @@ TASKS: dict[str, Task] = {
     "weighted_matching": Task("nowhere", properties.matched, answers.nothing),
     "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
     "longest_path": Task("nowhere", properties.longest, part=0.5),
+    "maximum_flow": Task("nowhere", lambda *_: "", is_trusted=False),
+    "minimum_cut": Task("nowhere", lambda *_: "", is_trusted=False),
     "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
     "multi_source_bfs": Task("sources", properties.searches, several=64),
     "multi_source_shortest_paths": Task("sources", properties.all_shortest_paths, answers.distances, several=8),
     "closeness": Task("sources", properties.nearness, agree=answers.near, several=64),
+    "random_walks": Task("nowhere", properties.walked, answers.nothing, counted=walkers_times(STEPS)),
+    "node2vec_walks": Task("nowhere", properties.walked, answers.nothing, counted=walkers_times(STEPS)),
+    "sample_neighbors": Task("nowhere", properties.drawn, answers.nothing, counted=walkers_times(DRAWN)),
     "harmonic": Task("sources", properties.harmony, agree=answers.near, several=64),
 }
 ALGORITHMS = tuple(TASKS)
@@ -101,11 +113,12 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """How many edges count, by the round."""
+    """How many edges count, by the round; of walks and samples, as many as are taken."""
+    counted = TASKS[algorithm].counted
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
-        "nowhere": lambda: [int(TASKS[algorithm].part * graph.graph.m)],
+        "nowhere": lambda: [counted(graph) if counted else int(TASKS[algorithm].part * graph.graph.m)],
     }[TASKS[algorithm].starts]()
 
 

@@ -17,15 +17,18 @@ from gasla.cli.summaries import (
     components,
     condensed,
     cores,
+    cut,
     distances,
     edges_from,
     features,
+    flow,
     forest,
     from_sources,
     independent,
     is_reached,
     levels,
     links,
+    matches,
     mates,
     members,
     nearby,
@@ -37,11 +40,13 @@ from gasla.cli.summaries import (
     points,
     ranking,
     route,
+    sampled,
     settled,
     sides,
     similar,
     supported,
     truss,
+    walked,
 )
 from gasla.cli.verbs import Verb
 
@@ -217,6 +222,20 @@ ALGORITHMS: tuple[Verb, ...] = (
         told=lambda _, count: {"count": count},
     ),
     Verb(
+        *("subgraph-matches", gasla.subgraph_matches, verify.subgraph_matches),
+        answers={"matches": "matches"},
+        summary=matches,
+        fixed={"count": False},
+        names_vertices=True,
+    ),
+    Verb(
+        *("count-matches", gasla.subgraph_matches, verify.subgraph_matches),
+        answers={},
+        summary=matches,
+        fixed={"count": True, "limit": None},
+        told=lambda _, count: {"matches": count},
+    ),
+    Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),
         answers={"labels": "community"},
         summary=communities,
@@ -292,10 +311,42 @@ ALGORITHMS: tuple[Verb, ...] = (
         options={"weighted": "--unweighted"},
     ),
     Verb(
+        *("maximum-flow", gasla.maximum_flow, verify.maximum_flow),
+        answers={"flow": "flow"},
+        summary=flow,
+        by_edge=True,
+    ),
+    Verb(
+        *("minimum-cut", gasla.minimum_cut, verify.minimum_cut),
+        answers={"source_side": "source_side"},
+        summary=cut,
+    ),
+    Verb(
         *("aggregate-features", gasla.aggregate_features, verify.aggregate_features),
         answers={"aggregated": "feature"},
         summary=features,
         options={"weighted": "--unweighted"},
         by_vertex=True,
+    ),
+    *(
+        Verb(
+            *(name, function, verify.random_walks),
+            answers={"visits": "visits"},
+            summary=walked,
+            defaults={"length": 10},
+            told=lambda _, found: {"walks": found, "visits": found[found >= 0]},
+            edges=lambda found: int((found.answer["walks"][:, 1:] >= 0).sum()),
+            names_vertices=True,
+        )
+        for name, function in (("random-walks", gasla.random_walks), ("node2vec-walks", gasla.node2vec_walks))
+    ),
+    Verb(
+        *("sample-neighbors", gasla.sample_neighbors, verify.sample_neighbors),
+        answers={"drawn": "drawn"},
+        summary=sampled,
+        defaults={"k": 5},
+        told=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
+        edges=lambda found: len(found.answer["drawn"]),
+        names_vertices=True,
     ),
 )

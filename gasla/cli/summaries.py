@@ -259,6 +259,16 @@ def cliques(found: Answered) -> Iterator[str]:
     yield f"{found.answer['count']:,} cliques of {found.arguments['k']:,} vertices"
 
 
+def matches(found: Answered) -> Iterator[str]:
+    """How many there are, and some of them."""
+    rows, label = found.answer["matches"], found.graph.label
+    count = rows if isinstance(rows, int) else len(rows)
+    kind = "induced matches" if found.arguments["induced"] else "matches"
+    yield f"{count:,} {kind} of a pattern of {len(found.arguments['pattern'])} vertices"
+    some = [] if isinstance(rows, int) else rows[: found.top].tolist()
+    yield from (f"      {' – '.join(map(label, row))}" for row in some)
+
+
 def _edges(found: Answered, numbers: Array) -> Iterator[str]:
     """The ends of some edges."""
     lists, label = found.graph.graph.out, found.graph.label
@@ -298,6 +308,32 @@ def mates(found: Answered) -> Iterator[str]:
     )
 
 
+def flow(found: Answered) -> Iterator[str]:
+    """How much flows, along how many edges, and along which most."""
+    sent, value = found.answer["flow"], found.answer["value"]
+    used = int((sent > 0).sum())
+    yield f"{value:,} from {_ends(found)} along {used:,} of {len(sent):,} edges{', most along' if used else ''}"
+    yield from _edges(found, np.argsort(-sent, kind="stable")[: min(used, found.top)])
+
+
+def cut(found: Answered) -> Iterator[str]:
+    """What the cut costs, who is on which side, and its first edges."""
+    graph, side = found.graph.graph, found.answer["source_side"]
+    src, dst = graph._edges()
+    edges = np.flatnonzero(side[src] & ~side[dst])
+    yield (
+        f"{len(edges):,} edges of {found.answer['value']:,} together part {_ends(found)}, with {int(side.sum()):,} and "
+        f"{int((~side).sum()):,} vertices{', among them' if len(edges) else ''}"
+    )
+    yield from _edges(found, edges[: found.top])
+
+
+def _ends(found: Answered) -> str:
+    """What leads from where to where."""
+    source, target = (found.graph.label(found.arguments[name]) for name in ("source", "target"))
+    return f"{source} to {target}"
+
+
 def features(found: Answered) -> Iterator[str]:
     """What the numbers are like, feature by feature."""
     numbers = np.atleast_2d(found.answer["aggregated"].T)
@@ -314,3 +350,22 @@ def from_sources(what: str) -> Callable[[Answered], str]:
         return f"{what.format(found.graph.graph.n if sources is None else len(sources))}:"
 
     return heading
+
+
+def walked(found: Answered) -> Iterator[str]:
+    """How many steps were taken, how many walks ended, and which vertices were come to most often."""
+    walks, steps = found.answer["walks"], int((found.answer["walks"][:, 1:] >= 0).sum())
+    ended = int((walks[:, -1] < 0).sum())
+    yield f"{len(walks):,} walkers took {steps:,} steps, and {ended:,} came to where no edge leads on; most often at:"
+    yield from _most_drawn(found, found.answer["visits"])
+
+
+def sampled(found: Answered) -> Iterator[str]:
+    """How many neighbours were drawn, and who most often."""
+    drawn = found.answer["drawn"]
+    yield f"{len(drawn):,} neighbours of {len(found.answer['sampled']):,} vertices were drawn; most often:"
+    yield from _most_drawn(found, drawn)
+
+
+def _most_drawn(found: Answered, vertices: Array) -> Iterator[str]:
+    yield from text.ranking(found.graph, np.bincount(vertices, minlength=found.graph.graph.n), found.top)

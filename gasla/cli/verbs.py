@@ -23,6 +23,8 @@ from gasla.cli.data import Named
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
+EACH = {"starts", "ids"}  # parameters that take vertices, of any number
+TRIANGLE = "0-1,1-2,0-2"
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
 
@@ -82,11 +84,16 @@ class Verb:
         elif "features" in self.parameters:
             default = "default: the numbers of its in-edges and out-edges"
             parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
+        elif "pattern" in self.parameters:
+            parser.add_argument(
+                "--pattern", metavar="EDGES", default=TRIANGLE, help="its edges, as in 0-1,1-2 (default: %(default)s)"
+            )
+        for name in EACH & set(self.parameters):
+            parser.add_argument(f"--{name}", nargs="+", metavar="VERTEX", help=f"{said[name]} (default: each once)")
         if "target" in self.parameters:
             parser.add_argument("--target", metavar="VERTEX", help="where to end (default: the last vertex)")
-        others = {"source", "target", "sources", "features"} | (
-            {"k", "seed"} if "sources" in self.parameters else set()
-        )
+        others = {"source", "target", "sources", "features", "pattern", *EACH}
+        others |= {"k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
             if name not in others:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
@@ -117,8 +124,13 @@ class Verb:
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
-        elif "features" in given:
+        for name in EACH & set(given):
+            names = given[name]
+            given[name] = np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
+        if "features" in given:
             given["features"] = _features(graph, options.features)
+        elif "pattern" in given:
+            given["pattern"] = _pattern(options.pattern)
         return {**given, **self.fixed}
 
     def columns(self, options: Namespace) -> list[str]:
@@ -217,3 +229,13 @@ def _features(graph: Named, path: str | None) -> Array:
         return np.load(path) if path.endswith(".npy") else np.loadtxt(path, ndmin=2)
     except ValueError as error:
         raise ValueError(f"--features {path}: {error}; expected numbers, a row for each vertex") from None
+
+
+def _pattern(edges: str) -> Array:
+    """The matrix of a pattern whose edges are given as in 0-1,1-2."""
+    if re.fullmatch(r"\d{1,3}-\d{1,3}(,\d{1,3}-\d{1,3})*", edges) is None:
+        raise ValueError(f"--pattern {edges}: expected edges between vertices from 0 on, such as {TRIANGLE}")
+    pairs = np.array([edge.split("-") for edge in edges.split(",")], np.int64)
+    matrix = np.zeros((pairs.max() + 1,) * 2, bool)
+    matrix[pairs[:, 0], pairs[:, 1]] = matrix[pairs[:, 1], pairs[:, 0]] = True
+    return matrix

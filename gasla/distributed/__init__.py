@@ -3,18 +3,19 @@
 from typing import Any, NoReturn
 
 from gasla.distributed.block_array import BlockArray
+from gasla.distributed.checkpoint import Checkpoint
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.engine.rank_run import sentences
 from gasla.distributed.engine.running import Compiled, Interpreted
-from gasla.distributed.engine.together import DistributedPrimitives
 from gasla.distributed.failures import WorkerLost
 from gasla.distributed.sharded import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
+from gasla.distributed.together.joint_primitives import DistributedPrimitives
 
 __all__ = ["BlockArray", "Cluster", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]
-__all__ += ["WorkerLost", "current"]
+__all__ += ["Checkpoint", "WorkerLost", "current"]
 
 # The face of an engine, as far as ranks have it; see `gasla.engines.Engine`.
 prepare = Compiled().prepare

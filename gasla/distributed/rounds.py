@@ -24,6 +24,7 @@ _NAMES = (
     "the end of a call",
     "the end of the cluster",
 )
+_SHIFT = 8  # of the number of a type, which all have to have alike
 NOTHING = np.zeros(0, np.uint8)
 
 
@@ -45,7 +46,7 @@ class Rounds:
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
         """See `Communicator`."""
         array = np.ascontiguousarray(array)
-        parts = self.meet(ALLGATHER, [array.view(np.uint8)] * self.size)
+        parts = self.meet(ALLGATHER + (array.dtype.num << _SHIFT), [array.view(np.uint8)] * self.size)
         return [part.view(array.dtype).copy() for part in parts]
 
     def barrier(self) -> None:
@@ -78,9 +79,15 @@ class Rounds:
         for rank, there in enumerate(kinds):
             if there != kind:
                 raise RankError(
-                    f"rank {self.rank} of {self.size} is at {_NAMES[kind]} and rank {rank} at {_NAMES[there]}; "
+                    f"rank {self.rank} of {self.size} is at {_name(kind)} and rank {rank} at {_name(there)}; "
                     "expected every rank to make the same calls in the same order"
                 )
+
+
+def _name(kind: int) -> str:
+    number = kind >> _SHIFT
+    of = next((f" of {t.__name__}" for t in np.sctypeDict.values() if np.dtype(t).num == number), "") if number else ""
+    return _NAMES[kind & ((1 << _SHIFT) - 1)] + of
 
 
 def called(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:

@@ -8,13 +8,13 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.engine.by_vector import product
-from gasla.distributed.engine.facts import SHARE, facts_of, simple_edges
 from gasla.distributed.engine.partition import Edges, shared_out
 from gasla.distributed.engine.running import block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
 from gasla.distributed.loading.settling import kept_share
+from gasla.distributed.together.by_vector import product
+from gasla.distributed.together.facts import SHARE, facts_of, simple_edges
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.changes import Changing
-from gasla.graph.derive.derivable import Derivable
+from gasla.graph.derive.pairing import Pairing
 from gasla.graph.exchange.exchanging import Exchanging
 from gasla.graph.structure import ascends, lasting
 from gasla.graph.validate import (
@@ -57,7 +56,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
 _FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
 
 
-class Graph(Derivable, Changing, Exchanging):
+class Graph(Pairing, Exchanging):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are

@@ -16,7 +16,7 @@ from gasla.names import inner
 from gasla.program.fields import bounds_of, check_start
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record
+from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
 
@@ -293,6 +293,14 @@ class NeighbourLists:
         assert self.side == "all"
         return self.graph.leaving
 
+    def partners(self) -> Any:
+        """The number of each entry's partner."""
+
+        def make(graph: Graph) -> Any:
+            return self._lists.by_position(graph.reverse_edge_ids)
+
+        return self.graph.kept(("partners", self.side), make) if self.are_kept else make(self.graph)
+
     def values(self, kind: np.dtype) -> Any:
         graph = self.graph
         if graph.values is None:
@@ -301,6 +309,14 @@ class NeighbourLists:
         values = self.kept_values() if self._values_are_kept else self._lists.by_position(graph.values)
         assert values is not None
         return converted(values, kind)
+
+
+def values_in_order(graph: Graph, kind: Any) -> Any:
+    """The matrix's values as a type, in the order of the input: what is read of an edge's partner."""
+    if graph.values is None:
+        return converted(module_of(graph.device).ones(graph.m, computed(kind)), kind)
+    check_values(graph, kind)
+    return converted(graph.values, kind)
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:

@@ -1,7 +1,6 @@
 """What any engine must do for a program: how vertices may reduce, what must be kept apart, what is read."""
 
 import functools
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -12,11 +11,12 @@ import semirings
 from gasla.names import given, inner
 from gasla.program.fields import bounds_of
 from gasla.program.reductions.absorbing import absorbing_fields, leaves
+from gasla.program.reductions.activating import activates_on_change, change
 from gasla.program.tracing import AFTERWARDS, Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.expr import cast_expr, fold, rebuilt
+from semirings.expr import rebuilt
 from semirings.operators import scalars
-from semirings.types import computed, has_wide, parts_of
+from semirings.types import parts_of
 
 # One of the copies of a field: the only one, or the one that is brought up to date later; of two by turns, that from
 # before the iteration, that which it has left, or, once its number is the next one's, which that begins with.
@@ -83,6 +83,14 @@ class Plan:
             )
         # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
         self.behind = looked_up - self.doubled
+        # So has what a scatter both writes and reads at partners, which others may be writing meanwhile.
+        scatter = t.functions.get("scatter")
+        self.edges_behind = set() if scatter is None else scatter.reads("back") & scatter.result.keys()
+        if self.staged and self.edges_behind:
+            raise TypeError(
+                f"{cls.__name__}.scatter writes {given(min(self.edges_behind))!r} and reads it of partners, as it was "
+                "before an iteration; stages don't say where one begins: expected a run"
+            )
         if self.staged and t.looks_up:
             raise TypeError(
                 f"{cls.__name__} reads or reduces at other vertices, as they were before an iteration; stages don't "
@@ -105,7 +113,7 @@ class Plan:
         if self.scheduled and not self.staged:
             self.functions = {name: f for name, f in t.functions.items() if name != "activate"}
         elif "apply" in t.functions and "activate" not in t.functions:
-            self.functions = {**t.functions, "activate": _change(t)}
+            self.functions = {**t.functions, "activate": change(t)}
 
     def _check_in_place(self, conflict: set[str]) -> None:
         """Refuse what can't be right where what has been applied is seen at once."""
@@ -249,7 +257,7 @@ class Plan:
     def absorption(self) -> tuple[str, ...] | str:
         """The fields into which values may go straight, one for each item of what is gathered; or why they may not."""
         found = absorbing_fields(self.traced)
-        if isinstance(found, tuple) and not _activates_on_change(self.traced, found):
+        if isinstance(found, tuple) and not activates_on_change(self.traced, found):
             return "activate asks for more than whether a value changed"
         return found
 
@@ -322,17 +330,48 @@ class Plan:
         kinds = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
         return {name: (kind, bounds_of(kind)) for name, kind in kinds.items()}
 
+    @functools.cached_property
+    def back_values(self) -> list[str]:
+        """Those that are read of an edge's partner."""
+        return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
+
     def _edge_roles(self, *names: str) -> set[str]:
-        return {f for n in names if n in self.functions for f in self.functions[n].reads("edge")}
+        """What some functions read of an edge: fields, "id", "leaves", and "back" if they ask its partner."""
+        functions = [self.functions[n] for n in names if n in self.functions]
+        fields = {f for function in functions for f in function.reads("edge")}
+        return fields | ({"back"} if any(function.reads("back") for function in functions) else set())
+
+    @functools.cached_property
+    def _read_in_lists(self) -> tuple[set[str], set[str]]:
+        """What is read of an edge where vertices gather, and where activity spreads."""
+        names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
+        return self._edge_roles("gather", "key", "edge_mask"), self._edge_roles(*names)
 
     @functools.cached_property
     def needs_gather_ids(self) -> bool:
-        return bool(self._edge_roles("gather", "key", "edge_mask") - set(self.edge_values))
+        return bool(self._read_in_lists[0] & {"id", *self.edge_states})
 
     @functools.cached_property
     def needs_send_ids(self) -> bool:
-        names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
-        return "scatter" in self.functions or bool(self._edge_roles(*names) - set(self.edge_values))
+        return "scatter" in self.functions or bool(self._read_in_lists[1] & {"id", *self.edge_states})
+
+    @functools.cached_property
+    def knows_partners(self) -> bool:
+        """Whether any function asks an edge's partner."""
+        return any(role == "back" for role, _ in self.used)
+
+    @functools.cached_property
+    def needs_gather_partners(self) -> bool:
+        return "back" in self._read_in_lists[0]
+
+    @functools.cached_property
+    def needs_send_partners(self) -> bool:
+        return "back" in self._read_in_lists[1]
+
+    @functools.cached_property
+    def needs_leaving(self) -> bool:
+        """Whether it matters which end of an edge a list has it at, where lists have both."""
+        return self.scatters_from_tails or ("edge", "leaves") in self.used
 
     @functools.cached_property
     def reduces_in_order(self) -> bool:
@@ -407,47 +446,3 @@ def _components(kind: Any) -> list[tuple[str, Any]]:
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]
-
-
-def _change(traced: Traced) -> Function:
-    """What stands for `activate` where there is none: whether any field that apply returns is another than before."""
-    fields = sorted(traced.functions["apply"].result)
-    sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
-    symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
-    changes = [change for pair in zip(symbols[::2], symbols[1::2]) for change in _changes(*pair)]
-    result = semirings.as_expr(functools.reduce(operator.or_, changes) if changes else False)
-    return Function("activate", result, tuple(symbols), sources)
-
-
-def _changes(before: Expr, after: Expr) -> list[Any]:
-    """Whether each number of a field is another than before; NaN, too, is like itself."""
-    before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
-    kind: Any = before.type
-    parts: list[tuple[Any, Any]] = [(before, after)]
-    if has_wide(kind):
-        differ = before != after
-        if kind.scalar.kind == "f":
-            differ = differ & ((after == after) | (before == before))
-        return [fold(operator.or_, differ)]
-    if isinstance(kind, VectorType):
-        kind, parts = kind.scalar, [(before[i], after[i]) for i in range(kind.length)]
-    if kind.kind != "f":
-        return [a != b for a, b in parts]
-    return [(a != b) & ((a == a) | (b == b)) for a, b in parts]
-
-
-def _activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
-    """Whether activity is what an improvement of a field brings: the default, or comparisons of before and after."""
-    if "activate" not in traced.functions:
-        return True
-    asked = set(_either(traced.functions["activate"].result))
-    ends = [leaves(traced, role, fields) for role in ("before", "after")]
-    forms = [{a < b, b > a, a > b, b < a, a != b, b != a} for b, a in zip(*ends, strict=True)]
-    return all(asked & form for form in forms) and asked <= set().union(*forms)
-
-
-def _either(e: Expr) -> list[Expr]:
-    """What an expression says that one of is so."""
-    if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
-        return [part for arg in e.args for part in _either(arg)]
-    return [e]

@@ -14,7 +14,8 @@ import numpy as np
 from gasla.graph.graph import as_graph
 from gasla.names import LONGEST, inner
 from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField
-from gasla.program.tracing import Record, Traced, Tracer
+from gasla.program.records import Record
+from gasla.program.tracing import Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
 
@@ -84,6 +85,9 @@ class VertexProgram(Declared):
 
     Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
     record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
+    `edge.leaves` is whether the edge is stored as one from `src` to `dst`; with `direction = "all"` it may be either.
+    `edge.back` is its partner, as `Graph.reverse_edge_ids` has it: `edge.back.flow`, `edge.back.id`. A scatter sees it
+    as it was before any edge was written to.
     `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
     lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
 
@@ -131,6 +135,8 @@ class VertexProgram(Declared):
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+        for name in cls.edge_fields.keys() & {"back", "leaves"}:
+            raise ValueError(f"{cls.__name__}.{name}: of an edge this name is gasla's own; choose another")
         if cls.direction not in ("in", "out", "all"):
             raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
         if cls.sources not in ("all", "active"):

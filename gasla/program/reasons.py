@@ -149,6 +149,13 @@ def _edges(plan: Plan) -> list[str]:
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
         found.append(f"The numbers of edges are read along with them{f', to find {states}' if states else ''}.")
+    if plan.knows_partners:
+        found.append("The numbers of edges' partners are read along with them, made once for the graph.")
+    for name in sorted(plan.edges_behind):
+        found.append(
+            f"{given(name)} has a copy for scatter to see of partners, as it was before: those who scatter bring "
+            "theirs up to date."
+        )
     return found
 
 

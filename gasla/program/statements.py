@@ -19,9 +19,11 @@ class Load(NamedTuple):
 
 
 class LoadEdge(NamedTuple):
-    """A field of the edge at hand."""
+    """A field of the edge at hand, or in the role "back" of its partner; as it is, or as it was before a scatter."""
 
     field: str
+    role: str = "edge"
+    copy: str = "now"
 
 
 class Copy(NamedTuple):
@@ -77,9 +79,9 @@ def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Sta
     return [Load(role, field, copy) for field in read(plan, role, functions)]
 
 
-def edge_loads(plan: Plan, *functions: str) -> list[Statement]:
+def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
     """What some functions read of an edge."""
-    return [LoadEdge(field) for field in read(plan, "edge", functions)]
+    return [LoadEdge(field, role) for role in ("edge", "back") for field in read(plan, role, functions)]
 
 
 def applied(plan: Plan) -> list[Statement]:
@@ -108,10 +110,15 @@ def scattered(plan: Plan) -> list[Statement]:
     """What an edge takes from its ends, the vertex at its tail being loaded already."""
     return [
         *loads(plan, "dst", "scatter", copy="new"),
-        *edge_loads(plan, "scatter"),
+        *[_before(plan, load) for load in edge_loads(plan, "scatter")],
         Call("scatter", "result"),
         *map(StoreEdge, written_by(plan, "scatter")),
     ]
+
+
+def _before(plan: Plan, load: LoadEdge) -> Statement:
+    """What a scatter reads of a partner is what was there before it, which the partner's own tail may be changing."""
+    return load._replace(copy="before") if load.role == "back" and load.field in plan.edges_behind else load
 
 
 def observed(plan: Plan) -> list[Statement]:

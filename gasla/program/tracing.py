@@ -28,45 +28,13 @@ from gasla.program.fields import (
     refuse_degree,
     refuse_others,
 )
+from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
 from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
 
 AFTERWARDS = ("stop", "idle", "wake")  # come after an iteration, and see its end
-
-
-class Record:
-    """The fields of one vertex or edge, by name; what a program's functions receive."""
-
-    def __init__(self, what: str, fields: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_what", what)
-        object.__setattr__(self, "_fields", fields)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._fields[name]
-        except KeyError:
-            known = ", ".join(sorted(self._fields))
-            raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}") from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(
-            f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from apply, post_apply or scatter"
-        )
-
-
-class Lazy(dict[str, Any]):
-    """Fields that are made when first read."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        super().__init__(makers)
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = super().__getitem__(name)()
-        return self._made[name]
 
 
 @dataclass(frozen=True)
@@ -122,7 +90,9 @@ class Traced:
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
         sources = {s.name: f.sources[s.name] for s in f.symbols}
-        return {s: (0, 2**62 if role == "edge" else most[of]) for s, (role, of) in sources.items() if of in most}
+        return {
+            s: (0, 2**62 if role in ("edge", "back") else most[of]) for s, (role, of) in sources.items() if of in most
+        }
 
     def writes(self, *names: str) -> set[str]:
         """The fields that the named functions return."""
@@ -297,8 +267,13 @@ class Tracer:
         return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()})
 
     def _edge(self) -> Record:
+        """An edge; whether it leads from src to dst; and its partner."""
         types = {**self.edge_types, "id": np.dtype(np.int64)}
-        return Record("edge", {given(n): self._symbol("edge", n, t) for n, t in types.items()})
+        own, back = ({given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back"))
+        leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
+        if self.program.direction == "all":
+            leaves = self._symbol("edge", "leaves", np.dtype(bool))
+        return Record("edge", {**own, "leaves": leaves, "back": Record("edge's partner", back)})
 
     def _gathered(self) -> tuple[Any, ...]:
         if "gather" not in self.functions:

@@ -21,7 +21,7 @@ class Edges:
         elif direction == "all":
             src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
             ids, leaves = np.concatenate([ids, ids]), np.repeat([True, False], graph.m)
-        order = np.lexsort((~leaves, ids, dst))
+        order = np.lexsort((leaves, ids, dst))
         self.src, self.dst, self.ids, self.leaves = src[order], dst[order], ids[order], leaves[order]
         self._into = _offsets(self.dst, graph.n)
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")

@@ -28,6 +28,8 @@ class Interpreted:
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
         self._plan.doubled = set()  # what neighbours read has been read before anything is written
         self._edges = Edges(graph.to("cpu"), program.direction)
+        if self._plan.knows_partners:
+            _ = graph.to("cpu").reverse_edge_ids  # refused now, if there are none
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Nothing: there is nothing to compile."""

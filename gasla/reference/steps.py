@@ -15,8 +15,8 @@ from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
+from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed
-from gasla.program.tracing import Lazy, Record
 from gasla.reference.choice import greatest, grouped
 from gasla.reference.edge_order import Edges
 from gasla.reference.segments import reduce_segments
@@ -78,8 +78,15 @@ class Steps:
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
         """The same for some edges: their sources, their receivers, and themselves."""
         ids = self.edges.ids[places]
-        link = Record("edge", Lazy(_makers(self.edge, ids) | {"id": lambda: as_values(ids)}))
+        leaves = {"in": True, "out": False}.get(self.program.direction, as_values(self.edges.leaves[places]))
+        more = {"leaves": lambda: leaves, "back": lambda: self.link("edge's partner", self.graph.reverse_edge_ids[ids])}
+        link = self.link("edge", ids, more)
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
+
+    def link(self, what: str, ids: np.ndarray, more: Mapping[str, Callable[[], Any]] | None = None) -> Record:
+        """The fields of some edges."""
+        makers = _makers(self.edge, ids) | {"id": lambda: as_values(ids.astype(np.int64, copy=False))}
+        return Record(what, Lazy({**makers, **(more or {})}))
 
     def other(self, index: Any) -> Record:
         """The fields of the vertices at some indices, and what stands for those where there is none."""

@@ -17,6 +17,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
 | condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
 | ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
+| project     | an edge for each two of the side that SciPy's product joins, and as many common neighbours as it has |
 | modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
 | label_…     | almost all vertices are where most of their neighbours are; who has none is alone                      |
 | bipartite   | no edge joins two of a colour; every component without one has an odd cycle                            |
@@ -44,6 +45,8 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | colouring   | no edge joins two of a colour; a neighbour of each lower colour; two where there is no odd cycle       |
 | minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
 | louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
+| maximum_…   | no edge over its capacity, nothing lost at a vertex, and no way along which more could be sent         |
+| minimum_cut | source and target are apart; the cut costs as much as SciPy's largest flow                             |
 | …_nibble    | nobody's residual, as scores tell it, is enough for a push; no other cut of the sweep conducts less    |
 | walks,      | each step is along an edge, and an end where none leads on; of each vertex as many neighbours as there |
 | samples     | are to be, and none more often than its edges; whether lots are fair no single answer shows            |
@@ -59,11 +62,12 @@ from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.counts import clustering, square_clustering, triangles
-from gasla.verify.derived import condensation, ego_graph
+from gasla.verify.derived import condensation, ego_graph, project
+from gasla.verify.directed.flows import maximum_flow, minimum_cut
+from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.neighbourhoods import aggregate_features
-from gasla.verify.orders import longest_path, topological_order
 from gasla.verify.patterns import count_cliques, subgraph_matches
 from gasla.verify.peeling import core_number, k_core
 from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
@@ -104,12 +108,15 @@ __all__ = [
     "louvain_communities",
     "maximal_independent_set",
     "maximal_matching",
+    "maximum_flow",
+    "minimum_cut",
     "minimum_spanning_forest",
     "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "pagerank",
     "pagerank_nibble",
+    "project",
     "random_walks",
     "salsa",
     "sample_neighbors",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.peers import PAGERANK_ITERATIONS
+from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, STEPS
 
 SECTOR = 32  # bytes: the least that is read at a random place
 
@@ -192,6 +192,17 @@ def pagerank_nibble(work: Work, _: list[Reach]) -> Floor:
     return work.floor(8 * work.n, 0, 1)
 
 
+def random_walks(work: Work, _: list[Reach]) -> Floor:
+    """A step looks up where a list begins and reads one entry of it, and both are anywhere; it writes where it led."""
+    steps = STEPS * work.n
+    return work.floor(4 * steps, 2 * steps, 0, vector=4 * (work.n + work.m))
+
+
+def sample_neighbors(work: Work, _: list[Reach]) -> Floor:
+    """A vertex looks up where its list begins, and reads so many entries of it."""
+    return work.floor(4 * DRAWN * work.n, (1 + min(DRAWN, work.m / work.n)) * work.n, 0, vector=4 * work.m)
+
+
 def modularity(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, and the label at its end; two row pointers, a label and a sum a vertex."""
     return work.floor(4 * work.m + 16 * work.n, work.m, 1)
@@ -231,6 +242,11 @@ def longest_path(work: Work, _: list[Reach]) -> Floor:
     """The same, and each edge once more with its weight, and the length at its end."""
     first, second = topological_order(work, []), work.floor(8 * work.m / 2 + 8 * work.n, work.m / 2, 1)
     return Floor(first.seconds + second.seconds, second.cause)
+
+
+def maximum_flow(work: Work, _: list[Reach]) -> Floor:
+    """A search over edges with room: of each the end, the capacity, and what was sent there and back."""
+    return work.floor(28 * work.m + 8 * work.n, work.m, 2)
 
 
 def product(work: Work, _: list[Reach]) -> Floor:
@@ -275,6 +291,9 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "label_propagation": label_propagation,
     "louvain_communities": label_propagation,
     "pagerank_nibble": pagerank_nibble,
+    "random_walks": random_walks,
+    "node2vec_walks": random_walks,
+    "sample_neighbors": sample_neighbors,
     "modularity": modularity,
     "maximal_independent_set": maximal_independent_set,
     "greedy_color": greedy_color,
@@ -283,6 +302,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "minimum_spanning_forest": minimum_spanning_forest,
     "topological_order": topological_order,
     "longest_path": longest_path,
+    "maximum_flow": maximum_flow,
+    "minimum_cut": maximum_flow,
     "betweenness": betweenness,
     "product": product,
     "row sums": row_sums,

@@ -19,7 +19,9 @@ weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, 
 `clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`, `jaccard()` and
 `adamic_adar()` how alike the ends of each stored edge are, `top_k_similar()` the Jaccard scores of the `SIMILAR` most
 similar to each vertex, `square_clustering()` coefficients, `four_cliques()` the number of cliques of four vertices,
-`pagerank_nibble(source)` a community by `NIBBLE`.
+`pagerank_nibble(source)` a community by `NIBBLE`, `maximum_flow()` and `minimum_cut()` the value of that between
+`graph.ends`, weights being capacities, `random_walks()` and `node2vec_walks()` a row of `STEPS` for each of
+`graph.walkers`, `sample_neighbors()` of `DRAWN`.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -42,6 +44,9 @@ TOLERANCE = 1e-6  # of scores that a product leaves where they are, in the mean
 DAMPING = 0.85
 SIMILAR = 10  # of each vertex
 NIBBLE = 0.01, 1e-6  # how likely the lazy surfer jumps back, and the residual an edge that is enough for a push
+STEPS = 16  # of each walker
+DRAWN = 10  # neighbours of each vertex
+NODE2VEC = 0.5, 2.0  # p and q
 TRUSS = 6  # every edge in four triangles
 
 

@@ -8,7 +8,17 @@ import numpy as np
 
 import gasla
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, SIMILAR, TOLERANCE, TRUSS
+from gasla.bench.peers import (
+    DAMPING,
+    DRAWN,
+    NIBBLE,
+    NODE2VEC,
+    PAGERANK_ITERATIONS,
+    SIMILAR,
+    STEPS,
+    TOLERANCE,
+    TRUSS,
+)
 
 
 class Gasla:
@@ -145,6 +155,21 @@ class Gasla:
 
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
+
+    def maximum_flow(self) -> Any:
+        return gasla.maximum_flow(self.made.network, *self.made.ends).value
+
+    def minimum_cut(self) -> Any:
+        return gasla.minimum_cut(self.made.network, *self.made.ends).value
+
+    def random_walks(self) -> Any:
+        return gasla.random_walks(self.graph, self.made.walkers, STEPS)
+
+    def node2vec_walks(self) -> Any:
+        return gasla.node2vec_walks(self.graph, self.made.walkers, STEPS, p=NODE2VEC[0], q=NODE2VEC[1])
+
+    def sample_neighbors(self) -> Any:
+        return gasla.sample_neighbors(self.graph, self.made.walkers, DRAWN)
 
     def topological_order(self) -> Any:
         return gasla.topological_order(self.made.acyclic)

@@ -138,6 +138,14 @@ class Igraph:
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
 
+    def maximum_flow(self) -> float:
+        """By push-relabel, in the order of heights."""
+        return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
+
+    def minimum_cut(self) -> float:
+        """The same, of which it takes the half that finds the cut."""
+        return float(self.native.mincut(*self.graph.ends, capacity=self.weights).value)
+
     def longest_path(self) -> np.ndarray:
         """Shortest paths of negative lengths, by Bellman and Ford's algorithm: it has nothing nearer."""
         start = self.matrix.shape[0]

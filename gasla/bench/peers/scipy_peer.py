@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, tril
-from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
+from scipy.sparse.csgraph import (
+    breadth_first_order,
+    connected_components,
+    dijkstra,
+    maximum_flow,
+    minimum_spanning_tree,
+)
 from scipy.sparse.linalg import eigsh
 
 from gasla.bench import mxm
@@ -100,6 +106,10 @@ class SciPy:
     def minimum_spanning_forest(self) -> Any:
         """By Kruskal's algorithm, as a matrix."""
         return minimum_spanning_tree(self.weights).data
+
+    def maximum_flow(self) -> int:
+        """By Dinic's algorithm."""
+        return int(maximum_flow(self.graph.capacities, *self.graph.ends).flow_value)
 
     def _triangles(self) -> int:
         lower = tril(self.pattern, -1, format="csr")

@@ -141,7 +141,7 @@ def _replaced(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
 def _of_edge(gather: Function, symbol: Symbol, edge: int) -> Symbol:
     """What stands for a symbol at one of a few edges."""
     role, _ = gather.sources[symbol.name]
-    return Symbol(f"{symbol.name}_{edge}", symbol.type) if role in ("src", "edge") else symbol
+    return Symbol(f"{symbol.name}_{edge}", symbol.type) if role in ("src", "edge", "back") else symbol
 
 
 COPY = '''

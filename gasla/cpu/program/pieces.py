@@ -93,8 +93,8 @@ class Pieces(Arguments):
         match statement:
             case Load(role, field, copy):
                 return [f"{role}_{field} = {self.load(field, at, copy)}"]
-            case LoadEdge(field):
-                return [f"edge_{field} = {self.load_edge(field, side)}"]
+            case LoadEdge(field, role, copy):
+                return [f"{role}_{field} = {self.load_edge(field, side, role, copy)}"]
             case Copy(role, field, of):
                 return [f"{role}_{field} = {of}_{field}"]
             case Call(function, role):
@@ -113,13 +113,17 @@ class Pieces(Arguments):
             case Reduce(name):
                 return [f"sum_{name} = combine_{name}(sum_{name}, {self.call(name)})"]
 
-    def load_edge(self, name: str, side: str) -> str:
-        """The value of a field of the edge at position `e` of one adjacency."""
+    def load_edge(self, name: str, side: str, role: str, copy: str) -> str:
+        """The value of a field of the edge at position `e` of one adjacency, or of its partner."""
+        numbers = f"{side}{'b' if role == 'back' else 'e'}[e]"
         if name == "id":
-            return f"np.int64({side}e[e])"
-        if name in self.edge_values:
+            return f"np.int64({numbers})"
+        if name == "leaves":
+            return "not leaving[e]" if side == "g" else "leaving[e]"
+        if role == "edge" and name in self.edge_values:
             return f"{side}v_{name}[e]"
-        return load_text(f"e_{name}", self.traced.edge_types[name], f"np.uintp({side}e[e])")
+        array = "value" if name not in self.edge_states else "was" if copy == "before" else "e"
+        return load_text(f"{array}_{name}", self.traced.edge_types[name], f"np.uintp({numbers})")
 
     def loads(self, role: str, at: str, *functions: str) -> list[str]:
         """The text that loads what some functions read of a vertex."""
@@ -371,7 +375,7 @@ class Pieces(Arguments):
 
     def several_at_once(self, loads: list[str], body: list[str]) -> list[str]:
         """Wide vectors of a few edges are gathered together: what has been gathered is read and written once."""
-        own = re.compile(r"\b(src_\w+|edge_\w+|u|e)\b")
+        own = re.compile(r"\b(src_\w+|edge_\w+|back_\w+|u|e)\b")
         lines = ["first, last = np.uint64(gp[v]), np.uint64(gp[v + one])", "begin = first"]
         lines += [f"while begin + np.uint64({FEW}) <= last:"]
         for i in range(FEW):
@@ -446,35 +450,3 @@ def literal_text(value: Any, kind: Any) -> str:
     if isinstance(kind, VectorType):
         return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
     return printer.literal(value, kind)
-
-
-# --- short lists without a branch: a wrong guess by the processor costs more than values for nothing ------------------
-
-
-def within(length: str, k: int, value: str, identity: Any, kind: Any) -> str:
-    """The text of value k of a list, a local variable, if the list is longer than that, else of the identity."""
-    if isinstance(kind, TupleType | VectorType):
-        kinds = kind.items if isinstance(kind, TupleType) else (kind.scalar,) * kind.length
-        identities = identity if isinstance(identity, tuple) else np.broadcast_to(identity, len(kinds))
-        items = enumerate(zip(identities, kinds, strict=True))
-        return "(" + "".join(f"{within(length, k, f'{value}[{i}]', *item)}, " for i, item in items) + ")"
-    return f"select({_rank(length, kind)} > {_rank(k, kind)}, {value}, {printer.literal(identity, kind)})"
-
-
-def combined(values: list[str]) -> str:
-    """What so many values come to, a power of two, as a tree."""
-    while len(values) > 1:
-        values = [f"combine({a}, {b})" for a, b in zip(values[::2], values[1::2], strict=True)]
-    return values[0]
-
-
-def _rank(count: Any, kind: Any) -> str:
-    """A number below 2**23, as a float that so many others lie between 1 and it where it is floats that are chosen.
-
-    By another comparison than one of floats, LLVM makes it a branch.
-    """
-    if kind.kind != "f":
-        return f"np.uint64({count})"
-    word = f"np.int{8 * kind.itemsize}"
-    one = np.ones(1, kind).view(f"i{kind.itemsize}").item()
-    return f"float_of({word}({word}({count}) + {word}({one})))"

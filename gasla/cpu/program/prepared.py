@@ -21,7 +21,7 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program import reasons
-from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, layout, rooms
+from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, layout, rooms, values_in_order
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -287,7 +287,7 @@ class Prepared(Joining):
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
-        if name in ("gp", "gi", "sp", "si", "leaving"):
+        if name in ("gp", "gi", "gb", "sp", "si", "sb", "leaving"):
             return lists.are_kept
         return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
 
@@ -313,9 +313,12 @@ class Prepared(Joining):
         return (whole[2] if whole else longest) <= 16
 
     def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
-        if name.startswith("e_"):
-            self.check({field: fields[field] for field in fields.keys() & {name[2:]}})
-            return self._edge_array(name[2:], fields)
+        if name.startswith(("e_", "was_")):
+            field = name.partition("_")[2]
+            self.check({field: fields[field] for field in fields.keys() & {field}})
+            return self._edge_array(field, fields)
+        if name.startswith("value_"):
+            return values_in_order(self.graph, self.traced.edge_types[name.removeprefix("value_")])
         return self._graph_array(name, sides)
 
     def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
@@ -326,7 +329,7 @@ class Prepared(Joining):
             return lists.leaving()
         if name[1] == "v":
             return lists.values(self.traced.edge_types[name[3:]])
-        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids}[name[1]]()
+        return {"p": lists.indptr, "i": lists.indices, "e": lists.ids, "b": lists.partners}[name[1]]()
 
     # --- running ---------------------------------------------------------------------------------------------------
 

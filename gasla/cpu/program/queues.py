@@ -73,8 +73,8 @@ packing_jit = compiled(**INNER, packs=True)
 # The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
 # iteration needs no barrier to reset them.
-DENSE_TICKET, STOPPED, APART, FIRST, BLOCK = 0, 1, 2, 8, 56
-NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 48, 49, 50, 51, 52
+DENSE_TICKET, STOPPED, APART, FIRST, BLOCK = 0, 1, 2, 8, 64
+NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 56, 57, 58, 59, 60
 
 LIST, BITS = 0, 1  # the form that the active set is in
 SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose

@@ -51,12 +51,16 @@ class Arguments(Plan):
         names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
         names += [f"to_{name}" for name in t.deposits]
         names += [f"was_{name}" for name in sorted(self.behind)]
+        names += [f"was_{name}" for name in sorted(self.edges_behind)]
         names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
+        names += ["gb"] if self.needs_gather_partners else []
         names += [f"gv_{n}" for n in self.edge_values]
         if self.sends:
             names += ["sp", "si"] + (["se"] if self.needs_send_ids else [])
             names += [f"sv_{n}" for n in self.edge_values]
-            names += ["leaving"] if self.scatters_from_tails else []
+            names += ["sb"] if self.needs_send_partners else []
+        names += ["leaving"] if self.needs_leaving else []
+        names += [f"value_{n}" for n in self.back_values]
         names += [f"e_{n}" for n in self.edge_states]
         names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
         names += [f"part_{n}" for n in t.aggregates]

@@ -1,6 +1,9 @@
 """The stages of a program: each a function that all threads of a run call together (`thread` of `threads`)."""
 
 import functools
+from typing import Any
+
+import numpy as np
 
 from gasla.cpu.program.keyed.choices import Choices
 from gasla.cpu.program.pieces import (
@@ -8,10 +11,8 @@ from gasla.cpu.program.pieces import (
     FURTHER,
     INDENT,
     Stage,
-    combined,
     load_text,
     store_text,
-    within,
 )
 from gasla.cpu.program.signature import Field
 from gasla.program.statements import (
@@ -24,7 +25,8 @@ from gasla.program.statements import (
     observed,
     scattered,
 )
-from semirings import VectorType
+from semirings import TupleType, VectorType
+from semirings.printers import numba as printer
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 
@@ -49,6 +51,8 @@ class Stages(Choices):
                 found.append(self.release())
         if "scatter" in self.functions:
             found.append(self.scatter())
+        if self.edges_behind:
+            found.append(self.catch_up_edges())
         if "post_apply" in self.functions:
             found.append(self.post_apply())
         if self.behind:
@@ -140,7 +144,7 @@ class Stages(Choices):
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         if self.keyed is not None:
             lines += self.choose()
-            if takes_all and not self._edge_roles("gather", "key") & set(self.edge_states):
+            if takes_all and not self._edge_roles("gather", "key") & {"back", *self.edge_states}:
                 begin = lines.index(self.begin_table()[0])
                 lines[begin:] = self.of_few(more, needs_wake, lines[begin:])
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
@@ -257,18 +261,32 @@ class Stages(Choices):
 
     def scatter(self) -> Stage:
         body = ["v = np.uint64(si[e])", *self.rendered(scattered(self))]
+        tail = self.rendered(loads(self, "src", "scatter", copy="new"), "u")
+        if self.staged:
+            per_vertex = ["u = v", *tail, *self._over_own_edges(body)]
+            return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
+        return self._by_newly_active("scatter", "Newly active vertices write to their out-edges.", 5, tail, body)
+
+    def catch_up_edges(self) -> Stage:
+        body = []
+        for name in sorted(self.edges_behind):
+            kind, at = self.traced.edge_types[name], "np.uintp(se[e])"
+            body += store_text(f"was_{name}", kind, at, load_text(f"e_{name}", kind, at))
+        doc = "What partners see of the edges that were written to becomes what they are now."
+        return self._by_newly_active("catch_up_edges", doc, 6, [], body)
+
+    def _over_own_edges(self, body: list[str]) -> list[str]:
+        """A loop over the out-edges of `u`: an edge is there from both ends where lists have both."""
         if self.scatters_from_tails:
             body = ["if leaving[e]:", *(INDENT + line for line in body)]
-        tail = self.rendered(loads(self, "src", "scatter", copy="new"), "u")
-        per_vertex = [*tail, *self.neighbours("s", "u", body)]
-        if self.staged:
-            per_vertex = ["u = v", *per_vertex]
-            return self.stage("scatter", "Vertices write to their out-edges.", self.over_receivers(5, per_vertex))
-        loop = [
-            "next_queues = queues[1 - parity]",
-            *self.over_queue("next_queues", "counters[block(other) + NEXT]", 5, per_vertex, "u"),
-        ]
-        return self.stage("scatter", "Newly active vertices write to their out-edges.", loop)
+        return self.neighbours("s", "u", body)
+
+    def _by_newly_active(self, name: str, doc: str, ticket: int, tail: list[str], body: list[str]) -> Stage:
+        """A stage of the vertices that are active next, along their edges."""
+        per_vertex = [*tail, *self._over_own_edges(body)]
+        sizes = "counters[block(other) + NEXT]"
+        loop = ["next_queues = queues[1 - parity]", *self.over_queue("next_queues", sizes, ticket, per_vertex, "u")]
+        return self.stage(name, doc, loop)
 
     def post_apply(self) -> Stage:
         loop = self.over_receivers(4, self.rendered(applied_once_more(self)))
@@ -312,3 +330,35 @@ class Stages(Choices):
         ]
         doc = "The aggregates of an iteration, from what each vertex put aside."
         return self.stage("sum_up", doc, self.sum_chunks(each))
+
+
+# --- short lists without a branch: a wrong guess by the processor costs more than values for nothing ------------------
+
+
+def within(length: str, k: int, value: str, identity: Any, kind: Any) -> str:
+    """The text of value k of a list, a local variable, if the list is longer than that, else of the identity."""
+    if isinstance(kind, TupleType | VectorType):
+        kinds = kind.items if isinstance(kind, TupleType) else (kind.scalar,) * kind.length
+        identities = identity if isinstance(identity, tuple) else np.broadcast_to(identity, len(kinds))
+        items = enumerate(zip(identities, kinds, strict=True))
+        return "(" + "".join(f"{within(length, k, f'{value}[{i}]', *item)}, " for i, item in items) + ")"
+    return f"select({_rank(length, kind)} > {_rank(k, kind)}, {value}, {printer.literal(identity, kind)})"
+
+
+def combined(values: list[str]) -> str:
+    """What so many values come to, a power of two, as a tree."""
+    while len(values) > 1:
+        values = [f"combine({a}, {b})" for a, b in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
+
+
+def _rank(count: Any, kind: Any) -> str:
+    """A number below 2**23, as a float that so many others lie between 1 and it where it is floats that are chosen.
+
+    By another comparison than one of floats, LLVM makes it a branch.
+    """
+    if kind.kind != "f":
+        return f"np.uint64({count})"
+    word = f"np.int{8 * kind.itemsize}"
+    one = np.ones(1, kind).view(f"i{kind.itemsize}").item()
+    return f"float_of({word}({word}({count}) + {word}({one})))"

@@ -11,7 +11,7 @@ from gasla.graph.graph import Graph
 from gasla.names import inner
 from gasla.program.frontier import EdgeFrontier, Frontier
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Record
+from gasla.program.records import Record
 from semirings.types import HALF
 
 
@@ -65,7 +65,12 @@ class Staged(Prepared):
     def edge_mask(self, edges: EdgeFrontier, places: np.ndarray, iteration: int) -> np.ndarray:
         """Which edges the mask of edges admits, given their places in the lists, too."""
         ends = self._vertices(edges.src), self._vertices(edges.dst)
-        admitted = self._evaluate("edge_mask", iteration, *ends, self._edges(edges.ids))
+        leaves: Any = self.program.direction == "in"
+        if self.program.direction == "all":
+            leaves = self.graph.leaving[places]
+        own, partners = self._edges(edges.ids), self.plan.needs_send_partners
+        back = Record("edge's partner", self._edges(self.graph.reverse_edge_ids[edges.ids])) if partners else None
+        admitted = self._evaluate("edge_mask", iteration, *ends, Record("edge", own | {"leaves": leaves, "back": back}))
         return np.broadcast_to(admitted, len(edges))
 
     def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
@@ -92,7 +97,7 @@ class Staged(Prepared):
         degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
 
-    def _edges(self, ids: np.ndarray) -> Record:
+    def _edges(self, ids: np.ndarray) -> dict[str, Any]:
         """The fields of some edges, likewise."""
         fields: dict[str, Any] = {"id": ids}
         for name, declared in self.program.edge_fields.items():
@@ -102,7 +107,7 @@ class Staged(Prepared):
             else:
                 kind = self.traced.edge_types[inner(name)]
                 fields[name] = _items_first(self._passed(f"e_{inner(name)}")[ids], kind)
-        return Record("edge", fields)
+        return fields
 
 
 def _items_first(values: np.ndarray, kind: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ import semirings
 from gasla.names import inner
 from gasla.program.fields import ID, Aggregate, EdgeField, Parameter, VertexField
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Record
+from gasla.program.records import Record
 
 PREFIX = "of_all_"  # begins the names of what a program is given in place of what the whole graph says
 OWN = f"{PREFIX}own"  # how many vertices are the rank's own: they come first

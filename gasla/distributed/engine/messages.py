@@ -1,8 +1,8 @@
 """What a rank tells another after a superstep, as bytes: a few numbers for all, and what is new of what it mirrors.
 
-A message is a head (`Head`), numbers for all ranks as they are, then the places among those that the receiver mirrors
-of which there is news, as a list or as a bitmap, whichever is smaller; whether each is active, if not all are; and the
-values of each field that travels, one field after the other.
+A message is a head of four numbers, bytes that go to everyone, then the places among those that the receiver mirrors of
+which there is news, as a list or as a bitmap, whichever is smaller, or nothing if all are; whether each is active, if
+not all are; and the values of each field that travels, one field after the other.
 """
 
 from collections.abc import Sequence
@@ -10,19 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LIST, BITMAP = 0, 1  # forms of places
+LIST, BITMAP, ALL = range(3)  # forms of places
 HEAD = np.dtype(np.int64)
 
 
 class News(NamedTuple):
     """What is new of the vertices that one rank mirrors of another's: places, which are active, values by field."""
 
-    places: np.ndarray
+    places: np.ndarray | range  # a range: all
     is_active: np.ndarray | None  # None: all are
     values: Sequence[np.ndarray]
 
 
-NOTHING = News(np.zeros(0, np.int64), None, ())
+NO_ONE = np.zeros(0, np.int64)
+NOTHING = News(NO_ONE, None, ())
 
 
 def packed(common: np.ndarray, news: News, held: int) -> np.ndarray:
@@ -30,9 +31,11 @@ def packed(common: np.ndarray, news: News, held: int) -> np.ndarray:
     count = len(news.places)
     if not count:
         return np.concatenate([np.array([len(common), 0, LIST, 0], HEAD).view(np.uint8), common])
-    form = BITMAP if held < 32 * count else LIST
-    if form == LIST:
-        places = news.places.astype(np.int32).view(np.uint8)
+    form = ALL if count == held else BITMAP if held < 32 * count else LIST
+    if form == ALL:
+        places = np.zeros(0, np.uint8)
+    elif form == LIST:
+        places = np.asarray(news.places, np.int32).view(np.uint8)
     else:
         bits = np.zeros(held, bool)
         bits[news.places] = True
@@ -51,13 +54,15 @@ def unpacked(message: np.ndarray, held: int, kinds: Sequence[tuple[np.dtype, tup
     at = head + common
     if not count:
         return message[head:at], NOTHING
-    size = 4 * count if form == LIST else -(-held // 8)
-    places = np.array(message[at : at + size])
+    size = {LIST: 4 * count, BITMAP: -(-held // 8), ALL: 0}[form]
+    found: Any = message[at : at + size]
     at += size
     if form == LIST:
-        places = places.view(np.int32)
+        places: Any = np.array(found).view(np.int32)
     else:
-        places = np.flatnonzero(np.unpackbits(places, count=held, bitorder="little"))
+        places = range(held)
+        if form == BITMAP:
+            places = np.flatnonzero(np.unpackbits(found, count=held, bitorder="little"))
     active = None
     if has_active:
         size = -(-count // 8)
@@ -66,6 +71,6 @@ def unpacked(message: np.ndarray, held: int, kinds: Sequence[tuple[np.dtype, tup
     values = []
     for kind, shape in kinds:
         size = count * kind.itemsize * int(np.prod(shape, dtype=np.int64))
-        values.append(np.array(message[at : at + size]).view(kind).reshape(count, *shape))
+        values.append(message[at : at + size].view(kind).reshape(count, *shape))
         at += size
     return message[head : head + common], News(places, active, values)

@@ -14,7 +14,7 @@ from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
-from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
+from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
@@ -25,7 +25,8 @@ from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record, Traced
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Traced
 from semirings.types import computed
 
 
@@ -168,12 +169,9 @@ class RankRun:
 
     def advance(self, until: int) -> None:
         """Run supersteps up to such a number, or the program's end."""
-        try:
-            while not self.ended and self.iteration < until:
-                self._step()
-        except Exception as error:
-            error.add_note(f"in superstep {self.iteration}")
-            raise
+        while not self.ended and self.iteration < until:
+            self.communicator.superstep = self.iteration  # which errors name
+            self._step()
 
     def _step(self) -> None:
         active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
@@ -244,6 +242,9 @@ class RankRun:
         else:
             now = [self.state[name][ids] for name in self.travels]
             changed = _differ(now, self.sent[rank], len(ids))
+            if changed.all() and (self.drains or not self.tells_active):
+                self.sent[rank] = now
+                return News(range(len(ids)), None, now)
             if self.tells_active and not self.drains:
                 awake = np.zeros(len(ids), bool)
                 awake[self._places(rank, new)] = True
@@ -271,13 +272,14 @@ class RankRun:
         first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
         common, news = unpacked(message, last - first, self.kinds)
         if not len(news.places):
-            return common, NOTHING.places
-        places = first + news.places.astype(np.int64)
+            return common, NO_ONE
+        places: Any = slice(first, last) if isinstance(news.places, range) else first + news.places.astype(np.int64)
         for name, values in zip(self.travels, news.values, strict=True):
             self.state[name][places] = values
         if not self.tells_active:
-            return common, NOTHING.places
-        return common, places if news.is_active is None else places[news.is_active]
+            return common, NO_ONE
+        woken = np.arange(first, last) if isinstance(news.places, range) else places
+        return common, woken if news.is_active is None else woken[news.is_active]
 
     def _combine(self, shares: list[np.ndarray]) -> None:
         """What the aggregates came to over all ranks, in their order."""

@@ -13,6 +13,7 @@ EXACT = (
 )
 REFUSED = {
     "scatter": "it writes to edges that other ranks hold",
+    "edge.back": "it reads an edge that may be another rank's",
     "self.at": "it reads a vertex that may be another rank's, which nobody has sent",
     "aggregate at": "it reduces at a vertex that may be another rank's",
     "bucket": "it would be told after post_apply has changed what it reads",
@@ -40,6 +41,7 @@ def refuse(program: VertexProgram, traced: Traced, schedule: Any = None) -> None
             "aggregate at",
             f"{name}.{given(min(traced.deposits, default=''))} reduces at vertices",
         ),
+        (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
         (traced.looks_up and not traced.deposits, "self.at", f"{name} reads other vertices by self.at"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (schedule is not None, "schedule", f"a run of {name} has a schedule"),

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.checkpoint import Saver
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import block_of, degrees
-from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Placed
+from gasla.distributed.together.facts import SHARE
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
@@ -105,12 +106,15 @@ class DistributedRun:
         sent = {name: _Reference(x.kept.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 5), np.int64)
+        self._saver = Saver.of_run(out)
 
     def _begin(self, drains: bool) -> None:
         if self._beginning is None:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
         self._tell(_begin, self._graph.kept_by_ranks.key, options, program, sent, frontier, drains)
+        if self._saver is not None and self._saver.resume:
+            self._tell(_restore, self._saver)
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
         told: Told = self._graph.ranks.each(function, self._kept.key, *arguments)[0]
@@ -119,10 +123,16 @@ class DistributedRun:
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run supersteps up to such a number, or the program's end."""
         self._begin(drains=until >= NO_LIMIT and not trace)
+        rows = [self._rows[:0]]
         while not self.ended and self.iteration < until:
-            self._tell(_advance, until if progress is None else min(until, self.iteration + PIECE), trace)
+            stop = until if progress is None else min(until, self.iteration + PIECE)
+            self._tell(_advance, stop if self._saver is None else self._saver.next_stop(stop, self.iteration), trace)
+            rows.append(self._rows)
+            if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
+                self._graph.ranks.each(_save, self._kept.key, self._saver)
             if progress is not None:
                 progress(self.iteration)
+        self._rows = np.concatenate(rows)
 
     def leave(self, until: int) -> bool:
         """Never: ranks wait for each other."""
@@ -247,6 +257,19 @@ def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
     return _told(run, trace)
 
 
+def _save(rank: Rank, key: Any, saver: Saver) -> None:
+    run: RankRun = rank.kept[key]
+    run.communicator = rank.communicator
+    saver.save(run)
+
+
+def _restore(rank: Rank, key: Any, saver: Saver) -> Told:
+    run: RankRun = rank.kept[key]
+    run.communicator = rank.communicator
+    saver.restore(run)
+    return _told(run)
+
+
 def _told(run: RankRun, trace: bool = False) -> Told:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
     if trace:  # what all ranks sent; all else they know alike
@@ -261,7 +284,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     fields = {name: (array.shape[1:], array.dtype) for name, array in run.state.items()}
     active = None
     if run.total == 0 or not run.everyone or run.only_active:
-        ids = run.active[run.active < own] + run.block.first
+        ids = run.active[run.active < own].astype(np.int64) + run.block.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()
 

@@ -13,7 +13,7 @@ from gasla.program.binding import FEW, Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-from gasla.program.tracing import Lazy, Record
+from gasla.program.records import Lazy, Record
 
 
 def local_vertices(block: Block, frontier: Frontier) -> np.ndarray:

@@ -24,6 +24,8 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     """Which pair, and which vertex, for each common out-neighbour of sources[i] and targets[i] that is large enough."""
     lists, n = graph.sorted_out, graph.n
     xp, keys = array_module(lists.indices), edge_keys(graph)
+    if not (len(keys) and len(sources)):
+        return xp.empty(0, np.int64), lists.indices[:0]
     sources, targets = (xp.ascontiguousarray(ids, np.int64) for ids in (sources, targets))
     least = 0 if above is None else above.astype(np.int64) + 1
     starts = [xp.searchsorted(keys, ids * n + least) for ids in (sources, targets)]
@@ -32,6 +34,8 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     longer, start = xp.where(swaps, sources, targets), xp.where(swaps, starts[1], starts[0])
     sums = running_sums(xp.minimum(*lengths))
     places = xp.arange(int(sums[-1]))
+    if not len(places):
+        return places, lists.indices[:0]
     which = gpu_lists.owners(sums, places)
     places += (start - sums[:-1])[which]
     found = lists.indices[places]
@@ -46,6 +50,8 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
     """Whether there is an edge sources[i] -> targets[i], for each i."""
     xp, keys = array_module(graph.sorted_out.indices), edge_keys(graph)
+    if not (len(keys) and len(sources)):
+        return xp.zeros(len(sources), bool)
     wanted = sources.astype(np.int64) * graph.n + targets
     return _holds(keys, xp.searchsorted(keys, wanted), wanted)
 
@@ -61,9 +67,7 @@ def _edge_keys(graph: Graph) -> Array:
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
-    """Whether the keys there are these; a place may lie behind the last."""
-    if not len(keys):
-        return wanted != wanted
+    """Whether the keys there, of which there are some, are these; a place may lie behind the last."""
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)
 
 

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import array_module
-from gasla.gpu.primitive.intersections import intersect
+from gasla.arrays import address, array_module
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph import lists_gpu as gpu_lists
@@ -52,14 +51,30 @@ class ByDegree(NamedTuple):
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
     """The sets of three, and for each stored edge, in the order of the input, those that it is in.
 
-    Every pair is intersected by itself, which meets each set at three edges, each stored twice.
+    Each set is met once and counted at its three edges, in up to 8 bytes a stored edge beside the result.
     """
-    counts = intersect(graph, graph.out.owners(), graph.out.indices, None)
-    total = counts.sum() // 6
-    if graph.out.edge_ids is None:
+    ascending = graph.sorted_out
+    indptr, indices, m = ascending.indptr, ascending.indices, graph.m
+    xp: Any = array_module(indices)
+    counts, at_forward = xp.zeros(m, np.int64), xp.zeros(m, np.uint32)
+    if m == 0:
+        return xp.zeros((), np.int64), counts
+    if isinstance(lists, ByDegree):
+        if lists.indices is not indices:  # copies must be of lists that ascend
+            lists = by_degree(indptr, indices, graph.out_degrees)
+        at_stored, lanes = xp.zeros(m, np.uint32), 32
+        total, _ = by_tables(lists, False, at_forward, at_stored)
+        oriented = _struct(np.uint64(graph.n), *lists, at_forward, at_stored)
+    else:
+        total, _ = by_merging(indptr, indices, False, at_forward)
+        lanes = _lanes(m / graph.n)
+        oriented = _struct(np.uint64(graph.n), indptr, indices, indices, None, at_forward, None)
+    kernel = _kernel("spread_support", 256, indptr, indices, per_edge=True)
+    kernel.plain(min(-(-graph.n * lanes // 256), 1 << 20), gpu.struct(oriented), np.uint32(lanes), counts)
+    if ascending.edge_ids is None:
         return total, counts
-    in_order = array_module(counts).empty_like(counts)
-    in_order[graph.out.edge_ids] = counts
+    in_order = xp.empty_like(counts)
+    in_order[ascending.edge_ids] = counts
     return total, in_order
 
 
@@ -115,17 +130,19 @@ def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tu
     return by_merging(lists.indptr, lists.indices, per_vertex)
 
 
-def by_merging(indptr: Array, indices: Array, per_vertex: bool) -> tuple[Array, Array | None]:
-    """Count by merging the sorted lists of a simple graph."""
-    import cupy
-
-    n, total = len(indptr) - 1, cupy.empty((), np.int64)
-    counts = cupy.zeros(n, np.int64) if per_vertex else None
+def by_merging(
+    indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None
+) -> tuple[Array, Array | None]:
+    """Count by merging the sorted lists of a simple graph; if wanted at each edge to a smaller neighbour, too."""
+    xp: Any = array_module(indices)
+    n, total = len(indptr) - 1, xp.empty(1, np.int64)
+    counts = xp.zeros(n, np.int64) if per_vertex else None
     lanes = _lanes(len(indices) / n)
-    kernel = _kernel("count_merging", 256, indptr, indices, per_vertex)
+    kernel = _kernel("count_merging", 256, indptr, indices, per_vertex, at_forward is not None)
     blocks = min(-(-n * lanes // 256), MOST_BLOCKS)
-    kernel.plain(blocks, np.uint64(n), indptr, indices, np.uint32(lanes), counters(1), total, _address(counts))
-    return total, counts
+    lists = np.uint64(n), indptr, indices, np.uint32(lanes)
+    kernel.plain(blocks, *lists, counters(1), total, _address(counts), _address(at_forward))
+    return total.reshape(()), counts
 
 
 def _lanes(mean_degree: float) -> int:
@@ -135,12 +152,11 @@ def _lanes(mean_degree: float) -> int:
 
 def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
     """Forward lists are the neighbours of higher degree, or of the same degree and a higher id."""
-    import cupy
-
+    xp: Any = array_module(indices)
     n, m = len(indptr) - 1, len(indices)
     degrees = degrees.view(np.uint32) if degrees.dtype.itemsize == 4 else degrees.astype(np.uint32)
-    forward, lengths = cupy.empty(m, indices.dtype), cupy.empty(n, np.uint32)
-    control = cupy.zeros(3, np.uint64)
+    forward, lengths = xp.empty(m, indices.dtype), xp.empty(n, np.uint32)
+    control = xp.zeros(3, np.uint64)
     kernel = _kernel("keep_higher_of_short", 256, indptr, indices)
     kernel.plain(kernel.blocks, np.uint64(n), indptr, degrees, indices, forward, lengths, control[:1])
     pieces = _list_pieces(indptr, indices, None, _room(m, BUSY), control[1:2])
@@ -149,29 +165,30 @@ def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
     return ByDegree(indptr, indices, forward, lengths)
 
 
-def by_tables(lists: ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
-    """Count by looking forward lists up in each other."""
-    import cupy
-
+def by_tables(
+    lists: ByDegree, per_vertex: bool, at_forward: Array | None = None, at_stored: Array | None = None
+) -> tuple[Array, Array | None]:
+    """Count by looking forward lists up in each other; if wanted at edges, too, as the kernels say."""
+    xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
-    counts, control = cupy.zeros(n, np.int64) if per_vertex else None, cupy.zeros(4, np.uint64)
+    counts, control = xp.zeros(n, np.int64) if per_vertex else None, xp.zeros(4, np.uint64)
+    kinds = indptr, indices, per_vertex, at_forward is not None
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
-    graph = _struct(np.uint64(n), *lists)
+    graph = _struct(np.uint64(n), *lists, at_forward, at_stored)
     room = _room(len(indices), BUSY) + len(indices) // (2 * LONG)
     pieces = _list_pieces(indptr, indices, lists.lengths, room, count)
-    kernel = _kernel("count_by_blocks", BLOCK_THREADS, indptr, indices, per_vertex)
+    kernel = _kernel("count_by_blocks", BLOCK_THREADS, *kinds)
     kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
-    kernel = _kernel("count_by_warps", 256, indptr, indices, per_vertex)
+    kernel = _kernel("count_by_warps", 256, *kinds)
     kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts))
     return total.view(np.int64).reshape(()), counts
 
 
 def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int, count: Array) -> tuple[Array, Array]:
     """Vertices and first positions of the pieces of long work, `count` of them."""
-    import cupy
-
+    xp: Any = array_module(indices)
     n = len(indptr) - 1
-    vertices, starts = cupy.empty(room, indices.dtype), cupy.empty(room, indptr.dtype)
+    vertices, starts = xp.empty(room, indices.dtype), xp.empty(room, indptr.dtype)
     kernel = _kernel("list_pieces", 256, indptr, indices)
     blocks = min(-(-n // 256), 1 << 20)
     kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count)
@@ -188,30 +205,33 @@ def _address(array: Array | None) -> Any:
     return np.uint64(0) if array is None else array
 
 
-def _struct(n: np.uint64, *arrays: Array) -> np.ndarray:
+def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
     """A number and addresses as one C struct."""
-    fields = (n, *(a.data.ptr for a in arrays))
+    fields = (n, *(0 if a is None else address(a) for a in arrays))
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
 
 
-def source(vertex_size: int, offset_size: int, per_vertex: bool) -> str:
+def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
     """The kernels for ids and offsets of so many bytes."""
     return (
         f"typedef {gpu_lists.C_TYPES[vertex_size]} vertex_t;\n"
         f"typedef {gpu_lists.C_TYPES[offset_size]} offset_t;\n"
-        f'constexpr bool per_vertex = {str(per_vertex).lower()};\n#include "intersect.cuh"\n'
+        f"constexpr bool per_vertex = {str(per_vertex).lower()}, per_edge = {str(per_edge).lower()};\n"
+        '#include "intersect.cuh"\n'
     )
 
 
-def _kernel(function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False) -> gpu.Kernel:
+def _kernel(
+    function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
+) -> gpu.Kernel:
     """A kernel for the types of these lists."""
     sizes = indices.dtype.itemsize, indptr.dtype.itemsize
-    return _cached_kernel(function, threads, *sizes, per_vertex, gpu.device())
+    return _cached_kernel(function, threads, *sizes, per_vertex, per_edge, gpu.device())
 
 
 @functools.cache
 def _cached_kernel(
-    function: str, threads: int, vertex_size: int, offset_size: int, per_vertex: bool, device: int
+    function: str, threads: int, vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool, device: int
 ) -> gpu.Kernel:
-    text = source(vertex_size, offset_size, per_vertex)
+    text = source(vertex_size, offset_size, per_vertex, per_edge)
     return gpu.Kernel(text, function, threads, blocks_per_multiprocessor=32)

@@ -149,6 +149,8 @@ class Run(Binding):
                     self._set(start.source, self._arrays[start.field].copy())
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
+        for name in self.plan.edges_behind:
+            self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
     def _set_lent(self, name: str, start: Start, given: Any) -> None:
         """Have a field live in an array of the caller's, with what that holds if nothing is given."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import Graph
-from gasla.program.binding import Binding
+from gasla.program.binding import Binding, values_in_order
 from gasla.program.program import VertexProgram
 
 
@@ -30,8 +30,12 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
             arrays[f"{side}e"] = lists.ids().astype(plan.offset_type, copy=False)
         for name in plan.edge_values:
             arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name])
-        if side == "s" and plan.scatters_from_tails:
+        if side == "g" and plan.needs_leaving:
             arrays["leaving"] = lists.leaving()
+        if plan.needs_gather_partners if side == "g" else plan.needs_send_partners:
+            arrays[f"{side}b"] = lists.partners().astype(plan.offset_type, copy=False)
+    for name in plan.back_values:
+        arrays[f"value_{name}"] = values_in_order(graph, binding.traced.edge_types[name])
     for degree in plan.degrees:
         own = graph.in_ if degree == "in_degree" else graph.out
         arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)

@@ -312,7 +312,10 @@ class GpuPlan(Plan):
             pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
             pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
-        pointers += [("leaving", "const bool")] if self.scatters_from_tails else []
+        pointers += [(f"was_{n}", ctype(t.edge_types[n])) for n in sorted(self.edges_behind)]
+        pointers += [(f"value_{n}", f"const {ctype(t.edge_types[n])}") for n in self.back_values]
+        pointers += [(f"{side}b", "const offset_t") for side in "gs" if self.knows_partners]
+        pointers += [("leaving", "const bool")] if self.needs_leaving else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         if self.keyed is not None:
             kinds = {"Key": ctype(self.keyed.key), "Value": ctype(self.keyed.total)}

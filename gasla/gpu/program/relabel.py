@@ -73,6 +73,12 @@ class RenumberedLists(NeighbourLists):
     def ids(self) -> Any:
         return self._base.ids()[self._positions()]
 
+    def leaving(self) -> Any:
+        return super().leaving()[self._positions()]
+
+    def partners(self) -> Any:
+        return self._base.partners()[self._positions()]
+
     def values(self, kind: np.dtype) -> Any:
         return as_bits(self._base.values(kind))[self._positions()].view(kind)
 
@@ -110,7 +116,7 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
     ids, offset = graph.id_dtype.itemsize, plan.offset_type.itemsize
     values: int = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
-    numbers = offset * plan.needs_gather_ids
+    numbers = offset * (plan.needs_gather_ids + plan.needs_gather_partners) + plan.needs_leaving
     positions = graph.offset_dtype.itemsize * bool(values or numbers)
     return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
 

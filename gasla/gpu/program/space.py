@@ -336,7 +336,8 @@ def bytes_of(kind: Any) -> int:
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     """Bytes of the fields of a program that are its own."""
     vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
-    return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in plan.edge_states)
+    edges = [*plan.edge_states, *plan.edges_behind]
+    return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edges)
 
 
 def gathered_bytes(plan: GpuPlan) -> int:

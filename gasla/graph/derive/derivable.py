@@ -11,8 +11,9 @@ import numpy as np
 
 from gasla.arrays import any_true, array_module, device_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.derive import contracting
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
-from gasla.graph.derive.origin import Numbers, Origin, numbered
+from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_ids, as_labels, check_range
 from semirings import Monoid, plus
@@ -195,15 +196,9 @@ class Derivable(Structure):
         given = as_labels(labels, self.n)
         self._require_here("labels", given)
         became, count = self._groups(given)
-        src, dst = (became[ends] for ends in self._edges())
-        kept = None
-        if not loops:
-            kept = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
-            src, dst = src[kept], dst[kept]
-        weights = weights if weights is None or kept is None else weights[kept]
-        groups = Numbers(self.device, self.n, count, became=became)
-        edges = self._made(count, src, dst, weights, groups, kept)
-        return edges if combine is None else edges._merged(weights, combine, groups, kept, self.m)
+        if combine is not None and contracting.is_for(self._rows, weights, combine, count):
+            return self._summed(weights, became, count, loops)
+        return self._grouped(weights, combine, became, count, loops)
 
     def symmetrized(self, combine: Monoid | None = None) -> Self:
         """The graph with every edge in both directions: one edge i -> j and one j -> i for all between the two.
@@ -251,7 +246,7 @@ class Derivable(Structure):
         graph = both._merged(None if weights is None else weights[ids], combine, same)
         assert graph.origin is not None
         became = graph.origin.new_edges[: self.m]
-        graph.origin = Origin(same, _Known(self.device, ids[graph.origin.edges], became))
+        graph.origin = Origin(same, Known(self.device, ids[graph.origin.edges], became))
         return graph
 
     def reversed(self) -> Self:
@@ -320,6 +315,37 @@ class Derivable(Structure):
         graph.origin = Origin(vertices, numbers)
         return graph
 
+    def _grouped(self, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool) -> Self:
+        """The graph of groups, of which each vertex became one."""
+        src, dst = (became[ends] for ends in self._edges())
+        kept = None
+        if not loops:
+            kept = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
+            src, dst = src[kept], dst[kept]
+        weights = weights if weights is None or kept is None else weights[kept]
+        groups = Numbers(self.device, self.n, count, became=became)
+        edges = self._made(count, src, dst, weights, groups, kept)
+        return edges if combine is None else edges._merged(weights, combine, groups, kept, self.m)
+
+    def _summed(self, weights: Array | None, became: Array, count: int, loops: bool) -> Self:
+        """The same, weights added up; which edges each was made of is worked out when somebody asks."""
+        lists = self._rows
+        assert lists is not None and weights is not None
+        graph: Self = type(self).__new__(type(self))
+        graph._rows, graph.values = contracting.summed(lists, weights, became, count, loops)
+        graph.n, graph.m, graph.device = count, len(graph.values), self.device
+        graph._columns = graph._ends = graph._names = None
+        kind: Any = type(self)
+
+        def edges() -> Numbers:
+            bare = kind.from_csr(lists.indptr, lists.indices)
+            found: Numbers = bare._grouped(None, plus, became, count, loops).origin._edges
+            return found
+
+        groups = Numbers(self.device, self.n, count, became=became)
+        graph.origin = Origin(groups, LaterNumbers(self.device, self.m, graph.m, edges))
+        return graph
+
     def _combined(self, combine: Monoid | None) -> Array | None:
         """The values that are to be combined: 1 for each edge without, if that makes a difference."""
         kind = np.dtype(np.int64) if self.values is None else self.values.dtype
@@ -381,7 +407,7 @@ class Derivable(Structure):
         return ids
 
 
-class _Known(Numbers):
+class Known(Numbers):
     """Numbers that are known both ways."""
 
     def __init__(self, device: Any, first: Array, became: Array) -> None:

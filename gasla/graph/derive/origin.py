@@ -5,6 +5,9 @@ Both follow from who became whom, which is kept; each is worked out when it is f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 
 from gasla.arrays import Device, array_module, module_of, moved
@@ -85,6 +88,26 @@ class Numbers:
         """Bytes held now."""
         held = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
         return sum(held.values())
+
+
+class LaterNumbers(Numbers):
+    """Numbers that are worked out when they are first asked for."""
+
+    def __init__(self, device: Device, old: int, new: int, find: Callable[[], Numbers]) -> None:
+        super().__init__(device, old, new)
+        self._find = find
+
+    @lasting
+    def first(self) -> Array:
+        return self._found.first
+
+    @lasting
+    def became(self) -> Array:
+        return self._found.became
+
+    @cached_property
+    def _found(self) -> Numbers:
+        return self._find()
 
 
 class Origin:

@@ -52,13 +52,15 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     graph = as_graph(graph)
     src, dst = ends_of(graph, edges)
     weighed = None if weights is None else _of_vertices(graph, weights)
-    return engine(graph.device).primitives().intersect(graph, src, dst, weighed)
+    return engine(graph.engine).primitives().intersect(graph, src, dst, weighed)
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
     """The ends of edges, where the graph is."""
     if not isinstance(edges, EdgeFrontier):
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
+    if len(edges.src) != len(edges.dst):
+        raise ValueError(f"edges have {len(edges.src)} sources and {len(edges.dst)} destinations; expected as many")
     for ends in (edges.src, edges.dst):
         if ends.dtype.kind not in "iu":
             raise TypeError(f"the ends of edges are {ends.dtype}; expected integers, ids of vertices")

@@ -8,7 +8,7 @@ from gasla.arrays import module_of, moved
 from gasla.engines import engine
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.chance.lots import chosen
+from gasla.operations.listing.in_common import ends_of
 from gasla.program.frontier import EdgeFrontier
 
 Array = Any  # NumPy's or CuPy's
@@ -64,10 +64,10 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
     (array([1]), array([2], dtype=int32))
     """
     graph = as_graph(graph)
-    src, dst = _ends(graph, edges)
+    src, dst = ends_of(graph, edges)
     if above is not None:
         above = _bounds(graph, above, len(src))
-    return engine(graph.device).primitives().common(graph, src, dst, above)
+    return engine(graph.engine).primitives().common(graph, src, dst, above)
 
 
 def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
@@ -98,7 +98,7 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
     array([ True, False])
     """
     graph = as_graph(graph)
-    return engine(graph.device).primitives().has_edges(graph, *_ends(graph, edges))
+    return engine(graph.engine).primitives().has_edges(graph, *ends_of(graph, edges))
 
 
 def count_cliques(graph: Any, k: int) -> int:
@@ -129,23 +129,16 @@ def count_cliques(graph: Any, k: int) -> int:
     graph, k = as_graph(graph), whole_number("k", k)
     if k == 0:
         raise ValueError("k is 0; expected 1 or more, the vertices of a clique")
-    primitives = engine(graph.device).primitives()
+    primitives = engine(graph.engine).primitives()
     simple = primitives.simplify(graph)
     if k <= 2:
         return simple.n if k == 1 else simple.m // 2
+    if simple.max_out_degree < k - 1:
+        return 0
     lists = primitives.orient(simple)
     if k == 3:
         return int(primitives.count_common_neighbours(lists, False)[0])
     return primitives.count_cliques(simple, lists, k)
-
-
-def _ends(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    if not isinstance(edges, EdgeFrontier):
-        raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
-    src, dst = chosen(graph, "edges.src", edges.src), chosen(graph, "edges.dst", edges.dst)
-    if len(src) != len(dst):
-        raise ValueError(f"edges have {len(src)} sources and {len(dst)} destinations; expected as many")
-    return src, dst
 
 
 def _bounds(graph: Graph, above: Array, count: int) -> Array:

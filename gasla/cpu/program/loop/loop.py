@@ -124,6 +124,8 @@ def _iteration(m: "Stages") -> list[str]:
     ]
     if "scatter" in m.functions:
         lines += [*_list_next(m), m.stages["scatter"].call(), "barrier(control, threads)"]
+    if m.edges_behind:
+        lines += [m.stages["catch_up_edges"].call(), "barrier(control, threads)"]
     if "post_apply" in m.functions:
         lines += [m.stages["post_apply"].call(), "barrier(control, threads)"]
     if m.behind:

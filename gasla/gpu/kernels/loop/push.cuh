@@ -104,6 +104,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
             queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp,
             [&](vertex_t u) { return visit.load(u); }, visit);
         barrier.wait();
+        if constexpr (P::EDGES_BEHIND) {
+            CatchUpEdges<P> catch_up{c};
+            advance<P::AT_ONCE, true, vertex_t>(
+                queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp, [](vertex_t u) { return u; }, catch_up);
+            barrier.wait();
+        }
     }
 }
 

@@ -12,10 +12,7 @@ typedef Choose<weighted, double, long long>::type sum_t;
 
 constexpr u32 PAIR_THREADS = 256;  // of a block, which takes as many pairs at once
 constexpr u32 PAIR_GROUP = 8;      // threads a pair
-#ifndef LONG_PAIR_ENTRIES
-#define LONG_PAIR_ENTRIES 2048  // of the shorter list; a block's work from here on
-#endif
-constexpr u32 LONG_PAIR = LONG_PAIR_ENTRIES;
+constexpr u32 LONG_PAIR = 2048;    // entries of the shorter list; a block's work from here on
 
 // Two sorted lists, the shorter first.
 struct Pair {

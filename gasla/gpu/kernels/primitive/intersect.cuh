@@ -1,7 +1,9 @@
 // Common neighbours over all edges of a simple undirected graph at once: triangles.
 //
-// Before this file come vertex_t and offset_t (types of ids and offsets) and per_vertex (a bool): whether the triangles
-// are also counted at each of their corners.
+// Before this file come vertex_t and offset_t (types of ids and offsets), per_vertex and per_edge (bools): whether the
+// triangles are also counted at each of their corners, or at each of their edges. Edges have two counters of 32 bits: one
+// where they are in a forward list, and, where forward lists are copies, one where they are in their vertex's list. Who
+// counts adds to whichever it knows the place of; `spread_support` puts them together.
 //
 // Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
 // third is in the forward lists of both, the neighbours that come later in the order. Two ways:
@@ -24,7 +26,8 @@ constexpr u32 LONG = 96;            // entries of a forward list; longer ones ar
 constexpr u32 BUSY = 512;           // as are vertices with more neighbours than so many,
 constexpr u32 PIECE = 2048;         // of which so many are one piece of work
 constexpr u32 BLOCK_THREADS = 512;  // of a block of count_by_blocks; four blocks fill a multiprocessor
-constexpr u32 BLOCK_SLOTS = (per_vertex ? 16384 : 32768) / sizeof(vertex_t);
+constexpr bool tallied = per_vertex || per_edge;
+constexpr u32 BLOCK_SLOTS = (tallied ? 16384 : 32768) / sizeof(vertex_t);
 constexpr u32 SPARSE = 8;  // slots an entry, if there are as many; with 4 counting takes 1.15 times as long
 
 // --- hash tables in shared memory ------------------------------------------------------------------------------------
@@ -64,13 +67,15 @@ struct Table {
 
 // --- orders ----------------------------------------------------------------------------------------------------------
 
-// Neighbour lists, and the forward list of v: `lengths[v]` entries from forward[indptr[v]] on.
+// Neighbour lists, and the forward list of v: `lengths[v]` entries from forward[indptr[v]] on. Triangles at edges are
+// counted at the places of forward lists, and of the neighbour lists.
 struct Oriented {
     u64 n;
     const offset_t* indptr;
     const vertex_t* indices;
     const vertex_t* forward;
     const u32* lengths;
+    u32 *at_forward, *at_stored;
 };
 
 // The order is by degree, then id. A warp copies those entries of v's list at [first, last) that come after v;
@@ -183,7 +188,8 @@ __device__ __forceinline__ void tell_total(u64* word, u64* result, u64 found) {
 // A grid's rows are read about once: 0.1 ms for 16 M vertices. Where neighbours are scattered, each of half the edges
 // reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
-    u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts
+    u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts,
+    u32* at_forward
 ) {
     u64 found = 0;
     for (u64 v = thread_of_grid() / lanes; v < n; v += threads_of_grid() / lanes) {
@@ -193,6 +199,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
             if (u >= v) break;
             offset_t j = indptr[u];
             vertex_t other = indices[j];
+            u32 common = 0;
             for (offset_t i = low; i < at; ++i) {
                 const vertex_t w = indices[i];
                 while (other < w) other = indices[++j];
@@ -203,14 +210,30 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
                     atomicAdd(counts + u, 1ull);
                     atomicAdd(counts + w, 1ull);
                 }
+                if constexpr (per_edge) {
+                    ++common;
+                    atomicAdd(at_forward + i, 1u);
+                    atomicAdd(at_forward + j, 1u);
+                }
             }
+            if (common) atomicAdd(at_forward + at, common);
         }
     }
     tell_total(word, result, found);
 }
 
-// A neighbour whose forward list is to be looked up.
-struct Neighbour {
+template <bool kept> struct Place {  // takes no room where it isn't kept
+    __device__ void put(offset_t) {}
+    __device__ offset_t place() const { return 0; }
+};
+template <> struct Place<true> {
+    offset_t held;
+    __device__ void put(offset_t place) { held = place; }
+    __device__ offset_t place() const { return held; }
+};
+
+// A neighbour whose forward list is to be looked up, and where it is in the list of which it is a neighbour.
+struct Neighbour : Place<per_edge> {
     offset_t start;
     vertex_t vertex;
     u32 length;
@@ -218,7 +241,9 @@ struct Neighbour {
 
 // Threads of a group look up one list, each `ahead` entries at a time, so that as many reads are on their way.
 template <u32 group, u32 ahead>
-__device__ __forceinline__ u32 look_up(const vertex_t* list, u32 length, const Table& table, u32* tallies) {
+__device__ __forceinline__ u32 look_up(
+    const vertex_t* list, u32 length, const Table& table, u32* tallies, u32* at_list
+) {
     u32 found = 0;
     for (u32 at = lane() % group; at < length; at += group * ahead) {
         vertex_t w[ahead];
@@ -230,8 +255,10 @@ __device__ __forceinline__ u32 look_up(const vertex_t* list, u32 length, const T
             if (at + i * group >= length) break;
             const u32 slot = table.find(w[i]);
             found += slot != NOWHERE;
-            if constexpr (per_vertex)
+            if constexpr (tallied)
                 if (slot != NOWHERE) atomicAdd(tallies + slot, 1u);
+            if constexpr (per_edge)
+                if (slot != NOWHERE) atomicAdd(at_list + at + i * group, 1u);
         }
     }
     return found;
@@ -251,6 +278,7 @@ __device__ __forceinline__ u32 look_up_neighbours(
         mine.length = graph.lengths[mine.vertex];
         is_wanted = mine.length && (mine.length < length || (mine.length == length && mine.vertex < x));
         if (is_wanted) mine.start = graph.indptr[mine.vertex];
+        mine.put(first + lane());
     }
     const u32 votes = __ballot_sync(ALL, is_wanted);
     if (is_wanted) wanted[__popc(votes & lanes_below())] = mine;
@@ -258,22 +286,34 @@ __device__ __forceinline__ u32 look_up_neighbours(
     u32 found = 0;
     for (u32 k = lane() / group; k < __popc(votes); k += WARP / group) {
         const Neighbour y = wanted[k];
-        const u32 common = look_up<group, ahead>(graph.forward + y.start, y.length, table, tallies);
+        const u32 common =
+            look_up<group, ahead>(graph.forward + y.start, y.length, table, tallies, graph.at_forward + y.start);
         if constexpr (per_vertex)
             if (common) atomicAdd(counts + y.vertex, (u64)common);
+        if constexpr (per_edge)
+            if (common) atomicAdd(graph.at_stored + y.place(), common);
         found += common;
     }
     __syncwarp();
     return found;
 }
 
+// Hands what was tallied at the slots over to the edges to those that are in them, which begin at `first`.
+__device__ __forceinline__ void tell_edges(
+    const Oriented& graph, offset_t first, u32 entries, const Table& table, const u32* tallies, u32 thread, u32 threads
+) {
+    for (u32 k = thread; k < entries; k += threads) {
+        const u32 found = tallies[table.find(graph.forward[first + k])];
+        if (found) atomicAdd(graph.at_forward + first + k, found);
+    }
+}
+
 // Hands what was tallied at the slots over to the vertices in them, and leaves the slots free. So many threads do it.
 __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
     for (u32 slot = thread; slot <= table.mask; slot += threads) {
-        if constexpr (per_vertex) {
+        if constexpr (per_vertex)
             if (tallies[slot]) atomicAdd(counts + table.slots[slot], (u64)tallies[slot]);
-            tallies[slot] = 0;
-        }
+        if constexpr (tallied) tallies[slot] = 0;
         table.slots[slot] = FREE;
     }
 }
@@ -283,13 +323,13 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
 ) {
     constexpr u32 warps = WARP_THREADS / WARP;
     __shared__ vertex_t slots[warps][WARP_SLOTS];
-    __shared__ u32 tallies[per_vertex ? warps : 1][per_vertex ? WARP_SLOTS : 1];
+    __shared__ u32 tallies[tallied ? warps : 1][tallied ? WARP_SLOTS : 1];
     __shared__ Neighbour wanted[warps][WARP];
     const u32 warp = warp_of_block();
-    u32* const my_tallies = per_vertex ? tallies[warp % (per_vertex ? warps : 1)] : nullptr;
+    u32* const my_tallies = tallied ? tallies[warp % (tallied ? warps : 1)] : nullptr;
     for (u32 slot = lane(); slot < WARP_SLOTS; slot += WARP) {
         slots[warp][slot] = FREE;
-        if constexpr (per_vertex) my_tallies[slot] = 0;
+        if constexpr (tallied) my_tallies[slot] = 0;
     }
     __syncwarp();
     u64 found = 0;
@@ -309,6 +349,10 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
             for (offset_t at = first; at < last; at += WARP)
                 here += look_up_neighbours<8, 2>(
                     graph, x, length, at, last, table, my_tallies, wanted[warp], counts);
+            if constexpr (per_edge) {
+                tell_edges(graph, first, length, table, my_tallies, lane(), WARP);
+                __syncwarp();
+            }
             clear(table, my_tallies, counts, lane(), WARP);
             __syncwarp();
             if constexpr (per_vertex) add_to_total(counts + x, here);
@@ -325,13 +369,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
     u64* total, u64* counts
 ) {
     __shared__ vertex_t slots[BLOCK_SLOTS];
-    __shared__ u32 tallies[per_vertex ? BLOCK_SLOTS : 1];
+    __shared__ u32 tallies[tallied ? BLOCK_SLOTS : 1];
     __shared__ Neighbour wanted[BLOCK_THREADS / WARP][WARP];
     __shared__ u64 ticket;
     __shared__ u32 taken;
     for (u32 slot = threadIdx.x; slot < BLOCK_SLOTS; slot += BLOCK_THREADS) {
         slots[slot] = FREE;
-        if constexpr (per_vertex) tallies[slot] = 0;
+        if constexpr (tallied) tallies[slot] = 0;
     }
     u64 found = 0;
     while (true) {
@@ -361,6 +405,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
                     graph, x, length, first + at, first + neighbours, table, tallies, wanted[warp_of_block()], counts);
             }
             __syncthreads();
+            if constexpr (per_edge) {
+                tell_edges(graph, graph.indptr[x] + part, entries, table, tallies, threadIdx.x, BLOCK_THREADS);
+                __syncthreads();
+            }
             clear(table, tallies, counts, threadIdx.x, BLOCK_THREADS);
             __syncthreads();
         }
@@ -368,6 +416,41 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
         found += here;
     }
     add_to_total(total, found);
+}
+
+// --- edges -----------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t first, offset_t last, vertex_t w) {
+    while (last - first > 1) {
+        const offset_t middle = first + (last - first) / 2;
+        if (indices[middle] <= w)
+            first = middle;
+        else
+            last = middle;
+    }
+    return first;
+}
+
+// Every edge is in one forward list: what was counted there, and at both places where it is stored, goes to these two.
+// Lists ascend. Where no lengths are given the forward lists are those of smaller neighbours, as they lie. So many threads
+// share a vertex, a power of two up to 32. The floor is that of two searches an edge, of which the caches serve all but the
+// last reads, and of writing the results.
+extern "C" __global__ void __launch_bounds__(WARP_THREADS) spread_support(
+    Oriented graph, u32 lanes, long long* found
+) {
+    for (u64 v = thread_of_grid() / lanes; v < graph.n; v += threads_of_grid() / lanes) {
+        const offset_t first = graph.indptr[v], last = graph.indptr[v + 1];
+        const offset_t length = graph.lengths ? (offset_t)graph.lengths[v] : last - first;
+        for (offset_t k = threadIdx.x & (lanes - 1); k < length; k += lanes) {
+            const vertex_t w = graph.forward[first + k];
+            if (!graph.lengths && w > (vertex_t)v) break;
+            const offset_t here = graph.lengths ? place_of(graph.indices, first, last, w) : first + k;
+            const offset_t there = place_of(graph.indices, graph.indptr[w], graph.indptr[w + 1], (vertex_t)v);
+            long long sum = graph.at_forward[first + k];
+            if (graph.lengths) sum += (long long)graph.at_stored[here] + graph.at_stored[there];
+            found[here] = found[there] = sum;
+        }
+    }
 }
 
 }  // namespace gasla

@@ -156,7 +156,19 @@ template <class P> struct Scatter {
     }
 };
 
-// The same over wide vectors: all lanes take the edge of one after the other's.
+// What partners see of the edges that were written to becomes what they are now.
+template <class P> struct CatchUpEdges {
+    const typename P::Context& c;
+
+    template <int N>
+    __device__ __forceinline__ void batch(const offset_t (&at)[N], const vertex_t (&)[N], const bool (&valid)[N]) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            if (valid[j]) P::catch_up_edge(c, at[j]);
+    }
+};
+
+// A scatter of wide vectors: all lanes take the edge of one after the other's.
 template <class P> struct ScatterWide {
     typedef vertex_t Source;
     const typename P::Context& c;

@@ -87,6 +87,7 @@ def flags(plan: GpuPlan) -> str:
         "HAS_MASK": has("mask"),
         "HAS_EDGE_MASK": has("edge_mask"),
         "HAS_SCATTER": has("scatter"),
+        "EDGES_BEHIND": bool(plan.edges_behind),
         "HAS_POST_APPLY": has("post_apply"),
         "HAS_STOP": has("stop"),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,

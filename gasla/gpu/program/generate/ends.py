@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.gpu.program.generate.places import kind_of, load, rendered
+from gasla.gpu.program.generate.places import edge_member, kind_of, load, rendered
 from gasla.gpu.program.generate.writing import function, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import edge_loads, loads, read, scattered
@@ -33,7 +33,11 @@ def scatter(plan: GpuPlan) -> list[str]:
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
     lines = ["if (!c.a.leaving[e]) return;"] if plan.scatters_from_tails else []
     lines += ["ScatterTarget dst;", "ScatterEdge edge;", *rendered(plan, scattered(plan))]
+    caught = [f"c.a.was_{f}[number] = c.a.e_{f}[number];" for f in sorted(plan.edges_behind)]
+    number = [*lines[: plan.scatters_from_tails], "const offset_t number = c.a.se ? c.a.se[e] : e;"]
+    catch_up = [function("void catch_up_edge(const Context& c, offset_t e)", [*number, *caught])] if caught else []
     return [
+        *catch_up,
         *(_record(plan, name, "scatter") for name in ("ScatterSource", "ScatterTarget", "ScatterEdge")),
         _loader("ScatterSource", "load_scatter_source", "vertex_t v", source),
         function("void scatter(const Context& c, const ScatterSource& src, vertex_t v, offset_t e)", lines),
@@ -43,12 +47,15 @@ def scatter(plan: GpuPlan) -> list[str]:
 def _record(plan: GpuPlan, name: str, *functions: str) -> str:
     """A struct of the fields that some functions read of an edge, or of an end of it."""
     role = ROLES[name.removeprefix("Scatter")]
-    kind = _edge_kind if role == "edge" else kind_of
-    return struct(name, [(warp.ctype(kind(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
+    if role != "edge":
+        return struct(name, [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
+    loads = edge_loads(plan, *functions)
+    return struct(name, [(warp.ctype(_edge_kind(plan, x.field)), edge_member(x.role, x.field)) for x in loads])
 
 
 def _edge_kind(plan: GpuPlan, name: str) -> Any:
-    return np.dtype(np.int64) if name == "id" else plan.traced.edge_types[name]
+    known = {"id": np.dtype(np.int64), "leaves": np.dtype(bool)}
+    return known.get(name) or plan.traced.edge_types[name]
 
 
 def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:

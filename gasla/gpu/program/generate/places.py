@@ -54,14 +54,23 @@ def put(plan: GpuPlan, where: str, value: str) -> list[str]:
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
 
-def load_edge(plan: GpuPlan, name: str, side: str) -> str:
-    """The value of a field of the edge at position `e` of the lists of a side."""
-    position = f"(c.a.{side}e ? c.a.{side}e[e] : e)"
+def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
+    """The value of a field of the edge at position `e` of the lists of a side, or of its partner."""
+    name, is_back = load.field, load.role == "back"
+    number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
-        return f"(long long){position}"
-    if name in plan.edge_values:
+        return f"(long long){number}"
+    if name == "leaves":
+        return "!c.a.leaving[e]" if side == "g" else "c.a.leaving[e]"
+    if name in plan.edge_values and not is_back:
         return f"c.a.{side}v_{name}[e]"
-    return got(plan.traced.edge_types[name], f"c.a.e_{name}[{position}]")
+    array = "value" if name not in plan.edge_states else "was" if load.copy == "before" else "e"
+    return got(plan.traced.edge_types[name], f"c.a.{array}_{name}[{number}]")
+
+
+def edge_member(role: str, field: str) -> str:
+    """What a field of an edge, or of its partner, is called in structs."""
+    return f"b_{field}" if role == "back" else f"f_{field}"
 
 
 def call(plan: GpuPlan, name: str) -> str:
@@ -77,6 +86,8 @@ def call(plan: GpuPlan, name: str) -> str:
             arguments.append(field)
         elif role in LOCAL:
             arguments.append(f"{LOCAL[role]}_{field}")
+        elif role in ("edge", "back"):
+            arguments.append(f"edge.{edge_member(role, field)}")
         else:
             arguments.append(f"{role}.f_{field}")
     return f"{plan.functions[name].printed}({', '.join(arguments)})"
@@ -116,8 +127,8 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
             return [f"{role}.f_{field} = {load(plan, field, copy)};"]
         case Load(role, field, copy):
             return [local(plan, role, field, load(plan, field, copy))]
-        case LoadEdge(field):
-            return [f"edge.f_{field} = {load_edge(plan, field, side)};"]
+        case LoadEdge(field, role):
+            return [f"edge.{edge_member(role, field)} = {load_edge(plan, statement, side)};"]
         case Copy(role, field, of):
             return [local(plan, role, field, f"{LOCAL[of]}_{field}")]
         case Call(name, role):

@@ -1,4 +1,4 @@
-"""The stages that need no program, as far as ranks have them: components, and a simple graph."""
+"""The stages that need no program, as far as ranks have them: components, a simple graph, triangles."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ import numpy as np
 import semirings
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.facts import SHARE
 from gasla.distributed.engine.partition import Share, exchanged, owners_of
 from gasla.distributed.engine.running import Compiled
+from gasla.distributed.together.facts import SHARE
+from gasla.distributed.together.triangles import count_triangles
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import AUTO
 from gasla.program.fields import ID, vertex
@@ -50,6 +51,16 @@ class DistributedPrimitives:
     def simplify(self, graph: Any) -> Any:
         """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
         return graph if graph.is_simple else graph.simplified()
+
+    def orient(self, graph: Any) -> Any:
+        """The graph: ranks orient their own edges."""
+        return graph
+
+    def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
+        """How many triangles a simple graph has, and how many each vertex is in."""
+        kept = Kept(lists.ranks)
+        total = lists.ranks.each(count_triangles, lists.kept_by_ranks.key, kept.key, per_vertex)[0]
+        return total, BlockArray(kept, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(f"a distributed graph has no {name}: it needs lists of neighbours that no process has")

@@ -1,0 +1,250 @@
+"""Ranks: what was measured on this machine, and what a model of larger ones comes to.
+
+As `python -m benchmarks.ranks measure --ranks 1 2 4 --scale 16` (needs mpiexec), and `python -m benchmarks.ranks
+simulate`. Where there are fewer cores than ranks, wall time says nothing: what counts are a rank's CPU seconds outside
+of MPI, rounds, and bytes.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from math import comb, exp
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# --- the model -------------------------------------------------------------------------------------------------------
+
+GB = 1e9
+
+
+class Machine(NamedTuple):
+    """A kind of rank, and what lies between ranks."""
+
+    name: str
+    near: float  # edges a second, gathered where a rank's vertex values stay in a cache
+    far: float  # and where they don't
+    cache: float  # bytes
+    looked: float  # edges of the graph a second that a search gets over: it stops at the first active neighbour
+    superstep: float  # seconds beside edges and messages
+    memory: float  # bytes
+    group: int  # ranks of one host
+    inside: float  # bytes a second that a rank can send in a host
+    between: float  # and out of it
+    round: float  # seconds of an exchange of nothing
+    peer: float  # and for each rank that takes part
+
+
+MACHINES = [
+    # An H100's iteration of PageRank and search: docs/gpu.md (rmat22), shared figures of rmat24 and rmat28. NVLink
+    # within eight, 400 Gb/s a card between hosts, each at three quarters of what it is sold as.
+    Machine("H100", 170e9, 95e9, 50e6, 1.0e12, 12e-6, 80e9, 8, 300e9, 37e9, 12e-6, 0.1e-6),
+    # Two cores of the machine that docs/performance.md was measured on; 100 Gb/s a host, MPI.
+    Machine("2 cores", 1.1e9, 0.55e9, 30e6, 2.4e9, 15e-6, 64e9, 1, 9e9, 9e9, 6e-6, 1.0e-6),
+]
+RANKS = (1, 2, 4, 8, 64, 1024)
+PER_VERTEX = 32  # directed edges: 16 drawn, each stored both ways
+SUPERSTEPS = 8  # of a search
+SEARCHED = 0.3  # bytes that a search sends for each mirror, in all
+RANKED = 4  # bytes that an iteration of PageRank sends for each mirror
+UNEVEN = 1.05  # the largest rank over the mean
+
+
+def largest_share(scale: int, ranks: int) -> float:
+    """The share of the edges that the rank with the most has: no list is cut, and the longest one may be all it has."""
+    return max(UNEVEN / ranks if ranks > 1 else 1.0, 0.76**scale)
+
+
+def mirrors(scale: int, ranks: int) -> float:
+    """How many vertices of others a rank has an edge from, in R-MAT with a = .57, b = c = .19.
+
+    A vertex whose number has k ones in `scale` digits has .76^(scale - k) .24^k of all edges, in the mean. A rank that
+    has 1 / ranks of them at random sees it with the probability 1 - exp(-degree / ranks).
+    """
+    m = PER_VERTEX * 2.0**scale
+    seen = sum(
+        comb(scale, ones) * (1 - exp(-m * 0.76 ** (scale - ones) * 0.24**ones / ranks)) for ones in range(scale + 1)
+    )
+    return seen * (ranks - 1) / ranks
+
+
+def exchange_seconds(machine: Machine, ranks: int, sent: float) -> float:
+    """A round in which each rank sends so many bytes in all, to the others alike."""
+    if ranks == 1:
+        return 0.0
+    far = max(0, ranks - machine.group) / (ranks - 1)
+    wire = max(sent * far / machine.between, sent * (1 - far) / machine.inside)
+    return machine.round + machine.peer * (ranks - 1) + wire
+
+
+def memory(scale: int, ranks: int) -> float:
+    """Bytes of a rank: edges both ways and their values' places, vertices and mirrors with three fields."""
+    share, n = largest_share(scale, ranks), 2.0**scale
+    return 8 * PER_VERTEX * n * share + 20 * (n / ranks + mirrors(scale, ranks))
+
+
+def pagerank_seconds(machine: Machine, scale: int, ranks: int) -> float:
+    """An iteration."""
+    edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
+    state = 4 * (2.0**scale / ranks + mirrors(scale, ranks))
+    rate = machine.near if state <= machine.cache else machine.far
+    return edges / rate + machine.superstep + exchange_seconds(machine, ranks, RANKED * mirrors(scale, ranks))
+
+
+def search_seconds(machine: Machine, scale: int, ranks: int) -> float:
+    """A breadth-first search."""
+    edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
+    sent = SEARCHED * mirrors(scale, ranks) / SUPERSTEPS
+    return edges / machine.looked + SUPERSTEPS * (machine.superstep + exchange_seconds(machine, ranks, sent))
+
+
+def simulate(scales: list[int]) -> str:
+    """Tables of milliseconds, with speed-ups over the fewest ranks that hold the graph."""
+    text = [
+        "Assumed: edges are dealt out evenly but for 5%; every rank sends alike to all others; nothing overlaps; a "
+        f"search takes {SUPERSTEPS} supersteps and sends {SEARCHED} bytes a mirror in all, PageRank {RANKED} a mirror "
+        f"and iteration; {PER_VERTEX} edges a vertex. A dash: the graph is larger than the memory of so many.",
+    ]
+    for machine in MACHINES:
+        text += ["", f"**{machine.name}** (ms, speed-up)", ""]
+        text += [
+            "| | edges | " + " | ".join(f"{ranks:,}" for ranks in RANKS) + " |",
+            "|---|---" * 1 + "|---" * len(RANKS) + "|",
+        ]
+        for what, seconds in (("search", search_seconds), ("PageRank, an iteration", pagerank_seconds)):
+            for scale in scales:
+                times = {r: seconds(machine, scale, r) for r in RANKS if memory(scale, r) <= machine.memory}
+                first = next(iter(times.values()), 0)
+                cells = [_cell(times.get(ranks), first) for ranks in RANKS]
+                text.append(f"| {what}, rmat{scale} | {PER_VERTEX * 2.0**scale:.1e} | " + " | ".join(cells) + " |")
+    return "\n".join(text)
+
+
+def _cell(seconds: float | None, first: float) -> str:
+    if seconds is None:
+        return "–"
+    return f"{1e3 * seconds:.3g}" + (f" ({first / seconds:.3g})" if seconds != first else "")
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+class Spent(NamedTuple):
+    """What a call came to at one rank."""
+
+    cpu: float  # seconds outside of rounds
+    waited: float  # seconds in them
+    rounds: int
+    sent: int  # bytes to others
+
+
+def job(scale: int, weak: bool) -> None:
+    """Run under mpiexec: rank 0 prints what each rank has spent on each call."""
+    import gasla
+    from gasla import distributed
+    from gasla.bench.graphs import load
+    from gasla.distributed.mpi_ranks import MPICommunicator
+
+    spent = {"cpu": 0.0, "wall": 0.0, "rounds": 0, "sent": 0}
+    meet = MPICommunicator.meet
+
+    def watched(self: Any, kind: int, parts: Any) -> Any:
+        cpu, wall = time.process_time(), time.perf_counter()
+        found = meet(self, kind, parts)
+        spent["cpu"] += time.process_time() - cpu
+        spent["wall"] += time.perf_counter() - wall
+        spent["rounds"] += 1
+        spent["sent"] += sum(len(part) for rank, part in enumerate(parts) if rank != self.rank)
+        return found
+
+    MPICommunicator.meet = watched  # type: ignore[method-assign]
+    with distributed.Cluster() as cluster:
+        name = f"rmat{scale + (cluster.size.bit_length() - 1 if weak else 0)}"
+        side = f"grid{scale}"
+        start = int(load(name).sources[0])
+        calls = {
+            "bfs": (name, lambda g: gasla.bfs(g, start)),
+            "pagerank, 10 iterations": (name, lambda g: gasla.pagerank(g, weighted=False, tol=0, max_iter=10)),
+            "sssp": (side, lambda g: gasla.sssp(g, 0)),
+        }
+        graphs = {title: distributed.Graph(load(title).graph) for title in (name, side)}
+        for title, (which, call) in calls.items():
+            call(graphs[which])  # compiled
+            cluster.each(_meet)
+            before = dict(spent)
+            cpu = time.process_time()
+            call(graphs[which])
+            own = time.process_time() - cpu - (spent["cpu"] - before["cpu"])
+            mine = Spent(own, spent["wall"] - before["wall"], *(int(spent[k] - before[k]) for k in ("rounds", "sent")))
+            everyone = [mine] if cluster.size == 1 else cluster.each(_told, mine)[0]
+            if cluster.here[0] == 0:
+                report = {"graph": which, "call": title, "ranks": cluster.size, "spent": everyone}
+                print(json.dumps(report), flush=True)
+
+
+def _meet(rank: Any) -> None:
+    rank.communicator.barrier()
+
+
+def _told(rank: Any, mine: Spent) -> list[list[float]]:
+    import numpy as np
+
+    return [found.tolist() for found in rank.communicator.allgather(np.array(mine, float))]
+
+
+def measure(ranks: list[int], scale: int) -> str:
+    """A table of strong and of weak scaling."""
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+    if mpiexec is None:
+        raise SystemExit("there is no mpiexec: pip install 'gasla[mpi]'")
+    quiet = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NUMBA_NUM_THREADS": "1"}
+    lines = ["| | graph | call | ranks | CPU s, the most | of one rank's | rounds | bytes a rank |", "|---" * 8 + "|"]
+    for weak in (False, True):
+        alone: dict[str, float] = {}
+        for count in ranks:
+            own = [
+                sys.executable,
+                "-m",
+                "benchmarks.ranks",
+                "job",
+                "--scale",
+                str(scale),
+                *(["--weak"] if weak else []),
+            ]
+            command = [mpiexec, "--oversubscribe", "-n", str(count), *own]
+            found = subprocess.run(command, env=os.environ | quiet, check=True, capture_output=True, text=True).stdout
+            for line in filter(lambda line: line.startswith("{"), found.splitlines()):
+                said = json.loads(line)
+                every = [Spent(*one) for one in said["spent"]]
+                most = max(one.cpu for one in every)
+                first = alone.setdefault(said["call"], most)
+                way, sent = "weak" if weak else "strong", sum(one.sent for one in every) / count
+                lines.append(
+                    f"| {way} | {said['graph']} | {said['call']} | {count} | {most:.4f} | {most / first:.2f} | "
+                    f"{int(every[0].rounds):,} | {sent:,.0f} |"
+                )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("measure", "simulate", "job"))
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--scale", type=int, default=16)
+    parser.add_argument("--scales", type=int, nargs="+", default=[24, 28, 32, 35])
+    parser.add_argument("--weak", action="store_true")
+    given = parser.parse_args()
+    if given.what == "simulate":
+        print(simulate(given.scales))
+    elif given.what == "measure":
+        print(measure(given.ranks, given.scale))
+    else:
+        job(given.scale, given.weak)
+
+
+if __name__ == "__main__":
+    main()

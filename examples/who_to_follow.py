@@ -1,0 +1,52 @@
+"""Who to follow: Twitter's recommendation, by a circle of trust and SALSA over it.
+
+Personal PageRank from a user finds the circle of trust: who is most often come to by a surfer that always jumps back.
+Hubs are the circle, authorities whom it follows. SALSA walks to and fro between the two sides, and those authorities
+where it is most often, and whom the user doesn't follow yet, are recommended.
+
+    python examples/who_to_follow.py [USER]
+
+P. Gupta, A. Goel, J. Lin, A. Sharma, D. Wang, R. Zadeh: WTF: The Who to Follow Service at Twitter. WWW 2013.
+"""
+
+import sys
+
+import numpy as np
+
+import gasla
+
+CIRCLE = 200  # users
+
+
+def circle_of_trust(graph: gasla.Graph, user: int) -> np.ndarray:
+    """The users that a surfer from this one comes to most often, the user among them."""
+    ranks = gasla.pagerank(graph, personalization={user: 1}, weighted=False).ranks
+    return np.argsort(-ranks, kind="stable")[: min(CIRCLE, np.count_nonzero(ranks))]
+
+
+def recommend(graph: gasla.Graph, user: int, count: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """Whom to follow, the best first, and scores of all users as authorities of the circle."""
+    trusted = np.zeros(graph.n, bool)
+    trusted[circle_of_trust(graph, user)] = True
+    src, dst = graph.out.owners(), graph.out.indices
+    follows = gasla.Graph.from_edges(src[trusted[src]], dst[trusted[src]], n=graph.n)
+    scores = gasla.salsa(follows).authorities
+    new = scores > 0
+    new[dst[src == user]] = new[user] = False
+    candidates = np.flatnonzero(new)
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:count]], scores
+
+
+def main(user: int | None = None) -> None:
+    """Print whom a user of a made-up network should follow, and how many of the circle do."""
+    graph = gasla.Graph(gasla.datasets.rmat(12))
+    user = int(np.argsort(graph.out_degrees)[graph.n * 3 // 4]) if user is None else user
+    circle, (best, scores) = circle_of_trust(graph, user), recommend(graph, user)
+    print(f"User {user} follows {graph.out_degrees[user]}, and trusts {len(circle)}. To follow:")
+    for v in best.tolist():
+        followers = np.isin(graph.in_.indices[graph.in_.indptr[v] : graph.in_.indptr[v + 1]], circle).sum()
+        print(f"  {v:5}  {scores[v]:.4f}  followed by {followers} of the circle")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))

@@ -1,0 +1,1 @@
+"""Maximum flows and minimum cuts."""

@@ -1,0 +1,75 @@
+"""Vertices of a group become one, on the CPU: what edges between two groups weigh together, by a table a thread.
+
+Edges are looked at once, in the order of the input, and those of a group together: so a table of all groups, for the
+group at work, holds what its edges come to. Nothing is sorted but what is left.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+import numpy as np
+
+from gasla.arrays import running_sums
+from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, entry_point, run, threads_for
+from gasla.cpu.runtime.threads import launched
+from gasla.graph.adjacency import Adjacency, Array
+from semirings import Monoid
+
+_KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # few, so that few are compiled
+
+
+def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
+    """Whether `summed` adds up these lists' weights by so many groups, and sooner than a sort of all edges does."""
+    if lists is None or weights is None or lists.device != "cpu" or lists.edge_ids is not None:
+        return False
+    m = len(lists.indices)
+    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # tables take no more than edges do
+    return is_worth_it and monoid.op.function is np.add and weights.dtype in _KINDS
+
+
+def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: bool) -> tuple[Adjacency, Array]:
+    """Lists of groups, ascending, and the sums of weights, in the order of the input; without loops if not wanted."""
+    starts, _, members = Adjacency.grouped(became, became, count)
+    degrees = np.diff(lists.indptr)[members]
+    firsts = running_sums(degrees)[starts]
+    m = int(firsts[-1])
+    threads = threads_for(m)
+    seen, sums = np.full((threads, count), -1, became.dtype), np.empty((threads, count), weights.dtype)
+    lengths, targets, totals = np.empty(count, np.int64), np.empty(m, became.dtype), np.empty(m, weights.dtype)
+    arguments = starts, members, lists.indptr, lists.indices, weights, became, firsts, loops
+    run(_sum, m, *arguments, seen, sums, lengths, targets, totals, block_size(count, threads))
+    indptr = running_sums(lengths)
+    places = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
+    kind = np.int32 if len(places) < 2**31 else np.int64
+    found = Adjacency(indptr.astype(kind), targets[places]).transposed().transposed()
+    return Adjacency(found.indptr, found.indices), totals[places[found.edge_ids]]
+
+
+@entry_point
+def _sum(
+    thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
+    targets, totals, block
+):  # fmt: skip
+    """Of each group, the other groups in the order in which they appear, and what edges between them weigh."""
+    if launched(thread, threads, control):
+        return
+    seen_by, sum_of = seen[thread], sums[thread]
+    for start, end in blocks(control, np.uint64(len(lengths)), block):
+        for group in range(np.int64(start), np.int64(end)):
+            first = place = np.uint64(firsts[np.uint64(group)])
+            for k in range(np.uint64(starts[np.uint64(group)]), np.uint64(starts[np.uint64(group + 1)])):
+                v = np.uint64(members[k])
+                for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])):
+                    other = became[np.uint64(indices[e])]
+                    if other == group and not loops:
+                        continue
+                    target = np.uint64(other)
+                    if seen_by[target] == group:
+                        sum_of[target] += weights[e]
+                    else:
+                        seen_by[target] = group
+                        sum_of[target] = weights[e]
+                        targets[place] = other
+                        place += np.uint64(1)
+            lengths[np.uint64(group)] = place - first
+            for k in range(first, place):
+                totals[k] = sum_of[np.uint64(targets[k])]

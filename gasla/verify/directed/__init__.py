@@ -1,0 +1,1 @@
+"""Verifiers of what goes along directed edges."""
