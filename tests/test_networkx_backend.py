@@ -327,3 +327,16 @@ def test_pairs_of_nodes() -> None:
         assert compare(name, G, []) and compare(name, G, [(0, "nobody")])
         assert not compare(name, G, [(3, 3)])
         assert not compare(name, G, iter([(0, 1)]))
+
+
+@pytest.mark.slow  # compiles a flow
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_what_flows(kind: type) -> None:
+    for seed in range(30):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=("int", "float", "zero")[seed % 3])
+        for _, _, data in G.edges(data=True):
+            data.setdefault("weight", 1)
+        nodes = list(G)
+        for u, v in zip(nodes, [*nodes[1:3], "nobody"]):
+            assert compare("maximum_flow_value", G, u, v, capacity="weight")
+    assert not compare("maximum_flow_value", kind(PAIRS), 0, 1)

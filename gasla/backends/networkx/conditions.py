@@ -73,7 +73,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
     except TypeError as error:
         return f"arguments: {error}"
     bound.apply_defaults()
-    G = bound.arguments["G"]
+    G = bound.args[0]
     if not isinstance(G, Converted) and type(G) not in PLAIN:
         return f"a subclass of NetworkX's graphs ({type(G).__name__})"
     return next((why for condition in offer.conditions if (why := condition(bound.arguments))), True)
@@ -84,7 +84,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
     offer = OFFERED[name]
     if offer.choice is not None:
         return f'{offer.choice}: say backend="gasla"'
-    G = offer.signature.bind(*args, **kwargs).arguments["G"]
+    G = offer.signature.bind(*args, **kwargs).args[0]
     if isinstance(G, Converted) or _is_converted(G):
         return True
     if _size(G, offer.least) < offer.least:
