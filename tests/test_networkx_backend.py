@@ -257,7 +257,10 @@ def test_refusals_have_reasons() -> None:
     for name, args, kwargs, reason in refused:
         assert reason in str(door.can_run(name, args, kwargs))
     assert "fewer" in str(door.should_run("pagerank", (nx.Graph(PAIRS),), {}))
-    assert door.should_run("pagerank", (nx.path_graph(100_000),), {}) is True
+    large = nx.path_graph(100_000)
+    assert door.should_run("pagerank", (large,), {}) is True
+    assert door.should_run("shortest_path", (large,), {"target": 3}) is True
+    assert "part" in str(door.should_run("shortest_path", (large, 0, 3), {}))
     assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
 
 
@@ -340,3 +343,13 @@ def test_what_flows(kind: type) -> None:
         for u, v in zip(nodes, [*nodes[1:3], "nobody"]):
             assert compare("maximum_flow_value", G, u, v, capacity="weight")
     assert not compare("maximum_flow_value", kind(PAIRS), 0, 1)
+
+
+def test_warm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from gasla.backends.networkx import conditions
+    from gasla.cli import main
+
+    some = {name: conditions.OFFERED[name] for name in ("is_connected", "bfs_edges", "number_of_isolates")}
+    monkeypatch.setattr(conditions, "OFFERED", some)
+    assert main(["warm"]) == 0
+    assert "3 functions" in capsys.readouterr().out
