@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 import gasla
 import semirings
 from gasla import Graph, verify
+from gasla.arrays import moved
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
@@ -21,7 +22,7 @@ def dense(graph: Graph) -> Any:
 
 
 def projected(graph: Any, side: Any, device: str = "cpu", **options: Any) -> Graph:
-    made: Graph = on_host(gasla.project(Graph(graph).to(device), side, **options))
+    made: Graph = on_host(gasla.project(Graph(graph).to(device), moved(np.asarray(side), device), **options))
     verify.project(graph, side, made, counts=not options)
     assert made.origin is not None
     chosen = np.flatnonzero(side) if np.asarray(side).dtype == bool else side

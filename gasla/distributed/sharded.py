@@ -32,6 +32,11 @@ class EdgeValues:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__array__()
+
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
@@ -274,6 +279,13 @@ class Graph(OneGraph):
     def with_values(self, values: Any) -> NoReturn:
         """Refuse: they would have to go where their edges are."""
         raise TypeError("a distributed graph takes no other values; make one of edges with these")
+
+    def reversed(self) -> NoReturn:
+        """Refuse: its edges would have to go to other ranks."""
+        raise TypeError("a distributed graph can't be reversed; make one of edges the other way round")
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError("a distributed graph can't be copied or pickled: its parts stay with its ranks")
 
     def notice_values(self) -> None:
         """Nothing: nobody can write into what ranks hold."""

@@ -13,7 +13,7 @@ import numpy as np
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
-from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
+from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
 from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Start, local_vertices
@@ -100,6 +100,8 @@ class RankRun:
         block, edge = self.block, self.start.edge_fields(values)
         if EDGE_ID in self.local.edge_fields:
             edge[EDGE_ID] = block.edge_ids
+        if LEAVES in self.local.edge_fields:
+            edge[LEAVES] = block.leaves
         fields = self.state | self.start.of_whole(self.local)
         doubled = {name for name in fields if inner(name) in plan.doubled}
         out = {name: fields[name] for name in fields.keys() - doubled}
