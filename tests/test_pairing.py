@@ -242,3 +242,18 @@ def test_rows_of_hubs_know_partners():
     graph = gasla.Graph.from_edges(src, dst, rng.integers(0, 9, m), n=n).paired(fill=2)
     expected = gasla.run(Steady, graph, max_iterations=2).flux
     np.testing.assert_array_equal(moved(gasla.run(Steady, graph.to("gpu"), max_iterations=2).flux, "cpu"), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("loops", [False, True])
+def test_pairs_on_a_gpu_are_those_on_the_cpu(loops):
+    rng = np.random.default_rng(11)
+    for n, m in ((1, 3), (50, 400), (1000, 3000)):
+        graph = gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(0, 9, m), n=n)
+        here, there = graph.paired(fill=2, loops=loops), graph.to("gpu").paired(fill=2, loops=loops)
+        assert there.device == "gpu"
+        for name in ("reverse_edge_ids", "values"):
+            np.testing.assert_array_equal(moved(getattr(there, name), "cpu"), getattr(here, name))
+        np.testing.assert_array_equal(moved(there.origin.edges, "cpu"), here.origin.edges)
+        fresh = gasla.Graph.from_edges(*there._edges(), n=n)
+        np.testing.assert_array_equal(moved(fresh.reverse_edge_ids, "cpu"), here.reverse_edge_ids)

@@ -7,6 +7,8 @@ ones too), `minimum_spanning_tree` and `laplacian`. They take what SciPy's take,
 what SciPy's return; CuPy's sparse and dense arrays are taken as well, and what comes of them is CuPy's. Of several
 right predecessors any may be given.
 
+`maximum_flow` is gasla's of CuPy's arrays, and SciPy's of its own.
+
 All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
 has an answer of its own kind: few edges in all, a `limit`, all pairs of a dense graph, negative lengths in Dijkstra's
 algorithm, lengths that are NaN; for a tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
@@ -14,6 +16,7 @@ algorithm, lengths that are NaN; for a tree, entries that don't stand on both si
 
 from scipy.sparse.csgraph import NegativeCycleError
 
+from gasla.csgraph.flowing import maximum_flow
 from gasla.csgraph.laplacian_matrix import laplacian
 from gasla.csgraph.passing import (
     breadth_first_order,
@@ -29,7 +32,6 @@ from gasla.csgraph.passing import (
     floyd_warshall,
     johnson,
     maximum_bipartite_matching,
-    maximum_flow,
     min_weight_full_bipartite_matching,
     reconstruct_path,
     reverse_cuthill_mckee,

@@ -4,7 +4,8 @@ Returned are its value, and what flows along every edge. Nothing is lost on the 
 arrives as leaves.
 
 It is found by push-relabel (see `preflow`): the source sends all that its edges take; what can get to the target is
-pushed there, which settles the value, and what is left is pushed back to the source.
+pushed there, which settles the value, and what is left is pushed back to the source. Where the target's edges take less
+than the source's, all goes the other way round.
 
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 """
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.algorithms.flows.network import ends, network
-from gasla.algorithms.flows.preflow import Preflow
+from gasla.algorithms.flows.preflow import settled
 from gasla.graph.graph import as_graph
 
 
@@ -48,7 +49,8 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     ------
     ValueError
         If source or target is no vertex, or they are the same; if a capacity is negative, NaN, infinite or an integer
-        over 2**62; if those of the edges that leave the source are integers and more than 2**62 together.
+        over 2**62; if integers are more than 2**62 together both on the edges that leave the source and on those that
+        enter the target.
 
     Notes
     -----
@@ -57,7 +59,8 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     nearer than sums of floats would be.
 
     Beside the graph it holds one with all edges in both directions and a loop at every vertex, 8 bytes of capacity, 8
-    of flow and up to 40 of lists for each of these edges; the graph keeps it for the next call.
+    of flow and up to 40 of lists for each of these edges, and where flows have been sought from the target's end, as
+    much capacity once more; the graph keeps it for the next call.
 
     See Also
     --------
@@ -77,7 +80,6 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     """
     graph = as_graph(graph)
     source, target = ends(graph, source, target)
-    found = Preflow(network(graph), source, target)
-    found.send_to(target)
-    found.send_to(source)
-    return MaximumFlow(found.network.value(found.arrived), found.network.flow(found.sent))
+    net = network(graph)
+    found = settled(net, source, target, whole=True)
+    return MaximumFlow(net.value(found.arrived), net.flow(found.sent))

@@ -33,14 +33,26 @@ class Network(NamedTuple):
         leaves = xp.not_equal(heads, source)
         heads, ids = heads[leaves], ids[leaves]
         amounts = graph.values[ids]  # type: ignore[index]
-        if (total := float(amounts.sum(dtype=np.float64))) > 2**BITS:
-            raise ValueError(
-                f"the edges that leave source {source} have capacities of {total:.3g} together; expected at most "
-                "2**62: lower the largest, as no more flows than the edges into target take"
-            )
         sent = xp.zeros(graph.m, np.int64)
         sent[ids] = amounts
         return sent, reduce_by_key(heads, amounts, semirings.plus, size=graph.n)
+
+    def turned(self) -> "Network":
+        """The network whose edges lead the other way: each takes what its partner did. The graph keeps it."""
+        return self._replace(graph=self.graph.kept("turned", _turned))
+
+    def leaving(self, vertex: int) -> float:
+        """The capacities of the edges that leave a vertex, together."""
+        return self._total(vertex, self.graph)
+
+    def entering(self, vertex: int) -> float:
+        """The same of those that enter it."""
+        return self._total(vertex, self.turned().graph)
+
+    def _total(self, vertex: int, graph: Graph) -> float:
+        lists = graph.out
+        first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
+        return float(graph.values[lists.numbers()[first:last]].sum(dtype=np.float64))  # type: ignore[index]
 
     def flow(self, sent: Any) -> Any:
         """What flows along each of the edges given: what was sent along it, less what was sent back."""
@@ -67,6 +79,10 @@ def network(graph: Graph) -> Network:
     """The network of a graph, which the graph keeps."""
     graph.notice_values()
     return graph.kept("flow network", _made)
+
+
+def _turned(graph: Graph) -> Graph:
+    return graph.with_values(graph.values[graph.reverse_edge_ids])  # type: ignore[index]
 
 
 def _made(graph: Graph) -> Network:

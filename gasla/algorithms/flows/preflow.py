@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.flows.network import Network
+from gasla.algorithms.flows.network import BITS, Network
 from gasla.arrays import any_true, array_module
 from gasla.operations.run import run
 from gasla.program.fields import edge, parameter, vertex
@@ -128,9 +128,9 @@ DISTANCES = Distances()
 class Preflow:
     """What has been sent by now: `sent` along every edge of a network, and the `excess` of its vertices."""
 
-    def __init__(self, network: Network, source: int, target: int) -> None:
+    def __init__(self, network: Network, source: int, target: int, sent: Any, excess: Any) -> None:
         self.network, self.source, self.target = network, source, target
-        self.sent, self.excess = network.flood(source)
+        self.sent, self.excess = sent, excess
 
     @property
     def arrived(self) -> int:
@@ -169,3 +169,29 @@ class Preflow:
         waits = array_module(self.excess).greater(self.excess, 0)
         waits[self.source] = waits[self.target] = False
         return waits
+
+
+def settled(network: Network, source: int, target: int, whole: bool) -> Preflow:
+    """A preflow of which no more can get to the target; the `whole` of it a flow, of which nothing is left elsewhere.
+
+    It is found from the end whose edges take less, as what they take in vain has to be sent back.
+    """
+    leaving, entering = network.leaving(source), network.entering(target)
+    if min(leaving, entering) > 2**BITS:
+        raise ValueError(
+            f"the edges that leave source {source} have capacities of {leaving:.3g} together, those that enter target "
+            f"{target} of {entering:.3g}; expected at most 2**62 of either: no more can flow, so lower the largest"
+        )
+    if leaving <= entering:
+        found = Preflow(network, source, target, *network.flood(source))
+        found.send_to(target)
+        if whole:
+            found.send_to(source)
+        return found
+    turned = network.turned()
+    found = Preflow(turned, target, source, *turned.flood(target))
+    found.send_to(source)
+    found.send_to(target)
+    excess = array_module(found.excess).zeros_like(found.excess)
+    excess[target] = found.excess[source]
+    return Preflow(network, source, target, found.sent[network.graph.reverse_edge_ids], excess)

@@ -1,0 +1,74 @@
+"""A maximum flow, as SciPy gives it."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.flows.maximum_flow import maximum_flow as flow_of
+from gasla.arrays import array_module
+from gasla.csgraph import passing
+from gasla.csgraph.inputs import is_sparse
+from gasla.graph.graph import Graph
+
+
+def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic") -> Any:
+    """Find the largest flow from one vertex to another.
+
+    Parameters
+    ----------
+    csgraph : CSR array or matrix, (n, n)
+        SciPy's, of integers, which is SciPy's to answer: Dinic's algorithm has found a single flow as soon. CuPy's,
+        whose numbers are floats: gasla answers.
+    source, sink : int
+        Two vertices.
+    method : "dinic" or "edmonds_karp"
+        By which of them SciPy finds it; gasla pushes and relabels, whichever it is.
+
+    Returns
+    -------
+    res : MaximumFlowResult
+        Its `flow_value`, and its `flow`: a CSR array with an entry for every edge and for its other direction, where it
+        is the negative. One of the largest flows, of which SciPy may give another.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As SciPy's function; for CuPy's arrays, as `gasla.maximum_flow`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from gasla import csgraph
+    >>> A = csr_array(np.array([[0, 3, 2], [0, 0, 1], [0, 0, 0]]))
+    >>> csgraph.maximum_flow(A, 0, 2).flow.toarray()
+    array([[ 0,  1,  2],
+           [-1,  0,  1],
+           [-2, -1,  0]], dtype=int32)
+    """
+    if array_module(csgraph) is np:
+        return passing.by_scipy("maximum_flow", "SciPy answers as soon", csgraph, source, sink, method=method)
+    if not is_sparse(csgraph) or csgraph.format != "csr":
+        raise TypeError("graph must be in CSR format")
+    return by_gasla(csgraph, source, sink)
+
+
+def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
+    """The flow that gasla finds, in SciPy's form."""
+    graph = Graph(csgraph)
+    found, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
+    xp: Any = array_module(found.flow)
+    flow = xp.zeros(pairs.m, found.flow.dtype)
+    flow[: graph.m] = found.flow
+    lists = pairs.sorted_out
+    values: Any = lists.by_position(flow - flow[pairs.reverse_edge_ids])
+    return _result()(found.value, type(csgraph)((values, lists.indices, lists.indptr), shape=csgraph.shape))
+
+
+@functools.cache
+def _result() -> Any:
+    """SciPy's type of a result, which has no public name."""
+    from scipy.sparse import csr_array
+
+    return type(passing.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))
