@@ -19,6 +19,7 @@ import numpy as np
 import gasla
 import semirings
 from gasla import distributed
+from gasla.distributed import mpi_ranks
 from gasla.distributed.cluster import Cluster
 from gasla.distributed.communicator import RankError
 
@@ -224,6 +225,49 @@ def job_interrupt(cluster: Cluster, seed: int) -> None:
     assert cluster.each(talk, 3, seed) == list(cluster.here)
 
 
+def job_gone(cluster: Cluster, seed: int) -> None:
+    """A client is killed in the midst of a call: its ranks end, and leave the workers to others."""
+    import subprocess
+
+    from distributed import get_client
+
+    client = get_client()
+    code = (
+        "import cluster_jobs, distributed, gasla.distributed.cluster as g\n"
+        f"with distributed.Client({client.scheduler.address!r}) as client, g.Cluster(client) as cluster:\n"
+        "    print('begun', flush=True)\n    cluster.each(cluster_jobs.fail, 'never', 10**9)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"begun\n"
+        while not any(client.processing().values()):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        other.kill()
+    killed = time.monotonic()
+    assert cluster.each(talk, 3, seed) == [0, 1]  # a worker has one thread
+    assert time.monotonic() - killed < 5
+
+
+def job_paused(cluster: Cluster, seed: int) -> None:
+    """A worker that Dask has paused is an error, and the cluster is as before once it goes on."""
+    from distributed import get_client, get_worker
+    from distributed.core import Status
+
+    def pause(rank: Any) -> None:
+        if rank.communicator.rank == 1:
+            get_worker().memory_manager.memory_pause_fraction = False  # which would wake it
+            get_worker().status = Status.paused
+
+    def wake(dask_worker: Any) -> None:
+        dask_worker.status = Status.running
+
+    cluster.each(pause)
+    error = caught(cluster, talk, 3, seed)
+    assert isinstance(error, MemoryError) and "rank 1 of 2" in str(error), repr(error)
+    get_client().run(wake)
+    assert cluster.each(talk, 3, seed) == [0, 1]
+
+
 @contextmanager
 def client_of(way: str) -> Iterator[Any]:
     from distributed import Client, LocalCluster
@@ -245,6 +289,7 @@ def main(way: str, jobs: str, seed: int) -> None:
         from dask_mpi import initialize
 
         initialize(dashboard=False)
+    mpi_ranks._PIECE = 7001  # so that some messages go in several
     with nullcontext() if way == "mpi" else client_of(way) as client:
         for job in jobs.split(","):
             with Cluster(client) as cluster:

@@ -422,6 +422,30 @@ class Thawing(gasla.VertexProgram):
         return (vertex.warmth < 30) & (self.turns < 4) & (vertex.id % 4 == self.turns)
 
 
+class Stirring(gasla.VertexProgram):
+    """Everyone takes part, and who wakes is asked of a field that neighbours read, and so has two copies."""
+
+    everyone = True
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+    turns = gasla.parameter(np.int64, 0)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x
+
+    def apply(self, vertex, gathered):
+        return {"x": (vertex.x + gathered) % 7}
+
+    def activate(self, before, after):
+        return after.x < self.turns - 2
+
+    def idle(self):
+        return {"turns": self.turns + 1}
+
+    def wake(self, vertex):
+        return (vertex.x % 3 == self.turns % 3) & (self.turns < 5)
+
+
 class Marked(gasla.VertexProgram):
     """A mask that reads a parameter, and may admit a vertex again after apply."""
 

@@ -341,10 +341,11 @@ def test_floors() -> None:
     assert floors.betweenness(local, 8 * deep).seconds > 8 * floors.sssp(local, deep).seconds / 2
 
 
+OF_NO_PEER = ("random_walks", "node2vec_walks", "sample_neighbors")
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (
+    *OF_NO_PEER,
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
-    *("random_walks", "node2vec_walks", "sample_neighbors"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
 )
 

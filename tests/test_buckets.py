@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from programs import Cores, Reaches, Thawing
+from programs import Cores, Reaches, Stirring, Thawing
 from scipy.sparse import csr_array
 
 import gasla
@@ -67,6 +67,15 @@ def test_buckets_and_waking_are_as_by_numpy(name, options):
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
         assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
         np.testing.assert_array_equal(found.active.mask, expected.active.mask)
+
+
+def test_who_wakes_is_asked_of_what_the_iteration_left():
+    graph = graph_of(GRAPHS["random"])
+    for limit in (2, 100):
+        expected = gasla.run(Stirring, graph, compile=False, max_iterations=limit)
+        found = gasla.run(Stirring, graph, max_iterations=limit)
+        np.testing.assert_array_equal(found.x, expected.x)
+        assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
 
 
 @pytest.mark.usefixtures("two_threads")

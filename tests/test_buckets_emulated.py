@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from emulated_loop import EmulatedRun
 from in_turns import in_turns
-from programs import Cores, Reaches, Thawing
+from programs import Cores, Reaches, Stirring, Thawing
 from test_buckets import GRAPHS, graph_of
 
 import gasla
@@ -20,7 +20,10 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 MODES = ("blocks", "small", "deterministic")
 
 
-@pytest.mark.parametrize(("program", "mode"), in_turns([(Cores,), (Thawing,), (Reaches,)], [(mode,) for mode in MODES]))
+PROGRAMS = (Cores, Thawing, Reaches, Stirring)
+
+
+@pytest.mark.parametrize(("program", "mode"), in_turns([(program,) for program in PROGRAMS], [(m,) for m in MODES]))
 def test_equals_the_cpu(program: type[gasla.VertexProgram], mode: str, tmp_path: Path) -> None:
     shape = {} if mode == "blocks" else {mode: True}
     for name in ("karate", "star", "apart", "random"):

@@ -17,9 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import Hops
 
+import gasla
+from gasla import distributed
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import RankError
+from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.failures import WorkerLost
 
 HERE = Path(__file__).parent
@@ -62,7 +66,9 @@ class Ended:
         return float(found[1])
 
 
-def run(way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 60, before: tuple[str, ...] = ()) -> Ended:
+def run(
+    way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 120, before: tuple[str, ...] = ()
+) -> Ended:
     """Run a job to its end, and look that nothing of it is left; `before` stands before and among mpiexec's words."""
     mark = f"GASLA_TEST_JOB={uuid.uuid4().hex}"
     name, value = mark.split("=")
@@ -151,6 +157,33 @@ def test_arguments() -> None:
 def test_an_exit_of_a_rank_is_an_error() -> None:
     with Cluster(threads=2) as cluster, pytest.raises(RankError, match=r"rank 0 of 2 on .*SystemExit"):
         cluster.each(lambda rank: sys.exit(0) if rank.communicator.rank == 0 else rank.communicator.barrier())
+
+
+def test_a_run_that_fails_names_its_superstep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in what the other ranks raise; and the next run is as if nothing had been."""
+    iterate, heard = RankRun._iterate, []
+
+    def failing(self: RankRun) -> np.ndarray:
+        if self.communicator.rank == 1 and self.iteration == 3:
+            raise OverflowError("a bad thing")
+        return iterate(self)
+
+    def telling(self: Any, message: str) -> None:
+        heard.append(message)
+        RuntimeError.__init__(self, message)
+
+    path = gasla.Graph.from_edges(range(19), range(1, 20), n=20)
+    with Cluster(threads=2):
+        graph = distributed.Graph(path)
+        options: dict[str, Any] = {"active": [9], "hops": {9: 0}, "compile": False, "max_iterations": 50}
+        with monkeypatch.context() as patched:
+            patched.setattr(RankRun, "_iterate", failing)
+            patched.setattr(RankError, "__init__", telling)
+            with pytest.raises(OverflowError, match="a bad thing") as caught:
+                gasla.run(Hops, graph, **options)
+        assert re.fullmatch(r"on rank 1 of 2 on \S+, superstep 3", caught.value.__notes__[0])
+        assert re.fullmatch(r"rank 1 of 2 on \S+, superstep 3 failed: OverflowError: a bad thing", heard[0])
+        assert gasla.run(Hops, graph, **options).hops[19] == 10
 
 
 def test_ranks_that_do_different_things_hear_of_it() -> None:
@@ -259,10 +292,18 @@ def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
 
 
 @needs_dask
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])  # whose workers compile
-def test_dask(seed: int) -> None:
-    ended = run("dask", "good,graph", seed=seed)
+@pytest.mark.parametrize("job", ["good", pytest.param("graph", marks=pytest.mark.slow)])  # whose workers compile
+def test_dask(job: str) -> None:
+    ended = run("dask", job, seed=1)
     assert ended.code == 0 and "ended well" in ended.out, ended
+
+
+@needs_dask
+@pytest.mark.slow  # each waits for what is looked at now and then
+@pytest.mark.parametrize("job", ["paused", "gone"])
+def test_what_happens_to_a_dask_cluster(job: str) -> None:
+    ended = run("dask", job)
+    assert ended.code == 0, ended
 
 
 @needs_dask

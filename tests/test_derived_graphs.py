@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gasla
 import semirings
 from gasla import Graph, datasets
+from gasla.graph.derive import contracting
 from tests.test_graph import edge_lists
 from tests.test_graph_gpu import both_ways, sent, sort
 
@@ -153,6 +154,48 @@ def test_hard_shapes(shape: str) -> None:
         graph = Graph.from_edges(src.astype(kind), dst.astype(kind), np.arange(len(src)), n=n)
         for made in (graph, Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices, graph.out_values)):
             check_all(made, 1)
+
+
+def check_sums_of_groups(graph: Graph, labels: np.ndarray, loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By tables and by a sort there comes the same, to the last bit and of the same types."""
+    with monkeypatch.context() as patch:
+        patch.setattr(contracting, "is_for", lambda *_: False)
+        expected = graph.contract(labels, loops=loops)
+    found = graph.contract(labels, loops=loops)
+    assert found.origin is not None and expected.origin is not None
+    for name in ("indptr", "indices"):
+        one, other = getattr(found.out, name), getattr(expected.out, name)
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+    assert found.values.dtype == expected.values.dtype and found.is_symmetric == expected.is_symmetric
+    np.testing.assert_array_equal(found.values, expected.values)
+    for kept in (found, pickle.loads(pickle.dumps(found))):
+        for name in ("vertices", "edges", "new_vertices", "new_edges"):
+            np.testing.assert_array_equal(getattr(kept.origin, name), getattr(expected.origin, name))
+    assert found.origin.nbytes == expected.origin.nbytes
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edges=edge_lists(), data=st.data())
+def test_sums_of_groups(edges: Any, data: st.DataObject, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, src, dst, _ = edges
+    order = np.argsort(src, kind="stable")
+    src, dst = (ends[order].astype(np.int32) for ends in (src, dst))  # one type: it is compiled for each
+    labels = np.array(data.draw(st.lists(st.integers(0, max(n - 1, 0)), min_size=n, max_size=n)), np.int64)
+    monkeypatch.setattr(contracting, "SMALL", 1)
+    for weights in (None, np.random.default_rng(n).random(len(src)) - 0.5):
+        graph = Graph.from_edges(src, dst, weights, n=n)
+        check_sums_of_groups(graph, labels, data.draw(st.booleans()), monkeypatch)
+
+
+def test_sums_of_groups_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many edges as threads share, and one group of half the vertices."""
+    rng = np.random.default_rng(1)
+    n, m = 5_000, 300_000
+    graph = Graph.from_edges(np.sort(rng.integers(0, n, m)), rng.integers(0, n, m), rng.random(m), n=n)
+    labels = np.where(rng.random(n) < 0.5, 7, rng.integers(0, n, n))
+    assert contracting.is_for(graph._rows, graph.values, semirings.plus, n)
+    check_sums_of_groups(graph, labels, True, monkeypatch)
 
 
 def test_contraction_is_a_product_of_matrices() -> None:

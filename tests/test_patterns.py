@@ -169,6 +169,15 @@ def test_cliques_as_on_a_gpu(dense: tuple[int, int, float], part: int) -> None:
             assert gpu.count_cliques(graph, None, k) == gasla.count_cliques(graph, k)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("part", [1 << 12, 1 << 24])
+def test_cliques_of_larger_graphs_on_a_gpu(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "PART", part)
+    for graph in (Graph(datasets.rmat(9)), Graph(datasets.openflights().matrix)):
+        for k in (3, 4, 5):
+            assert gasla.count_cliques(graph.to("gpu"), k) == gasla.count_cliques(graph, k)
+
+
 def test_what_is_passed_to_primitives_is_looked_at() -> None:
     graph = complete(4)
     pairs = EdgeFrontier(4, np.arange(2), np.array([0, 1]), np.array([1, 2]))

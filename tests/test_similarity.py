@@ -19,6 +19,7 @@ from tests.test_support import HARD, Edges, on, peer, plain
 from tests.test_triangles import edge_lists
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+LONG = (pytest.mark.slow,)  # compiles what long lists take, which tests of support and of intersections do, too
 OURS: dict[str, Callable[..., Any]] = {
     "jaccard": gasla.jaccard,
     "overlap": gasla.overlap,
@@ -66,13 +67,14 @@ def test_random_graphs(device: Any, edges: Edges, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("shape", HARD)
+@pytest.mark.parametrize("shape", [pytest.param(name, marks=LONG * (name == "a star")) for name in HARD])
 def test_hard_shapes(device: Any, shape: str) -> None:
     n = HARD[shape][0]
     pairs = np.arange(n)[:40], np.arange(n)[::-1][:40]
     check(device, HARD[shape], pairs)
 
 
+@pytest.mark.slow  # as above
 @pytest.mark.parametrize("device", DEVICES)
 def test_airports(device: Any) -> None:
     graph = Graph(datasets.openflights().matrix)

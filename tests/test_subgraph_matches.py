@@ -130,15 +130,30 @@ def test_sums_longer_than_integers_of_the_machine() -> None:
 
 
 def test_airports() -> None:
-    """Small patterns; numbers of all that are induced are those of sets of vertices that hang together."""
+    """Triangles of all, and every pattern among the hubs, which are joined densely."""
     graph = Graph(datasets.openflights().matrix)
     triangles: Any = gasla.subgraph_matches(graph, matrix("triangle"))
     assert len(triangles) == gasla.triangle_count(graph)
     assert (np.diff(triangles, axis=1) > 0).all()
-    near: Any = gasla.ego_graph(graph, 3000, 1)
+    hubs = graph.subgraph(np.argsort(-graph.out_degrees, kind="stable")[:40])
     for name in PATTERNS:
-        found = gasla.subgraph_matches(near, matrix(name), induced=True)
-        verify.subgraph_matches(near, found, matrix(name), induced=True)
+        found = gasla.subgraph_matches(hubs, matrix(name), induced=True)
+        verify.subgraph_matches(hubs, found, matrix(name), induced=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_gpu_lists_the_same_in_the_same_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_counts, "PART", 1 << 14)
+    monkeypatch.setattr(subgraph_matches, "PART", 1 << 12)
+    graph = Graph(datasets.rmat(6))
+    for induced in (False, True):
+        rows: Any = gasla.subgraph_matches(graph, matrix(name), induced=induced)
+        np.testing.assert_array_equal(
+            plain(gasla.subgraph_matches(graph.to("gpu"), matrix(name), induced=induced)), rows
+        )
+        again = gasla.subgraph_matches(graph.to("gpu"), matrix(name), induced=induced, count=True)
+        assert again == len(rows)
 
 
 def test_patterns_in_any_form() -> None:

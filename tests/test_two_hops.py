@@ -74,6 +74,7 @@ def test_star_and_path(device: Any) -> None:
     assert gasla.average_clustering(on(device, HARD["no vertex"])) == 0
 
 
+@pytest.mark.slow  # compiles what long lists take, which other tests do, too
 @pytest.mark.parametrize("device", DEVICES)
 def test_airports(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_hops, "MOST", 100_000)

@@ -45,13 +45,13 @@ def test_equals_the_cpu(weighted: bool, bias: tuple[float, float], tmp_path: Pat
     np.testing.assert_array_equal(sums, cpu.list_sums(lists, values))
     starts = np.random.default_rng(5).integers(0, 64, 300).astype(np.int32)
     rows = np.uint64(300)
-    walks = np.full((300, 31), -7, np.int32)
     arrays = sums, near.indptr, near.indices, starts
     kernel = EmulatedKernel(compiled, "walk")
-    kernel.plain(
-        *(1, rows, np.uint64(30), lists.indptr, lists.indices, *arrays, np.uint64(KEY)), *map(np.float64, bias), walks
-    )
-    np.testing.assert_array_equal(walks, cpu.walk(graph, starts, 30, KEY, sums if weighted else None, bias))
+    for steps in (30, 0, 1, 2, 3, 8):  # rows that begin anywhere within 16 bytes, and end there
+        walks = np.full((300, steps + 1), -7, np.int32)
+        numbers = rows, np.uint64(steps), lists.indptr, lists.indices, *arrays, np.uint64(KEY)
+        kernel.plain(1, *numbers, *map(np.float64, bias), walks)
+        np.testing.assert_array_equal(walks, cpu.walk(graph, starts, steps, KEY, sums if weighted else None, bias))
     for replace in (False, True):
         found = np.full((300, 6), -7, np.int32)
         kernel = EmulatedKernel(compiled, "sample")

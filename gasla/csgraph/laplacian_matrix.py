@@ -123,11 +123,11 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
     values[count:] = diagonal
     ids = xp.arange(n, dtype=row.dtype)
     rows, columns = xp.concatenate([row, ids]), xp.concatenate([col, ids])
-    if in_place and A.format == "coo" and not symmetrized and A.dtype == dtype:
-        A.row, A.col, A.data, A.has_canonical_format = rows, columns, values, False
-        return A, weights
-    found = type(coo)((values, (rows, columns)), shape=A.shape)
-    return (found.todia() if A.format == "dia" and not normed else found), weights
+    if coo is not A or (in_place and A.dtype == dtype):
+        coo.row, coo.col, coo.data, coo.has_canonical_format = rows, columns, values, False
+    else:
+        coo = type(coo)((values, (rows, columns)), shape=A.shape)
+    return (coo.todia() if A.format == "dia" and not normed else coo), weights
 
 
 def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
@@ -156,12 +156,13 @@ def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Produc
         sums = sums + _sums(m, 1 - axis)
         weights = sums - loops - loops
     weights = _roots(weights) if normed else weights
+    adjoint = m.T.conj() if m.dtype.kind == "c" else m.T
 
     def laplace(v: Any) -> Any:
         v = _scaled(1 / weights, v) if normed else v
         found = _scaled(sums, v) - m @ v
         if symmetrized:
-            found -= (v.T.conj() @ m).T.conj()
+            found = found - adjoint @ v
         return _scaled(1 / weights, found) if normed else found
 
     return laplace, weights

@@ -15,9 +15,10 @@ from threading import Thread
 from typing import Any
 
 from gasla.distributed.communicator import RankError
-from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, sit, stand, work
-from gasla.distributed.failures import WorkerLost, raise_first
+from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, sit, stand, work
+from gasla.distributed.failures import WorkerLost, place, raise_first
 
+LOOK = 2.0  # seconds between two looks whether all ranks have begun
 PATIENCE = 1.5  # seconds that ranks have to end after one is lost
 
 
@@ -32,7 +33,9 @@ class DaskRanks:
     def __init__(self, client: Any) -> None:
         import distributed
 
-        self._addresses = list(client.scheduler_info(n_workers=-1)["workers"])
+        if getattr(client, "asynchronous", False):
+            raise TypeError("client is asynchronous; expected a distributed.Client without asynchronous=True")
+        self._addresses = list(client.nthreads())
         self.size, self.here = len(self._addresses), range(len(self._addresses))
         if self.size == 0:
             raise ValueError("the Dask cluster has no workers; expected one at least: client.wait_for_workers(n)")
@@ -41,6 +44,7 @@ class DaskRanks:
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
         self._dropped: list[Any] = []
+        self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._client.subscribe_topic("all", self._hear)
         found = self._client.run(sit, self._session, self._addresses, workers=self._addresses)
@@ -103,13 +107,13 @@ class DaskRanks:
         for rank, future in enumerate(futures):
             future.add_done_callback(lambda _, rank=rank: news.put(("done", rank)))
         try:
-            outcomes = self._wait(futures, None)
+            outcomes = self._wait(futures, call)
             if len(outcomes) < self.size:
                 self._stop(call, "a worker was lost")
-                outcomes |= self._wait(futures, PATIENCE)
+                outcomes |= self._wait(futures, call, PATIENCE)
         except BaseException as error:  # Ctrl-C
             self._stop(call, f"the client was stopped: {type(error).__name__}")
-            self._wait(futures, PATIENCE)
+            self._wait(futures, call, PATIENCE)
             raise
         finally:
             client.cancel(futures)
@@ -119,20 +123,35 @@ class DaskRanks:
             raise_first(errors, [outcomes[rank].place if rank in outcomes else f"rank {rank}" for rank in self.here])
         return [outcomes[rank].value for rank in self.here]
 
-    def _wait(self, futures: list[Any], seconds: float | None) -> dict[int, Outcome]:
+    def _wait(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
         """What ranks have come to: of all of them, of those that end in time, or of those before one was lost."""
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
-        while len(outcomes) < self.size - (len(self._lost) if seconds is not None else 0):
+        while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
             try:
-                what, which = self._news.get(timeout=None if end is None else max(0, end - time.monotonic()))
+                what, which = self._news.get(timeout=LOOK if end is None else max(0, end - time.monotonic()))
             except Empty:
-                break
+                if end is not None:
+                    break
+                self._check_begun(call)
+                continue
             if what == "done":
                 outcomes[which] = _outcome(which, futures[which])
-            if seconds is None and (what == "lost" or futures[which].status != "finished"):
+            if end is None and (what == "lost" or futures[which].status != "finished"):
                 break
         return outcomes
+
+    def _check_begun(self, call: int) -> None:
+        """Raise if a rank doesn't begin, since Dask has paused its worker: the others would wait for ever."""
+        left = [address for address in self._addresses if address not in self._lost]
+        for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
+            if idle:
+                where = place(self._addresses.index(address), self.size, address, 0)
+                self._stuck = self.over_mpi  # where the others can't leave the round that they are in
+                raise MemoryError(
+                    f"{where}: Dask has paused the worker, whose memory is nearly full, and the rank can't begin; "
+                    "expected more or larger workers, or a higher distributed.worker.memory.pause"
+                )
 
     def _stop(self, call: int, why: str) -> None:
         """Let the ranks that are left fail where they wait next, without waiting for them."""
@@ -144,6 +163,8 @@ class DaskRanks:
         for rank, address in enumerate(self._addresses):
             if address in self._lost:
                 raise WorkerLost(rank, self.size, address, superstep)
+        if self._stuck:
+            raise RankError("ranks still wait for one that never began; expected a cluster of new workers")
 
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,7 @@ class _Seat:
     mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(default_factory=dict)  # number, sender
     failed: tuple[int, str] = (0, "")  # the call, and why
     changed: threading.Condition = field(default_factory=threading.Condition)
+    begun: int = 0  # the last call that it has begun
     mpi: Any = None  # its communicator, if it has one
 
     def fail(self, call: int, why: str) -> None:
@@ -92,6 +94,12 @@ def interrupt(session: str, call: int, why: str) -> None:
             seat.fail(call, why)
 
 
+def paused(session: str, call: int, dask_worker: Any) -> bool:
+    """Whether this worker begins nothing more, and has not begun a call."""
+    waits = any(seat.begun < call for (other, _), seat in _seats.items() if other == session)
+    return waits and str(dask_worker.status.name) == "paused"
+
+
 def _deliver(session: str, rank: int, sender: int, channel: list[int], number: int, kind: int, part: Any) -> None:
     seat = _seats.get((session, rank))
     if seat is not None:
@@ -116,9 +124,14 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, told: byt
     seat = _seats.get((session, rank))
     if seat is None:
         return Outcome(None, RankError(f"rank {rank} has another worker than it had before"), f"rank {rank}", 0)
+    seat.begun = call
     with seat.changed:
         seat.mail = {key: part for key, part in seat.mail.items() if key[0][0] >= call}
-    communicator = _over_mpi(seat, call, worlds) if worlds else DaskCommunicator(seat, session, (call,))
+    wanted = _Wanted(session, rank)
+    if worlds:
+        communicator = _over_mpi(seat, call, worlds, wanted)
+    else:
+        communicator = DaskCommunicator(seat, session, (call,), wanted)
 
     def unpacked(rank: Rank) -> Any:
         function, arguments, dropped = pickle.loads(told)
@@ -160,7 +173,26 @@ def _portable(error: BaseException) -> BaseException:
     return error
 
 
-def _over_mpi(seat: _Seat, call: int, worlds: list[int]) -> Any:
+class _Wanted:
+    """Whether anybody waits for what this task does; Dask tells a worker, and doesn't end what runs."""
+
+    def __init__(self, session: str, rank: int) -> None:
+        from distributed import get_worker
+
+        self._seat, self._worker, self._looked = (session, rank), get_worker(), time.monotonic()
+        self._task = self._worker.get_current_task()
+
+    def check(self) -> None:
+        """Look now and then; if nobody does, the rank gives its seat up, with what it keeps, and raises."""
+        if time.monotonic() - self._looked > LOOK:
+            self._looked = time.monotonic()
+            task = self._worker.state.tasks.get(self._task)
+            if task is None or task.state != "executing":
+                _seats.pop(self._seat, None)
+                raise ConnectionAbortedError("the client is gone, or has cancelled the call")
+
+
+def _over_mpi(seat: _Seat, call: int, worlds: list[int], wanted: _Wanted) -> Any:
     """The rank's communicator over MPI, which it has from its first call on."""
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
@@ -168,26 +200,33 @@ def _over_mpi(seat: _Seat, call: int, worlds: list[int]) -> Any:
         MPI = mpi()
         group = MPI.COMM_WORLD.group.Incl(worlds)
         seat.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
-    seat.mpi.interrupted = lambda: seat.check(call, RuntimeError)  # which the others have to be told
+
+    def interrupted() -> None:
+        seat.check(call, RuntimeError)  # which the others have to be told
+        wanted.check()
+
+    seat.mpi.interrupted = interrupted
     return seat.mpi
 
 
 class DaskCommunicator(Rounds):
     """See `Communicator`, for one call; `members` of the ranks if it isn't all."""
 
-    def __init__(self, seat: _Seat, session: str, channel: Channel, members: Sequence[int] = ()) -> None:
+    def __init__(
+        self, seat: _Seat, session: str, channel: Channel, wanted: "_Wanted", members: Sequence[int] = ()
+    ) -> None:
         from distributed import get_worker
 
         self._members = list(members) or list(range(len(seat.addresses)))
         super().__init__(self._members.index(seat.rank), len(self._members))
         self._seat, self._session, self._channel = seat, session, channel
         self._number, self._splits = 0, 0
-        self._worker = get_worker()
-        self._task = self._worker.get_current_task()
+        self._worker, self._wanted = get_worker(), wanted
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
         self._seat.check(self._channel[0])
+        self._wanted.check()
         number, self._number = self._number, self._number + 1
         sending = asyncio.run_coroutine_threadsafe(self._send(number, kind, parts), self._worker.loop.asyncio_loop)
         found = {self.rank: (kind, parts[self.rank])}
@@ -217,13 +256,9 @@ class DaskCommunicator(Rounds):
         with seat.changed:
             while which not in seat.mail:
                 seat.check(self._channel[0])
-                if not seat.changed.wait(LOOK) and not self._is_wanted():
-                    raise RankError("the client is gone, or has cancelled the call")
+                seat.changed.wait(LOOK)
+                self._wanted.check()
             return seat.mail.pop(which)
-
-    def _is_wanted(self) -> bool:
-        task = self._worker.state.tasks.get(self._task)
-        return task is not None and task.state == "executing"
 
     def split(self, color: int) -> "DaskCommunicator":
         """See `Communicator`."""
@@ -231,7 +266,7 @@ class DaskCommunicator(Rounds):
         self.end(SPLIT)
         self._splits += 1
         members = [member for member, there in zip(self._members, colors) if there == color]
-        return DaskCommunicator(self._seat, self._session, (*self._channel, self._splits, color), members)
+        return DaskCommunicator(self._seat, self._session, (*self._channel, self._splits, color), self._wanted, members)
 
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""

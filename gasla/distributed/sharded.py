@@ -32,6 +32,11 @@ class EdgeValues:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__array__()
+
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
@@ -143,15 +148,13 @@ class Graph(OneGraph):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> import gasla
         >>> from gasla import distributed
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> for i, lines in enumerate(["0 1\n1 2\n", "2 3\n3 0\n"]):
         ...     _ = (folder / f"part{i}.txt").write_text(lines)
         >>> with distributed.Cluster(threads=2):
-        ...     g = distributed.Graph.from_files(f"{folder}/part*.txt")
-        ...     gasla.bfs(g, 0).compute()
-        array([0, 1, 2, 3], dtype=int32)
+        ...     distributed.Graph.from_files(f"{folder}/part*.txt")
+        distributed.Graph(n=4, m=4, over 2 ranks)
         """
         asked: Ranks = current() if ranks is None else ranks
         kept = Kept(asked)
@@ -276,6 +279,13 @@ class Graph(OneGraph):
     def with_values(self, values: Any) -> NoReturn:
         """Refuse: they would have to go where their edges are."""
         raise TypeError("a distributed graph takes no other values; make one of edges with these")
+
+    def reversed(self) -> NoReturn:
+        """Refuse: its edges would have to go to other ranks."""
+        raise TypeError("a distributed graph can't be reversed; make one of edges the other way round")
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError("a distributed graph can't be copied or pickled: its parts stay with its ranks")
 
     def notice_values(self) -> None:
         """Nothing: nobody can write into what ranks hold."""

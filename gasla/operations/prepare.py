@@ -267,8 +267,9 @@ def in_pieces(
 def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     """The pieces of a trace as the one that a person gets."""
     numbers = np.concatenate(rows)
-    table = np.empty(len(numbers), TRACE if numbers.shape[1] == 3 else TRACE_OF_RANKS)
-    for column, name in enumerate(OF_RANKS if table.dtype == TRACE_OF_RANKS else (), 3):
+    is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)  # a GPU has a column of times
+    table = np.empty(len(numbers), TRACE_OF_RANKS if is_of_ranks else TRACE)
+    for column, name in enumerate(OF_RANKS if is_of_ranks else (), 3):
         table[name] = numbers[:, column]
     table["active"], table["edges"] = numbers[:, 0], numbers[:, 1]
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")

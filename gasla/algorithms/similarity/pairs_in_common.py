@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.community.edge_support import edge_support
+from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
 from gasla.arrays import array_module, device_of, module_of
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_ids, check_range
@@ -66,9 +66,20 @@ def neighbours_of(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array, Arra
 
 
 def sums_in_common(graph: Graph, pairs: Pairs | None, weights: Array) -> Array:
-    """What the common neighbours of both ends of each pair weigh."""
-    u, v = chosen_pairs(graph, pairs)
-    return intersect(simplify(graph), EdgeFrontier(graph.n, u, u, v), weights)
+    """What the common neighbours of both ends of each pair weigh; of edges, of one direction each."""
+    simple, (u, v) = simplify(graph), chosen_pairs(graph, pairs)
+    if pairs is not None:
+        return intersect(simple, EdgeFrontier(graph.n, u, u, v), weights)
+    xp: Any = module_of(graph.device)
+    sums, (src, dst) = xp.zeros(simple.m), chosen_pairs(simple, None)
+    here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
+    sums[here] = intersect(simple, EdgeFrontier(graph.n, here, src[here], dst[here]), weights)
+    sums[back] = sums[simple.reverse_edge_ids[back]]
+    found = at_stored_edges(graph, simple, sums)
+    if graph.has_self_loops:
+        loops = xp.flatnonzero(u == v)
+        found[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
+    return found
 
 
 def per_common_neighbour(graph: Graph, measure: str) -> Array:

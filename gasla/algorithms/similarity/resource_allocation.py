@@ -22,7 +22,8 @@ def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected: direction, self loops and parallel edges are ignored. If it isn't both, the one
-        that is so is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`).
+        that is so is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`). Without
+        `pairs` the edges' partners are, too, in 4 bytes an edge.
     pairs : (u, v), two arrays of vertices, optional
         Which pairs; by default the ends of each stored edge, in the order of the input.
 

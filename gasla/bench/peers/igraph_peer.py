@@ -111,6 +111,7 @@ class Igraph:
         """Of each edge once, and then for both directions."""
         return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
+    @cached_property
     def four_cliques(self) -> Callable[[], int] | None:
         """Listed, as its count of all motifs takes ten times as long; of small graphs, for there are soon too many."""
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))

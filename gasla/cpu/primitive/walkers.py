@@ -19,7 +19,8 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_GROUP = np.uint64(64)  # walkers that go together
+_GROUP, _BIASED_GROUP = 64, 256  # walkers that go together; fewer and fewer of them draw again
+_FEW = np.uint64(16)  # entries that are looked at one by one
 _ROWS = np.uint64(64)  # samples that a thread takes at once
 _TRIES = np.uint64(32)  # draws that may be refused, beside one an edge, before all of a list are weighed
 _NOWHERE = np.uint64(2**64 - 1)
@@ -41,12 +42,13 @@ def walk(graph: Graph, starts: Array, length: int, key: int, sums: Array | None,
     lists, walks = graph.out, np.empty((len(starts), length + 1), graph.id_dtype)
     near = graph.sorted_out if bias != (1, 1) else lists
     sorted_lists = (near.indptr, near.indices) if bias != (1, 1) else (None, None)
-    work, group = walks.size, int(_GROUP)
+    work, group = walks.size, _GROUP if bias == (1, 1) else _BIASED_GROUP
     crew = threads_for(work)
-    scratch, marks = np.empty((crew, 3, group), np.uint64), np.empty((crew, group))
+    scratch, marks = np.empty((crew, 9, group), np.uint64), np.empty((crew, group))
+    sought = np.empty((crew, group), walks.dtype)
     most = work * (1 + int(_TRIES) * (bias != (1, 1)))
     args = (lists.indptr, lists.indices, sums, *sorted_lists, starts, np.uint64(key), *map(float, bias), walks)
-    run(_walk, work, *args, scratch, marks, most=most, loose=True)
+    run(_walk, work, *args, scratch, marks, sought, most=most, loose=True)
     return walks
 
 
@@ -118,13 +120,13 @@ def _sum(thread, threads, control, indptr, weights, sums, block):
 @entry_point
 def _walk(
     thread, threads, control, indptr, indices, sums, near_indptr, near_indices, starts, key, back, off, walks,
-    scratch, marks,
+    scratch, marks, sought,
 ):  # fmt: skip
     if launched(thread, threads, control):
         return
     n, steps = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1)
     keys, places, highs, my_marks = scratch[thread, 0], scratch[thread, 1], scratch[thread, 2], marks[thread]
-    for start, end in blocks(control, n, _GROUP):
+    for start, end in blocks(control, n, np.uint64(marks.shape[1])):
         for w in range(start, end):
             keys[w - start] = _mixed(key, w)
             walks[w, _ZERO] = starts[w]
@@ -145,17 +147,15 @@ def _walk(
                     prefetch(sums, last - _ONE)
             if sums is not None:
                 _choose_together(indices, sums, keys, t, places[: end - start], highs, my_marks)
+            if near_indptr is not None and t > _ZERO:
+                bias, before = (back, off), walks[start:end, t - _ONE]
+                lists, near = (indptr, indices, sums), (near_indptr, near_indices)
+                _accept_together(lists, near, before, now, bias, t, scratch[thread], my_marks, sought[thread])
             for w in range(start, end):
                 place = places[w - start]
                 if place == _NOWHERE:
                     walks[w, t + _ONE] = -1
                     continue
-                if near_indptr is not None and t > _ZERO:
-                    before, v = walks[w, t - _ONE], np.uint64(walks[w, t])
-                    first, last = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-                    near = near_indices[np.uint64(near_indptr[before]) : np.uint64(near_indptr[before + 1])]
-                    state = _mixed(keys[w - start], t)
-                    place = _accepted(indices, sums, first, last, near, before, state, back, off, place)
                 to = indices[place]
                 walks[w, t + _ONE] = to
                 prefetch(indptr, np.uint64(to))
@@ -191,22 +191,116 @@ def _choose_together(indices, sums, keys, t, places, highs, marks):
 
 
 @jit
-def _accepted(indices, sums, first, last, near, before, state, back, off, place):
-    """The first position drawn that the bias lets pass. After many tries all are weighed, so that there is an end."""
-    top, draw = max(back, off, 1.0), _ONE
-    for _ in range(_TRIES + last - first):
-        mark = _fraction(_mixed(state, draw)) * top
-        if mark < _bias(indices[place], near, before, back, off, mark):
-            return place
-        place = _choice(sums, first, last, _mixed(state, draw + _ONE))
-        draw += _ONE + _ONE
+def _accept_together(lists, near, before, now, bias, t, scratch, marks, sought):
+    """Of a group the first positions drawn that the bias lets pass: all draw, then all look who is near, in turns.
+
+    Places begin as drawn before, of all edges alike. After many draws all edges are weighed, so that there is an end.
+    """
+    indices = lists[1]
+    keys, places, highs, states, draws, lows, opened, doubtful, searching = scratch
+    back, off = bias
+    top, sure, never = max(back, off, 1.0), min(off, 1.0), max(off, 1.0)
+    count = _ZERO
+    for i in range(np.uint64(len(now))):
+        if places[i] != _NOWHERE:
+            opened[count], states[i], draws[i] = i, _mixed(keys[i], t), _ONE
+            count += _ONE
+    while count > _ZERO:
+        refused = doubts = _ZERO
+        for k in range(count):
+            i = opened[k]
+            to, mark = indices[places[i]], _fraction(_mixed(states[i], draws[i])) * top
+            if to == before[i]:
+                is_refused = mark >= back
+            elif sure <= mark < never:  # it depends on whether that is near
+                marks[i], doubtful[doubts], sought[i] = mark, i, to
+                doubts += _ONE
+                continue
+            else:
+                is_refused = mark >= sure
+            if is_refused:
+                opened[refused] = i
+                refused += _ONE
+        if doubts > _ZERO:
+            _search_together(near, before, lows, highs, doubtful[:doubts], searching, sought)
+        for k in range(doubts):
+            i = doubtful[k]
+            if marks[i] >= (1.0 if highs[i] else off):
+                opened[refused] = i
+                refused += _ONE
+        count = _draw_again(lists, near, before, now, bias, places, states, draws, opened, refused)
+
+
+@jit
+def _draw_again(lists, near, before, now, bias, places, states, draws, opened, refused):
+    """Other places for those who were refused; how many of these have to be looked at once more, the first opened."""
+    indptr, indices, sums = lists
+    count = _ZERO
+    for k in range(refused):
+        i = opened[k]
+        v = np.uint64(now[i])
+        first, last = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
+        bits = _mixed(states[i], draws[i] + _ONE)
+        draws[i] += _ONE + _ONE
+        if draws[i] > (_ONE + _ONE) * (_TRIES + last - first):
+            fraction = _fraction(_mixed(states[i], draws[i]))
+            places[i] = _weighed(lists, near, first, last, before[i], bias, fraction)
+        else:
+            places[i] = _choice(sums, first, last, bits)
+            prefetch(indices, places[i])
+            opened[count] = i
+            count += _ONE
+    return count
+
+
+@jit
+def _search_together(near, before, lows, highs, doubtful, opened, sought):
+    """Whether neighbours of vertices before hold what was sought, 1 or 0 in highs: a step of each bisection in turns.
+
+    The last entries, of a cache line or so, are looked at one by one.
+    """
+    near_indptr, near_indices = near
+    count = _ZERO
+    for i in doubtful:
+        u = np.uint64(before[i])
+        lows[i], highs[i] = np.uint64(near_indptr[u]), np.uint64(near_indptr[u + _ONE])
+        prefetch(near_indices, (lows[i] + highs[i]) >> _ONE)
+        opened[count] = i
+        count += np.uint64(highs[i] - lows[i] > _FEW)
+    while count > _ZERO:
+        left = _ZERO
+        for k in range(count):
+            i = opened[k]
+            low, high = lows[i], highs[i]
+            middle = (low + high) >> _ONE
+            is_right = near_indices[middle] < sought[i]
+            low, high = select(is_right, middle, low), select(is_right, high, middle + _ONE)
+            lows[i], highs[i] = low, high
+            prefetch(near_indices, (low + high) >> _ONE)
+            opened[left] = i
+            left += np.uint64(high - low > _FEW)
+        count = left
+    for i in doubtful:
+        to, found = sought[i], _ZERO
+        for k in range(lows[i], highs[i]):
+            found |= np.uint64(near_indices[k] == to)
+        highs[i] = found
+
+
+@jit
+def _weighed(lists, near, first, last, before, bias, fraction):
+    """A position by the weights of all, biased."""
+    _, indices, sums = lists
+    near_indptr, near_indices = near
+    back, off = bias
+    ids = near_indices[np.uint64(near_indptr[before]) : np.uint64(near_indptr[before + 1])]
+    top, total, place = max(back, off, 1.0), 0.0, first
+    for k in range(first, last):
+        total += _weight(sums, first, k) * (_bias(indices[k], ids, before, back, off) / top)
+    mark = fraction * total
     total = 0.0
     for k in range(first, last):
-        total += _weight(sums, first, k) * (_bias(indices[k], near, before, back, off, -1.0) / top)
-    mark = _fraction(_mixed(state, draw)) * total
-    total = 0.0
-    for k in range(first, last):
-        more = _weight(sums, first, k) * (_bias(indices[k], near, before, back, off, -1.0) / top)
+        more = _weight(sums, first, k) * (_bias(indices[k], ids, before, back, off) / top)
         if more > 0:
             place = k
             total += more
@@ -224,12 +318,10 @@ def _weight(sums, first, k):
 
 
 @jit
-def _bias(to, near, before, back, off, mark):
-    """What a step is multiplied by; whether it ends near is looked up only where a mark's fate depends on it."""
+def _bias(to, near, before, back, off):
+    """What a step is multiplied by."""
     if to == before:
         return back
-    if 0 <= mark < min(1.0, off) or mark >= max(1.0, off):
-        return off
     low, high = _ZERO, np.uint64(len(near))
     while low < high:
         middle = (low + high) >> _ONE

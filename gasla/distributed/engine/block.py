@@ -35,6 +35,7 @@ class Block:
     cuts: np.ndarray
     sends: list[np.ndarray]
     edge_ids: np.ndarray  # of the local graph's edges
+    leaves: np.ndarray | None = None  # where edges of both directions are gathered over, whether each is stored so
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -64,7 +65,7 @@ def block_of(communicator: Communicator, share: Share, direction: str) -> Block:
     """The block of a rank, made of the edges that each rank has a share of."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
-    edges = _gathered_over(communicator, share, direction)
+    edges, leaves = _gathered_over(communicator, share, direction)
     is_mirror = (edges.src < first) | (edges.src >= first + own)
     mirrors = np.unique(edges.src[is_mirror])
     src = edges.src - first
@@ -74,24 +75,29 @@ def block_of(communicator: Communicator, share: Share, direction: str) -> Block:
     wanted = [mirrors[owners == r] for r in range(communicator.size)]
     sends = [(ids - first).astype(graph.id_dtype) for ids in exchanged(communicator, wanted)]
     cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
-    block = Block(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids)
+    block = Block(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
     _tell_facts(communicator, block, direction)
     return block
 
 
-def _gathered_over(communicator: Communicator, share: Share, direction: str) -> Edges:
-    """The edges over which own vertices gather: `dst` is the own vertex, `src` its neighbour."""
+def _gathered_over(communicator: Communicator, share: Share, direction: str) -> tuple[Edges, np.ndarray | None]:
+    """The edges over which own vertices gather: `dst` is the own vertex, `src` its neighbour.
+
+    In both directions an edge seen from its tail comes before the same edge seen from its head, from which it is as it
+    is stored: so it is told.
+    """
     edges = share.edges
     if direction == "in":
-        return edges
+        return edges, None
     turned = Edges(edges.dst, edges.src, edges.ids, edges.values)
     turned = sent_to(communicator, share.owners(edges.src), turned)
     if direction == "out":
-        return turned.taken(np.argsort(turned.ids, kind="stable"))
+        return turned.taken(np.argsort(turned.ids, kind="stable")), None
     both = [np.concatenate(pair) for pair in zip(turned.columns(), edges.columns(), strict=True)]
-    # An edge seen from its tail comes before the same edge seen from its head.
-    order = np.lexsort((np.repeat([0, 1], [len(turned.ids), len(edges.ids)]), both[2]))
-    return Edges(both[0], both[1], both[2], both[3] if edges.values is not None else None).taken(order)
+    is_stored = np.repeat([False, True], [len(turned.ids), len(edges.ids)])
+    order = np.lexsort((is_stored, both[2]))
+    values = both[3] if edges.values is not None else None
+    return Edges(both[0], both[1], both[2], values).taken(order), is_stored[order]
 
 
 def _tell_facts(communicator: Communicator, block: Block, direction: str) -> None:

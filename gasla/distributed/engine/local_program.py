@@ -19,7 +19,7 @@ from gasla.program.records import Record
 
 PREFIX = "of_all_"  # begins the names of what a program is given in place of what the whole graph says
 OWN = f"{PREFIX}own"  # how many vertices are the rank's own: they come first
-EDGE_ID = f"{PREFIX}edge_id"
+EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
 WHOLE = ("n", "iteration", "bucket")  # numbers that `self` shows
 DECIDED = ("stop", "idle", "wake", "bucket", "scatter")  # by all ranks together
 VERTEX, EDGE, ASIS = range(3)
@@ -31,12 +31,16 @@ RECORDS = {
 
 
 class _Renamed(Mapping[str, Any]):
-    """The fields of a record, some under other names."""
+    """The fields of a record, some under other names, some of one value."""
 
-    def __init__(self, fields: Mapping[str, Any], names: Mapping[str, str], id_type: np.dtype) -> None:
-        self._fields, self._names, self._id_type = fields, names, id_type
+    def __init__(
+        self, fields: Mapping[str, Any], names: Mapping[str, str], id_type: np.dtype, constants: Mapping[str, Any]
+    ) -> None:
+        self._fields, self._names, self._id_type, self._constants = fields, names, id_type, constants
 
     def __getitem__(self, name: str) -> Any:
+        if name in self._constants:
+            return self._constants[name]
         other = self._names.get(name, name)
         if other in self._fields:
             return self._fields[other]
@@ -51,15 +55,21 @@ class _Renamed(Mapping[str, Any]):
 
 
 OF_VERTEX = {name: PREFIX + name for name in ("id", "in_degree", "out_degree")}
-OF_EDGE = {"id": EDGE_ID}
+OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
 
 
-def _seen(id_type: np.dtype, record: Any, what: int) -> Any:
+def _seen(direction: str, id_type: np.dtype, record: Any, what: int) -> Any:
     """A record as the program's own functions see it."""
     if what == ASIS:
         return record
-    names = OF_VERTEX if what == VERTEX else OF_EDGE
-    return Record("vertex" if what == VERTEX else "edge", _Renamed(record._fields, names, id_type))
+    if what == VERTEX:
+        return Record("vertex", _Renamed(record._fields, OF_VERTEX, id_type, {}))
+    # A block's edges lead in, whichever way they did.
+    constants: dict[str, Any] = {}
+    if direction != "all":
+        is_stored = np.bool_(direction == "in")
+        constants["leaves"] = semirings.as_expr(is_stored) if isinstance(record.leaves, semirings.Expr) else is_stored
+    return Record("edge", _Renamed(record._fields, OF_EDGE, id_type, constants))
 
 
 def _self(base: type[VertexProgram], local: Any) -> VertexProgram:
@@ -74,7 +84,7 @@ def _calling(
     base: type[VertexProgram], id_type: np.dtype, function: Callable[..., Any], kinds: tuple[int, ...]
 ) -> Callable[..., Any]:
     """A function of the program for a rank."""
-    seen = functools.partial(_seen, id_type)
+    seen = functools.partial(_seen, base.direction, id_type)
 
     def call(self: Any, *records: Any) -> Any:
         return function(_self(base, self), *map(seen, records, kinds))
@@ -140,6 +150,8 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
     body |= {PREFIX + name: Parameter(np.int64, 0) for name in (*WHOLE, "own")}
     if ("edge", "id") in used:
         body[EDGE_ID] = EdgeField(np.int64, 0)
+    if ("edge", "leaves") in used:
+        body[LEAVES] = EdgeField(np.bool_, 0)
     for name, kinds_of in RECORDS.items():
         if getattr(base, name, None) is not None:
             body[name] = _calling(base, id_type, getattr(base, name), kinds_of)

@@ -13,7 +13,7 @@ import numpy as np
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.block import Block
-from gasla.distributed.engine.local_program import EDGE_ID, PREFIX, local_program
+from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
 from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.starting import Start, local_vertices
@@ -100,6 +100,8 @@ class RankRun:
         block, edge = self.block, self.start.edge_fields(values)
         if EDGE_ID in self.local.edge_fields:
             edge[EDGE_ID] = block.edge_ids
+        if LEAVES in self.local.edge_fields:
+            edge[LEAVES] = block.leaves
         fields = self.state | self.start.of_whole(self.local)
         doubled = {name for name in fields if inner(name) in plan.doubled}
         out = {name: fields[name] for name in fields.keys() - doubled}
@@ -130,6 +132,14 @@ class RankRun:
     def _numbers(self) -> dict[str, Any]:
         whole = {"n": self.block.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.block.own}
         return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
+
+    def _changed(self) -> dict[str, Any]:
+        """The local program's parameters that may be others in each superstep, by inner names."""
+        found = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
+        found |= {inner(name): value for name, value in self.aggregates.items()}
+        if "idle" in self.traced.functions:
+            found |= {inner(name): value for name, value in self.parameters.items()}
+        return found
 
     # --- who is active ------------------------------------------------------------------------------------------------
 
@@ -196,7 +206,7 @@ class RankRun:
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
         running = self.running
-        running.go_on(self.active, {inner(name): x for name, x in self._numbers().items()})
+        running.go_on(self.active, self._changed())
         target = NO_LIMIT if self.drains else running.iteration + 1
         while not running.ended and running.iteration < target:
             running.advance(target)

@@ -6,11 +6,6 @@ from gasla.names import given
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Traced
 
-EXACT = (
-    *("mask", "edge_mask", "gather", "reduce", "apply", "activate", "post_apply", "priority", "stop", "bucket"),
-    *("idle", "wake", "key", "choose", "aggregate", "parameter", "edge.id", "edge fields", "vectors", "tuples"),
-    *("ordered monoids", "direction", "sources", "everyone", "deterministic", "callback", "trace", "phases"),
-)
 REFUSED = {
     "scatter": "it writes to edges that other ranks hold",
     "edge.back": "it reads an edge that may be another rank's",
@@ -19,7 +14,6 @@ REFUSED = {
     "bucket": "it would be told after post_apply has changed what it reads",
     "order": "in place, who comes first would depend on the number of ranks; expected order='synchronous'",
     "schedule": "its receivers are known as one array, which no rank has",
-    "start": "a run goes on from another's result only where one process holds both; give fields and active instead",
 }
 
 

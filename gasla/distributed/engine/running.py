@@ -19,6 +19,7 @@ from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
+from gasla.progress import follow, is_watched
 
 
 class Compiled:
@@ -124,8 +125,9 @@ class DistributedRun:
         """Run supersteps up to such a number, or the program's end."""
         self._begin(drains=until >= NO_LIMIT and not trace)
         rows = [self._rows[:0]]
+        follow(lambda: (self.iteration, 0), "supersteps")
         while not self.ended and self.iteration < until:
-            stop = until if progress is None else min(until, self.iteration + PIECE)
+            stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
             self._tell(_advance, stop if self._saver is None else self._saver.next_stop(stop, self.iteration), trace)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:

@@ -5,11 +5,12 @@ The graph itself stays as it is. Nothing is carried over of what is known of it,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, running_sums
+from gasla.arrays import any_true, array_module, device_of, moved, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.derive import contracting
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
@@ -335,13 +336,7 @@ class Derivable(Structure):
         graph._rows, graph.values = contracting.summed(lists, weights, became, count, loops)
         graph.n, graph.m, graph.device = count, len(graph.values), self.device
         graph._columns = graph._ends = graph._names = None
-        kind: Any = type(self)
-
-        def edges() -> Numbers:
-            bare = kind.from_csr(lists.indptr, lists.indices)
-            found: Numbers = bare._grouped(None, plus, became, count, loops).origin._edges
-            return found
-
+        edges = partial(_edges_of_groups, type(self), lists.indptr, lists.indices, became, count, loops)
         groups = Numbers(self.device, self.n, count, became=became)
         graph.origin = Origin(groups, LaterNumbers(self.device, self.m, graph.m, edges))
         return graph
@@ -396,6 +391,8 @@ class Derivable(Structure):
         xp = array_module(given)
         chosen = xp.asarray(given)
         self._require_here(name, chosen)
+        if not len(chosen):  # which may be given anywhere
+            chosen = moved(chosen, self.device)
         if chosen.dtype.kind == "b":
             if chosen.shape != (count,):
                 raise ValueError(f"{name} is a mask of shape {chosen.shape}; expected ({count},), or an array of ids")
@@ -413,6 +410,12 @@ class Known(Numbers):
     def __init__(self, device: Any, first: Array, became: Array) -> None:
         super().__init__(device, len(became), len(first))
         self.__dict__.update(first=first, became=became)
+
+
+def _edges_of_groups(kind: Any, indptr: Array, indices: Array, became: Array, count: int, loops: bool) -> Numbers:
+    """What each edge between groups was made of."""
+    found: Numbers = kind.from_csr(indptr, indices)._grouped(None, plus, became, count, loops).origin._edges
+    return found
 
 
 def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:

@@ -109,6 +109,12 @@ class LaterNumbers(Numbers):
     def _found(self) -> Numbers:
         return self._find()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now, those of the graph before aside."""
+        found: Numbers | None = vars(self).get("_found")
+        return 0 if found is None else found.nbytes
+
 
 class Origin:
     """Where the vertices and edges of a graph came from: `Graph.origin`.

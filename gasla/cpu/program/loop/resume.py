@@ -122,6 +122,7 @@ class Resumes(Pushes):
         keep = [] if not marked else [f"    {marked}[w] {'|=' if self.has_buckets else '='} word"]
         lines = [
             *LOCALS,
+            *(f"old_{name} = v_{name}[parity]" for name in sorted(self.doubled)),  # what the next iteration begins with
             "held, mine[EDGES] = zero, 0",
             "for w in range(first, last):",
             "    word = zero",

@@ -114,17 +114,47 @@ extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const double
     }
 }
 
-// Two dependent reads a step, far apart. What a warp writes of its rows meets in the L2 before it goes to memory.
+// A row that is written from left to right, 16 bytes at a time: rows of a warp lie apart, so that the write of one entry
+// takes as much of the L2 as that of a sector.
+struct Row {
+    static constexpr u32 WIDE = 16 / sizeof(vertex_t);
+    struct alignas(16) Pack {
+        vertex_t item[WIDE];
+    };
+    vertex_t* walks;
+    u64 first, place;  // of the row, and of the next entry
+    Pack held = {};
+
+    __device__ __forceinline__ void push(vertex_t v) {
+        const u32 slot = (u32)(place++ % WIDE);
+#pragma unroll
+        for (u32 k = 0; k < WIDE; ++k) held.item[k] = k == slot ? v : held.item[k];
+        if (slot != WIDE - 1) return;
+        if (place >= first + WIDE)
+            *reinterpret_cast<Pack*>(walks + place - WIDE) = held;
+        else
+            write();
+    }
+    // What of the row is held.
+    __device__ __forceinline__ void write() const {
+        const u64 from = (place - 1) / WIDE * WIDE;
+#pragma unroll
+        for (u32 k = 0; k < WIDE; ++k)
+            if (from + k >= first && from + k < place) walks[from + k] = held.item[k];
+    }
+};
+
+// Two dependent reads a step, far apart.
 extern "C" __global__ void walk(
     u64 walkers, u64 steps, const offset_t* indptr, const vertex_t* indices, const double* sums,
     const offset_t* near_indptr, const vertex_t* near_indices, const vertex_t* starts, u64 key, double back, double off,
     vertex_t* walks
 ) {
     for (u64 w = thread_of_grid(); w < walkers; w += threads_of_grid()) {
-        vertex_t* const row = walks + w * (steps + 1);
+        Row row = {walks, w * (steps + 1), w * (steps + 1)};
         const u64 mine = mixed(key, w);
         vertex_t before = -1, v = starts[w];
-        row[0] = v;
+        row.push(v);
         for (u64 t = 0; t < steps; ++t) {
             vertex_t to = -1;
             if (v >= 0) {
@@ -140,10 +170,11 @@ extern "C" __global__ void walk(
                 }
                 if (place != NOWHERE) to = indices[place];
             }
-            row[t + 1] = to;
+            row.push(to);
             before = v;
             v = to;
         }
+        if (row.place % Row::WIDE) row.write();
     }
 }
 
