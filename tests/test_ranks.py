@@ -40,10 +40,14 @@ def is_taken(case: Case) -> bool:
 
 
 def check(case: Case, ranks: int, compiled: bool) -> None:
-    """The same bits, and as long as values don't go on within an iteration the same number of them."""
+    """The same bits, and as long as values don't go on within an iteration the same number of them.
+
+    Where programs come to an end by themselves there is no limit, and values drain.
+    """
+    runs_on = case.limit >= 10**6
     options: dict[str, Any] = {
         "active": None if case.active is None else list(case.active),
-        "max_iterations": case.limit,
+        "max_iterations": None if runs_on else case.limit,
         "deterministic": case.mode == "deterministic",
         "compile": compiled,
     }
@@ -56,7 +60,7 @@ def check(case: Case, ranks: int, compiled: bool) -> None:
         assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
         np.testing.assert_array_equal(got, expected, err_msg=name)
         assert got.tobytes() == expected.tobytes(), f"{name}: other bits"
-    if compiled and hurries(case):
+    if hurries(case) and (compiled or runs_on):
         return
     assert (found.iterations, found.converged) == (one.iterations, one.converged)
     for name, value in one.aggregates.items():  # sums of halves, which are exact

@@ -133,6 +133,14 @@ class RankRun:
         whole = {"n": self.block.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.block.own}
         return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
 
+    def _changed(self) -> dict[str, Any]:
+        """The local program's parameters that may be others in each superstep, by inner names."""
+        found = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
+        found |= {inner(name): value for name, value in self.aggregates.items()}
+        if "idle" in self.traced.functions:
+            found |= {inner(name): value for name, value in self.parameters.items()}
+        return found
+
     # --- who is active ------------------------------------------------------------------------------------------------
 
     def _begin_active(self) -> None:
@@ -198,7 +206,7 @@ class RankRun:
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
         running = self.running
-        running.go_on(self.active, {inner(name): x for name, x in self._numbers().items()})
+        running.go_on(self.active, self._changed())
         target = NO_LIMIT if self.drains else running.iteration + 1
         while not running.ended and running.iteration < target:
             running.advance(target)
