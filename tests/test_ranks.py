@@ -30,7 +30,9 @@ def over(graph: Any, ranks: int) -> distributed.Graph:
 
 
 def is_taken(case: Case) -> bool:
-    """Whether ranks have such programs."""
+    """Whether ranks have such programs. NumPy asks for partners even where that comes to nothing, and has none."""
+    if "edge.back" in case.source:
+        return False
     program = case.program
     try:
         refuse(program(), program.traced(np.dtype(np.int32)))
