@@ -72,7 +72,7 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(block.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.rows: list[tuple[int, ...]] = []
+        self.traces, self.rows = False, list[tuple[int, ...]]()  # rows of the trace, if there is to be one
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
@@ -207,7 +207,8 @@ class RankRun:
             self.ended = True
         else:
             self._resume()
-        self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
+        if self.traces:
+            self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""

@@ -255,9 +255,9 @@ def _begin(
 
 def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
     run: RankRun = rank.kept[key]
-    run.communicator = rank.communicator
+    run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
-    return _told(run, trace)
+    return _told(run)
 
 
 def _save(rank: Rank, key: Any, saver: Saver) -> None:
@@ -273,9 +273,9 @@ def _restore(rank: Rank, key: Any, saver: Saver) -> Told:
     return _told(run)
 
 
-def _told(run: RankRun, trace: bool = False) -> Told:
+def _told(run: RankRun) -> Told:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
-    if trace:  # what all ranks sent; all else they know alike
+    if run.traces:  # what all ranks sent; all else they know alike
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
     return Told(run.iteration, run.edges, run.ended, run.stopped, rows)
 
