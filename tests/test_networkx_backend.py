@@ -269,6 +269,7 @@ def test_refusals_have_reasons() -> None:
     assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
 
 
+@pytest.mark.slow  # compiles a search by weight
 def test_a_cached_graph_serves_calls_without_its_weights() -> None:
     G = drawn(nx.Graph, 11, names=True, weights="int")
     assert compare("single_source_dijkstra_path_length", G, next(iter(G)))
