@@ -74,6 +74,18 @@ def test_recipes_run_and_print_what_they_say(
     assert capsys.readouterr().out.split("\n")[:-1] == remarks
 
 
+def test_the_page_on_the_engine_shows_what_is_printed() -> None:
+    text = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "engine"}
+    (block,) = blocks_of(text)
+    exec(compile(block, "engine.md", "exec"), names)
+    printed = "\n".join(line.strip() for line in names["source"].splitlines())
+    shown = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    for part in "…".join(shown).split("…"):
+        assert "\n".join(line.strip() for line in part.strip().splitlines()) in printed, part
+
+
 ELSEWHERE = ("airport_map", "custom_semiring")  # test_demo and test_products run them
 EXAMPLES = [
     pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in ELSEWHERE else [])
