@@ -86,6 +86,16 @@ def test_the_page_on_the_engine_shows_what_is_printed() -> None:
         assert "\n".join(line.strip() for line in part.strip().splitlines()) in printed, part
 
 
+def test_words_of_the_glossary_stand_where_it_says() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`]+)` \|$", text, re.MULTILINE)
+    assert len(rows) == text.count("\n| ") - 1
+    for words, path in rows:
+        source = (ROOT / "gasla" / path).read_text(encoding="utf-8").lower()
+        assert all(word in source for word in words.split(", ")), (words, path)
+    assert rows == sorted(rows)
+
+
 ELSEWHERE = ("airport_map", "custom_semiring")  # test_demo and test_products run them
 EXAMPLES = [
     pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in ELSEWHERE else [])
