@@ -17,6 +17,8 @@ from gasla.cpu.runtime import cores
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
+GARBAGE = 0xA5  # negative as a whole number, true as a bool, and no 0 of any type
+
 settings.register_profile("gasla", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gasla")
 
@@ -36,6 +38,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = gpu_missing() if marked else None
     for item in marked if reason else []:
         item.add_marker(pytest.mark.skip(reason=reason))
+    if marked and not reason:
+        poison_memory()
+
+
+def poison_memory() -> None:
+    """Have memory of the GPU hold garbage at first, so that who reads what nobody has written gives wrong answers."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+
+    def poisoned(size: int) -> cupy.cuda.MemoryPointer:
+        memory = pool.malloc(size)
+        if size:
+            memory.memset_async(GARBAGE, size)
+        return memory
+
+    cupy.cuda.set_allocator(poisoned)
 
 
 @pytest.fixture(autouse=True)

@@ -104,11 +104,11 @@ def of_cupy() -> Iterator[Failing]:
 
         return allocator
 
-    pool, pinned = cupy.get_default_memory_pool(), cupy.get_default_pinned_memory_pool()
-    cupy.cuda.set_allocator(failing(pool.malloc))
+    before, pinned = cupy.cuda.get_allocator(), cupy.get_default_pinned_memory_pool()
+    cupy.cuda.set_allocator(failing(before))
     cupy.cuda.set_pinned_memory_allocator(failing(pinned.malloc))
     try:
         yield counts
     finally:
-        cupy.cuda.set_allocator(pool.malloc)
+        cupy.cuda.set_allocator(before)
         cupy.cuda.set_pinned_memory_allocator(pinned.malloc)

@@ -254,6 +254,9 @@ def test_pairs_on_a_gpu_are_those_on_the_cpu(loops):
         assert there.device == "gpu"
         for name in ("reverse_edge_ids", "values"):
             np.testing.assert_array_equal(moved(getattr(there, name), "cpu"), getattr(here, name))
-        np.testing.assert_array_equal(moved(there.origin.edges, "cpu"), here.origin.edges)
+        if here is graph:  # of one vertex, which has loops alone
+            assert there.origin is None
+        else:
+            np.testing.assert_array_equal(moved(there.origin.edges, "cpu"), here.origin.edges)
         fresh = gasla.Graph.from_edges(*there._edges(), n=n)
         np.testing.assert_array_equal(moved(fresh.reverse_edge_ids, "cpu"), here.reverse_edge_ids)

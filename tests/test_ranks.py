@@ -30,7 +30,9 @@ def over(graph: Any, ranks: int) -> distributed.Graph:
 
 
 def is_taken(case: Case) -> bool:
-    """Whether ranks have such programs."""
+    """Whether ranks have such programs. NumPy asks for partners even where that comes to nothing, and has none."""
+    if "edge.back" in case.source:
+        return False
     program = case.program
     try:
         refuse(program(), program.traced(np.dtype(np.int32)))
@@ -40,10 +42,14 @@ def is_taken(case: Case) -> bool:
 
 
 def check(case: Case, ranks: int, compiled: bool) -> None:
-    """The same bits, and as long as values don't go on within an iteration the same number of them."""
+    """The same bits, and as long as values don't go on within an iteration the same number of them.
+
+    Where programs come to an end by themselves there is no limit, and values drain.
+    """
+    runs_on = case.limit >= 10**6
     options: dict[str, Any] = {
         "active": None if case.active is None else list(case.active),
-        "max_iterations": case.limit,
+        "max_iterations": None if runs_on else case.limit,
         "deterministic": case.mode == "deterministic",
         "compile": compiled,
     }
@@ -51,12 +57,12 @@ def check(case: Case, ranks: int, compiled: bool) -> None:
     found = gasla.run(case.program, over(case.graph, ranks), **options)
     if compiled and hurries(case) and not (one.converged and found.converged):
         return
-    for name in case.program.vertex_fields:
+    for name in one.state:
         expected, got = np.asarray(one.state[name]), np.asarray(found.state[name])
         assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
         np.testing.assert_array_equal(got, expected, err_msg=name)
         assert got.tobytes() == expected.tobytes(), f"{name}: other bits"
-    if compiled and hurries(case):
+    if hurries(case) and (compiled or runs_on):
         return
     assert (found.iterations, found.converged) == (one.iterations, one.converged)
     for name, value in one.aggregates.items():  # sums of halves, which are exact
@@ -78,7 +84,7 @@ def try_programs(count: int, share: int, compiled: bool) -> None:
 
 def test_some_programs_have_the_same_bits() -> None:
     """By NumPy on each rank, as to compile takes seconds: the ranks' part is the same."""
-    try_programs(25, 2026, compiled=False)
+    try_programs(15, 2026, compiled=False)
 
 
 @pytest.mark.slow
@@ -168,6 +174,52 @@ def test_results_are_blocks_and_start_other_runs() -> None:
     assert (given == 1).all()
 
 
+class Trails(gasla.VertexProgram):
+    """What a scatter has written is read, by whoever gathers, in the next iteration."""
+
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+    trail = gasla.edge((np.int64, (2,)), init=1)
+    flow = gasla.edge(np.int64, init=2)
+    weight = gasla.edge(np.float64)
+    reduce = semirings.plus
+
+    def edge_mask(self, src, dst, edge):
+        return edge.flow % 5 != 0
+
+    def gather(self, src, dst, edge):
+        return src.x + edge.trail[0] * edge.flow
+
+    def apply(self, vertex, gathered):
+        return {"x": (vertex.x + gathered) % 13}
+
+    def scatter(self, src, dst, edge):
+        more = semirings.cast(edge.weight, np.int64) + edge.id
+        return {"trail": semirings.vector(src.x, dst.x), "flow": edge.flow + more - src.id * self.iteration}
+
+
+@pytest.mark.parametrize("everyone", [False, True])
+@pytest.mark.parametrize("direction", ["in", "out"])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])  # seconds to compile
+def test_edges_are_written_to_where_they_are(everyone: bool, direction: str, compiled: bool) -> None:
+    program = type("Trails", (Trails,), {"direction": direction, "everyone": everyone})
+    graph = random_graph(20, 60)
+    options: dict[str, Any] = {"compile": compiled, "max_iterations": 4, "active": [0, 7]}
+    given = {"flow": np.arange(60) % 3}
+    one, found = (gasla.run(program, g, **options, **given) for g in (graph, over(graph, 3)))
+    for name, values in one.state.items():
+        np.testing.assert_array_equal(found.state[name], values, err_msg=name)
+    np.testing.assert_array_equal(np.sort(found.active.ids), np.sort(one.active.ids))
+
+
+def test_edge_fields_start_other_runs() -> None:
+    graph, options = random_graph(20, 60), {"compile": False, "max_iterations": 2}
+    spread = over(graph, 3)
+    one, found = (gasla.run(Trails, g, **options) for g in (graph, spread))
+    one, found = (gasla.run(Trails, g, **options, **r.state) for g, r in ((graph, one), (spread, found)))
+    for name, values in one.state.items():
+        np.testing.assert_array_equal(found.state[name], values, err_msg=name)
+
+
 class Leaving(gasla.VertexProgram):
     """Edges count by which end sees them."""
 
@@ -240,9 +292,20 @@ def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
 
 class Scatters(programs.Hops):
     flow = gasla.edge(np.int64, init=0)
+    direction = "all"
 
     def scatter(self, src, dst, edge):
         return {"flow": edge.flow + 1}
+
+
+class Late(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def scatter(self, src, dst, edge):
+        return {"flow": semirings.cast(src.hops, np.int64)}
+
+    def post_apply(self, vertex):
+        return {"hops": vertex.hops}
 
 
 class Looks(programs.Hops):
@@ -266,7 +329,8 @@ class Deposits(programs.Hops):
 
 
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
-    "scatter": (Scatters, {}),
+    "scatter along both": (Scatters, {}),
+    "scatter that reads hops": (Late, {}),
     "self.at": (Looks, {}),
     "edge.back": (Partners, {}),
     "seen reduces at vertices": (Deposits, {}),

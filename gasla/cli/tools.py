@@ -1,4 +1,4 @@
-"""The commands beside the algorithms: info, generate, convert, demo."""
+"""The commands beside the algorithms: info, generate, convert, demo, warm."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ FAMILIES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Add the four commands."""
+    """Add the five commands."""
     info = commands.add_parser("info", help="what a graph is like")
     data.add_reading(info)
     info.set_defaults(run=run_info)
@@ -44,6 +44,9 @@ def add_commands(commands: Any) -> None:
     demo.add_argument("--no-map", action="store_true", help="print the report alone")
     demo.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
     demo.set_defaults(run=run_demo)
+
+    said = "compile ahead what NetworkX's functions run on gasla, which takes minutes, once"
+    commands.add_parser("warm", help=said, description=said).set_defaults(run=run_warm)
 
 
 def run_info(options: Namespace) -> int:
@@ -135,4 +138,12 @@ def run_demo(options: Namespace) -> int:
         with bar("drawing the map"):
             demo.draw_map(found, options.output)
         print(f"\nThe map is in {options.output}")
+    return 0
+
+
+def run_warm(options: Namespace) -> int:
+    """`gasla warm`."""
+    from gasla.backends.warming import warm
+
+    print(f"{warm()} functions are compiled")
     return 0

@@ -49,8 +49,8 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     ------
     ValueError
         If source or target is no vertex, or they are the same; if a capacity is negative, NaN, infinite or an integer
-        over 2**62; if integers are more than 2**62 together both on the edges that leave the source and on those that
-        enter the target.
+        of 2**62 or more; if integers are more than 2**62 together both on the edges that leave the source and on those
+        that enter the target.
 
     Notes
     -----

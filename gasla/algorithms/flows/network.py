@@ -96,11 +96,11 @@ def _capacities(graph: Graph) -> tuple[Any, int | None]:
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64), None
     xp, kind = array_module(values), values.dtype.kind
-    wrong = ~(xp.greater_equal(values, 0) & xp.less_equal(values, np.inf if kind == "f" else 2**BITS))
+    wrong = ~(xp.greater_equal(values, 0) & xp.less_equal(values, np.inf if kind == "f" else 2**BITS - 1))
     wrong |= xp.isinf(values) if kind == "f" else False
     if any_true(wrong):
         e = int(wrong.argmax())
-        wanted = "a finite number, 0 or more" if kind == "f" else "a number from 0 to 2**62"
+        wanted = "a finite number, 0 or more" if kind == "f" else "a number from 0 to 2**62 - 1"
         raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected {wanted}")
     if kind != "f":
         return values.astype(np.int64), None

@@ -18,6 +18,8 @@ from gasla.backends.networkx.conversion import PLAIN, Converted, Unconverted
 
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
+PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # who gives one of these, often sees little of a graph
+PAIR = {"source", "target"}  # or both of these
 NEVER = 2**62  # nodes and edges of graphs that are converted already, or not worth it
 
 
@@ -73,7 +75,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
     except TypeError as error:
         return f"arguments: {error}"
     bound.apply_defaults()
-    G = bound.arguments["G"]
+    G = bound.args[0]
     if not isinstance(G, Converted) and type(G) not in PLAIN:
         return f"a subclass of NetworkX's graphs ({type(G).__name__})"
     return next((why for condition in offer.conditions if (why := condition(bound.arguments))), True)
@@ -84,9 +86,13 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
     offer = OFFERED[name]
     if offer.choice is not None:
         return f'{offer.choice}: say backend="gasla"'
-    G = offer.signature.bind(*args, **kwargs).arguments["G"]
+    bound = offer.signature.bind(*args, **kwargs)
+    G = bound.args[0]
     if isinstance(G, Converted) or _is_converted(G):
         return True
+    given = {name for name, value in bound.arguments.items() if value is not None}
+    if parts := given & PARTS or (PAIR if given >= PAIR else set()):
+        return f"only a part of the graph, by {' and '.join(sorted(parts))}"
     if _size(G, offer.least) < offer.least:
         return f"a graph of fewer than {offer.least} nodes and edges"
     return True

@@ -35,8 +35,6 @@ def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Call
             for name in (u, v):
                 if name not in G:
                     raise nx.NodeNotFound(f"Node {name} not in G.")
-            if u == v:
-                raise NotImplementedError("a pair of a node and itself")
     return _each(G, iter(pairs), measure, spoken)
 
 
@@ -62,7 +60,10 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 
 def _sums(found: Any, ends: Any) -> Iterable[Any]:
     """Sums, of which those of nothing are the integer 0."""
-    return [score or 0 for score in found.tolist()]
+    for score in found.tolist():
+        if score == float("inf"):  # of a node and itself, where a neighbour has one edge, whose logarithm is 0
+            raise ZeroDivisionError("float division by zero")
+        yield score or 0
 
 
 @offered(*CONDITIONS, least=20_000)

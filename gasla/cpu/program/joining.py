@@ -51,6 +51,8 @@ class Joining(Binding):
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
             self._activate(Frontier(self.graph.n, active))
+            if plan.everyone:  # whoever is active, even nobody, there is an iteration
+                words[ACTIVE] = self.graph.n
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
         if "queues" in self._places:

@@ -112,6 +112,11 @@ def _of_own(call: Callable[..., Any], aggregate: Aggregate, kind: np.dtype) -> C
     return measure
 
 
+def _nobody(self: Any, vertex: Any) -> Any:
+    """Who wakes by a rank's own word."""
+    return vertex.id < 0
+
+
 def _changing(call: Callable[..., Any] | None, applied: list[str]) -> Callable[..., Any]:
     """Who is active next, in words of its own, by which engines see that others have a say in it."""
 
@@ -160,6 +165,8 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
     if {"bucket", "scatter"} & traced.functions.keys():
         applied = [] if "apply" not in traced.functions else list(traced.functions["apply"].result)
         body["activate"] = _changing(body.get("activate"), sorted(applied))
+    if base.everyone and "scatter" in traced.functions:
+        body["wake"] = _nobody  # with it the engine says who is active, which it need not where all take part
     if not has_priority:
         body["priority"] = None
     for name, aggregate in base.aggregates.items():

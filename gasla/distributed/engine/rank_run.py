@@ -16,6 +16,7 @@ from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
 from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
 from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.engine.scattering import scatter
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
@@ -62,6 +63,7 @@ class RankRun:
         self.local = local_program(kind, options.id_type, self.drains)
         plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
+        self.scatters = "scatter" in self.traced.functions
         self.always = not base.keeps_active  # everyone is active, whoever is said to be
         self.start = Start(program, base, block, options.id_type, degrees)
         self.state = self.start.vertex_fields(values)
@@ -70,11 +72,11 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(block.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.rows: list[tuple[int, ...]] = []
+        self.traces, self.rows = False, list[tuple[int, ...]]()  # rows of the trace, if there is to be one
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
-        self._begin(plan, values)
+        self._begin(plan, base, values)
         self.active = np.arange(len(block.ids))
         if not (active.is_all or self.always):
             self.active = local_vertices(block, active)
@@ -89,13 +91,13 @@ class RankRun:
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
-        self.tells_active = not self.everyone or self.only_active
+        self.tells_active = not self.everyone or self.only_active or self.scatters
         self.sent = [
             [] if self.as_active else [self.state[name][ids].copy() for name in self.travels]
             for ids in self.block.sends
         ]
 
-    def _begin(self, plan: Plan, values: Mapping[str, Any]) -> None:
+    def _begin(self, plan: Plan, base: Plan, values: Mapping[str, Any]) -> None:
         """Bring the local program and the block together."""
         block, edge = self.block, self.start.edge_fields(values)
         if EDGE_ID in self.local.edge_fields:
@@ -118,6 +120,8 @@ class RankRun:
             self.turn.release()
             raise
         self.running: Part = found
+        state = found.state()
+        self.edge_state = {given_name(name): state[given_name(name)] for name in base.edge_states}
 
     def close(self) -> None:
         """Give back what the next run can use."""
@@ -132,6 +136,14 @@ class RankRun:
     def _numbers(self) -> dict[str, Any]:
         whole = {"n": self.block.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.block.own}
         return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
+
+    def _changed(self) -> dict[str, Any]:
+        """The local program's parameters that may be others in each superstep, by inner names."""
+        found = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
+        found |= {inner(name): value for name, value in self.aggregates.items()}
+        if "idle" in self.traced.functions:
+            found |= {inner(name): value for name, value in self.parameters.items()}
+        return found
 
     # --- who is active ------------------------------------------------------------------------------------------------
 
@@ -187,24 +199,28 @@ class RankRun:
             new = new[(buckets >= 0) & (buckets <= self.bucket)]
         looked = self._tell(new, shares, True)
         self.edges += looked
-        self.stopped = "stop" in self.traced.functions and bool(self._call("stop"))
+        if self.scatters:
+            scatter(self, self.active)
+        self.stopped = "stop" in self.traced.functions and bool(self.call("stop"))
         self.iteration += 1
         if self.stopped:
             self.ended = True
         else:
             self._resume()
-        self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
+        if self.traces:
+            self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _iterate(self) -> np.ndarray:
         """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
         running = self.running
-        running.go_on(self.active, {inner(name): x for name, x in self._numbers().items()})
+        running.go_on(self.active, self._changed())
         target = NO_LIMIT if self.drains else running.iteration + 1
         while not running.ended and running.iteration < target:
             running.advance(target)
         state, _, _, _, frontier, _ = running.found()
+        self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
-        return np.sort(frontier.ids) if not self.everyone or self.only_active else self._counted(frontier)
+        return np.sort(frontier.ids) if self.tells_active else self._counted(frontier)
 
     def _counted(self, frontier: Frontier) -> np.ndarray:
         """Where everyone takes part it matters alone whether anybody is active."""
@@ -294,7 +310,7 @@ class RankRun:
 
     # --- together -----------------------------------------------------------------------------------------------------
 
-    def _call(self, function: str, *records: Record) -> Any:
+    def call(self, function: str, *records: Record) -> Any:
         """One of the program's functions, with numbers of the types that it was promised."""
         kind: Any = type(self.program)
         stand_in = object.__new__(kind)
@@ -316,7 +332,7 @@ class RankRun:
         return Record("vertex", Lazy({name: reading(array) for name, array in arrays.items()}))
 
     def _said(self, function: str, ids: np.ndarray, kind: type) -> np.ndarray:
-        return np.broadcast_to(np.asarray(self._call(function, self._own(ids)), kind), len(ids))
+        return np.broadcast_to(np.asarray(self.call(function, self._own(ids)), kind), len(ids))
 
     def _buckets(self, ids: np.ndarray) -> np.ndarray:
         return self._said("bucket", ids, np.int64)
@@ -331,7 +347,7 @@ class RankRun:
         if "wake" in functions:
             if "idle" in functions:
                 types = {given_name(n): kind for n, kind in self.traced.parameter_types.items()}
-                changed = self._call("idle")
+                changed = self.call("idle")
                 self.parameters.update({n: types[n].type(np.asarray(x).astype(types[n])) for n, x in changed.items()})
             everyone = np.arange(self.block.own)
             woken = everyone[self._said("wake", everyone, np.bool_)]
@@ -374,9 +390,12 @@ def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.n
     return found
 
 
+READING = ("gather", "key", "edge_mask", "scatter")  # functions that see a neighbour
+
+
 def travelling(traced: Traced) -> list[str]:
     """The fields that neighbours read and the program writes, by inner names: those that ranks send each other."""
-    functions = [traced.functions[name] for name in ("gather", "key", "edge_mask") if name in traced.functions]
+    functions = [traced.functions[name] for name in READING if name in traced.functions]
     read = {field for function in functions for field in function.reads("src")}
     return sorted(read & traced.writes("apply", "post_apply"))
 

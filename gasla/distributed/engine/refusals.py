@@ -7,7 +7,8 @@ from gasla.program.program import VertexProgram
 from gasla.program.tracing import Traced
 
 REFUSED = {
-    "scatter": "it writes to edges that other ranks hold",
+    "scatter": "both ends of an edge, on two ranks, would have to see what it writes; expected one direction",
+    "scatter after post_apply": "it would see what post_apply has changed",
     "edge.back": "it reads an edge that may be another rank's",
     "self.at": "it reads a vertex that may be another rank's, which nobody has sent",
     "aggregate at": "it reduces at a vertex that may be another rank's",
@@ -27,9 +28,12 @@ def refuse(program: VertexProgram, traced: Traced, schedule: Any = None) -> None
     name = type(program).__name__
     functions = traced.functions
     seen = functions["bucket"].reads("vertex") & traced.writes("post_apply") if "bucket" in functions else set()
+    scatter = functions.get("scatter")
+    late = (scatter.reads("src") | scatter.reads("dst")) & traced.writes("post_apply") if scatter else set()
     found = [
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
-        ("scatter" in traced.functions, "scatter", f"{name} has scatter"),
+        (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
+        (bool(late), "scatter after post_apply", f"{name} has scatter that reads {given(min(late, default=''))}"),
         (
             bool(traced.deposits),
             "aggregate at",

@@ -9,9 +9,10 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Kept
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.block import block_of, degrees
+from gasla.distributed.engine.block import Block, block_of, degrees
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.engine.scattering import by_place, of_places
 from gasla.distributed.engine.starting import Placed
 from gasla.distributed.together.facts import SHARE
 from gasla.graph.arguments import NO_LIMIT
@@ -161,7 +162,7 @@ class DistributedRun:
         kept = Kept(self._graph.ranks)
         fields, active, aggregates = self._graph.ranks.each(_leave, self._kept.key, kept.key)[0]
         n = self._graph.n
-        state = {name: BlockArray(kept, name, (n, *shape), kind) for name, (shape, kind) in fields.items()}
+        state = {name: BlockArray(kept, name, shape, kind) for name, (shape, kind) in fields.items()}
         for name, array in self._out.items():
             if isinstance(array, BlockArray):
                 self._graph.ranks.each(_copy, array.kept.key, array.name, kept.key, name)
@@ -241,12 +242,12 @@ def _begin(
         for which in ("in", "out")
         if has_start or f"{which}_degree" in used
     }
-    values = {
-        name: Placed(block.with_mirrors(rank.communicator, rank.kept[x.key][x.name]))
-        if isinstance(x, _Reference)
-        else x
-        for name, x in sent.items()
-    }
+    values = dict(sent)
+    for name, x in sent.items():
+        if isinstance(x, _Reference):
+            held = rank.kept[x.key][x.name]
+            make = of_places if name in program.edge_fields else Block.with_mirrors
+            values[name] = Placed(make(block, rank.communicator, held))
     run = RankRun(rank.communicator, block, known, program, options, values, active, drains)
     rank.kept[key] = run
     return _told(run)
@@ -254,9 +255,9 @@ def _begin(
 
 def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
     run: RankRun = rank.kept[key]
-    run.communicator = rank.communicator
+    run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
-    return _told(run, trace)
+    return _told(run)
 
 
 def _save(rank: Rank, key: Any, saver: Saver) -> None:
@@ -272,9 +273,9 @@ def _restore(rank: Rank, key: Any, saver: Saver) -> Told:
     return _told(run)
 
 
-def _told(run: RankRun, trace: bool = False) -> Told:
+def _told(run: RankRun) -> Told:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
-    if trace:  # what all ranks sent; all else they know alike
+    if run.traces:  # what all ranks sent; all else they know alike
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
     return Told(run.iteration, run.edges, run.ended, run.stopped, rows)
 
@@ -283,9 +284,12 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     run: RankRun = rank.kept[key]
     own = run.block.own
     rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
-    fields = {name: (array.shape[1:], array.dtype) for name, array in run.state.items()}
+    fields = {name: ((run.block.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
+    for name, array in run.edge_state.items():
+        rank.kept[result][name] = by_place(rank.communicator, run.block, array)
+        fields[name] = (run.block.m, *array.shape[1:]), array.dtype
     active = None
-    if run.total == 0 or not run.everyone or run.only_active:
+    if run.total == 0 or run.tells_active:
         ids = run.active[run.active < own].astype(np.int64) + run.block.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()

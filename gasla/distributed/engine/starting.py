@@ -81,7 +81,9 @@ class Start(Binding):
         found = {}
         for name in map(given_name, self.plan.edge_states):
             given = values.get(name)
-            if given is not None:
+            if isinstance(given, Placed):
+                found[name] = given.array
+            elif given is not None:
                 if np.ndim(given) and len(given) != self.block.m:
                     raise ValueError(
                         f"{self._where(name)} starts with an array of shape {np.shape(given)}; expected "

@@ -1,1 +1,1 @@
-"""Shortest paths by number of edges and by weight, and what is measured by them."""
+"""Shortest paths by number of edges and by weight, what is measured by them, and what flows."""

@@ -29,7 +29,7 @@ def _check_method(method: Any, known: tuple[str, ...] = METHODS) -> None:
 ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford)
 
 
-@offered(ORDER, least=2_000)
+@offered(ORDER, least=20_000)
 def shortest_path(
     G: Converted,
     source: Any = None,
@@ -74,7 +74,7 @@ def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[A
     return search.path(last)
 
 
-@offered(ORDER, least=2_000)
+@offered(ORDER, least=20_000)
 def shortest_path_length(
     G: Converted,
     source: Any = None,

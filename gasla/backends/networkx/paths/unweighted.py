@@ -61,13 +61,13 @@ def numbered(G: Converted, name: Any, said: str) -> int:
     return G.numbers[name]
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=20_000)
 def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from a node to every other."""
     return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=20_000)
 def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from every other node to one."""
     return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
@@ -79,13 +79,13 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator
     return ((name, _lengths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=20_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from a node to every other."""
     return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=20_000)
 def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from every other node to one."""
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
@@ -97,7 +97,7 @@ def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[
     return ((name, _paths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=20_000)
 def predecessor(
     G: Converted,
     source: Any,

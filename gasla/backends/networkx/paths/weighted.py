@@ -107,7 +107,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
     return Search(G, G.numbered(sources), weight, cutoff, reverse)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -125,7 +125,7 @@ def multi_source_dijkstra(
     return search.number(float(search.distances[vertex])), search.path(vertex)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def multi_source_dijkstra_path(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -133,7 +133,7 @@ def multi_source_dijkstra_path(
     return _search(G, sources, cutoff, weight).paths()
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -141,7 +141,7 @@ def multi_source_dijkstra_path_length(
     return _search(G, sources, cutoff, weight).lengths()
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def single_source_dijkstra(
     G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -149,7 +149,7 @@ def single_source_dijkstra(
     return multi_source_dijkstra(G, {source}, target, cutoff, weight)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def single_source_dijkstra_path(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -157,7 +157,7 @@ def single_source_dijkstra_path(
     return multi_source_dijkstra_path(G, {source}, cutoff, weight)
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def single_source_dijkstra_path_length(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -165,14 +165,14 @@ def single_source_dijkstra_path_length(
     return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
 
 
-@offered(least=2_000)
+@offered(least=10_000)
 def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
     """A shortest path from one node to another."""
     path: list[Any] = multi_source_dijkstra(G, {source}, target, None, weight)[1]
     return path
 
 
-@offered(least=2_000)
+@offered(least=10_000)
 def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
     """The distance from one node to another."""
     search = _search(G, {source}, None, weight)
@@ -184,7 +184,7 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
     return search.number(float(search.distances[vertex]))
 
 
-@offered(number("cutoff"), least=2_000)
+@offered(number("cutoff"), least=10_000)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:

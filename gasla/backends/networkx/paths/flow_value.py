@@ -1,0 +1,44 @@
+"""The most that flows from one node to another: a number that all of NetworkX's algorithms agree on."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.backends.networkx.conditions import offered, when
+from gasla.backends.networkx.conversion import Converted
+
+flow = nx.algorithms.flow
+ALIKE = (
+    flow.boykov_kolmogorov,
+    flow.dinitz,
+    flow.edmonds_karp,
+    flow.preflow_push,
+    flow.shortest_augmenting_path,
+)
+UNLIMITED = float("inf")
+
+
+@offered(
+    when("a multigraph", lambda given: given["flowG"].is_multigraph()),
+    when("flow_func is a user's", lambda given: not (given["flow_func"] is None or given["flow_func"] in ALIKE)),
+    least=5_000,
+)
+def maximum_flow_value(
+    flowG: Converted, _s: Any, _t: Any, capacity: Any = "capacity", flow_func: Any = None
+) -> float | int:
+    """The value of a maximum flow."""
+    for name in (_s, _t):
+        if name not in flowG:
+            raise nx.NetworkXError(f"node {name} not in graph")
+    if _s == _t:
+        raise nx.NetworkXError("source and sink are the same node")
+    given = flowG.each(capacity, UNLIMITED)
+    if not np.isfinite(given).all():
+        raise NotImplementedError("an edge without a capacity, or of an infinite one")
+    whole = given.dtype.kind in "bi"
+    capacities = np.maximum(given, 0).astype(np.int64 if whole else np.float64)
+    graph = flowG.plain().with_values(capacities).to(flowG.device)
+    value = gasla.maximum_flow(graph, flowG.numbers[_s], flowG.numbers[_t]).value
+    return int(value) if whole else float(value) or 0

@@ -1,0 +1,46 @@
+"""Compiling ahead: every function that NetworkX may call is called once, on a graph of a few nodes."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from gasla.progress import track
+
+ARGUMENTS = {"source": 0, "target": 5, "sources": {0}, "n": 0, "distance": 1, "_s": 0, "_t": 5}
+WEIGHTS = ("weight", "distance")
+
+
+def warm() -> int:
+    """Compile what the functions of this backend run on the CPU; returns how many functions there are.
+
+    What Numba compiles it keeps on disk, and so finds in later processes. It takes some minutes the first time.
+    """
+    import networkx as nx
+
+    from gasla.backends.networkx.conditions import OFFERED
+    from gasla.backends.networkx.conversion import convert_from_nx
+
+    edges = [(0, 1, 1.5), (1, 2, 0.5), (2, 0, 2.5), (2, 3, 1.0), (3, 4, 0.25), (4, 5, 2.0)]
+    for name, directed in track(list(product(OFFERED, (False, True))), "functions"):
+        G = (nx.DiGraph if directed else nx.Graph)()
+        G.add_weighted_edges_from(edges)
+        for arguments in _calls(OFFERED[name].signature.parameters):
+            try:
+                answer = OFFERED[name].function(convert_from_nx(G, preserve_edge_attrs=True), **arguments)
+                if isinstance(answer, Iterator):
+                    deque(answer, maxlen=0)
+            except (NotImplementedError, nx.NetworkXException):  # not for this kind of graph
+                continue
+    return len(OFFERED)
+
+
+def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What to call a function with: without weights, and with them."""
+    needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
+    yield needed
+    for name in WEIGHTS:
+        if name in parameters and name not in needed:
+            yield needed | {name: "weight"}
+    if "capacity" in parameters:
+        yield needed | {"capacity": "weight"}
