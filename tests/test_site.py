@@ -28,7 +28,8 @@ def site() -> Path:
     """The folder of the site, built as CONTRIBUTING.md says."""
     pytest.importorskip("sphinx_gallery")
     built = ROOT / "docs" / "_build" / "html"
-    shutil.rmtree(built.parent, ignore_errors=True)
+    for made in ("_build", "gallery"):
+        shutil.rmtree(ROOT / "docs" / made, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "docs", str(built)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

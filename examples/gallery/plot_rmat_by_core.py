@@ -2,8 +2,8 @@
 An R-MAT graph by core
 ======================
 
-A vertex is in the k-core if k of its neighbours are, too. The graph is an onion: thousands of vertices hang on its
-skin by one edge, and inside is a heart where everybody knows a hundred others.
+A vertex is in the k-core if k of its neighbours are, too. The graph is an onion: hundreds of vertices hang on its
+skin by one edge, and each of the three hundred in its heart has at least 65 neighbours there.
 """
 
 import matplotlib.pyplot as plt
@@ -34,5 +34,6 @@ axes.set_aspect("equal")
 axes.axis("off")
 bar = figure.colorbar(dots, shrink=0.5)
 bar.set_label("core", color="white")
+bar.ax.set_ylim(0)
 bar.ax.tick_params(colors="white")
 plt.show()
