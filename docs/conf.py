@@ -63,4 +63,4 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"changelog": [], "index": []}
+html_sidebars = {"*": []}  # only the gallery and the reference have pages below them
