@@ -194,7 +194,7 @@ def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any
         off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
         said = said.replace("%", "%%")
         if default is True:
-            parser.add_argument(off, dest=name, action="store_false", help=f"not so: {said}")
+            parser.add_argument(off, dest=name, action="store_false", help=f"switch off: {said}")
         else:
             parser.add_argument(option, dest=name, action="store_true", help=said)
     elif get_origin(kind) is Literal:

@@ -54,7 +54,7 @@ class EdgeValues:
 class Graph(OneGraph):
     """A directed graph whose edges are on several ranks: each has those into a range of vertices.
 
-    `gasla.run` and the algorithms take it as they take a `gasla.Graph`. What they return are `BlockArray`s.
+    `gasla.run` and the algorithms take it as they take a `gasla.Graph`. An array that they return is a `BlockArray`.
 
     Parameters
     ----------

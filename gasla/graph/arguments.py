@@ -17,7 +17,8 @@ def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
     try:
         vertex = operator.index(source)
     except TypeError:
-        raise TypeError(f"{name} is {source!r}; expected the id of a vertex, an integer") from None
+        named = f": graph.vertex({source!r}) gives that of a name" if isinstance(source, str) else ""
+        raise TypeError(f"{name} is {source!r}; expected the id of a vertex, an integer{named}") from None
     if not 0 <= vertex < graph.n:
         raise ValueError(f"{name} {vertex} is outside a graph of {graph.n} vertices")
     return vertex

@@ -168,10 +168,12 @@ class Binding:
     def _where(self, name: str) -> str:
         return f"{type(self.program).__name__}.{given_name(name)}"
 
-    def _vertex(self, name: str, v: int) -> int:
+    def _vertex(self, name: str, v: Any) -> int:
+        if not hasattr(v, "__index__"):
+            raise TypeError(f"{self._where(name)} is given for {v!r}; expected the id of a vertex, an integer")
         if not 0 <= v < self.graph.n:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
-        return v
+        return int(v)
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
         """All vertices at once, as whole arrays: what is known of each, and some fields."""

@@ -67,8 +67,8 @@ class VertexProgram(Declared):
        that is not empty; if there is none, `idle()` changes parameters, and `wake(vertex)` says who is active next;
        if nobody is, the run ends.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     reduce : semirings.Monoid
         How gathered values combine. One that does not commute is reduced in the order of the input's edges.
     direction : "in", "out" or "all"

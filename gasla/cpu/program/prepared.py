@@ -260,7 +260,7 @@ class Prepared(Joining):
             self._arguments[start.place + 1 : start.place + 3] = filling
         return array
 
-    def _check_seed(self, name: str, v: int, x: Any) -> None:
+    def _check_seed(self, name: str, v: Any, x: Any) -> None:
         """Refuse what is no vertex, or no value of a field's type."""
         self._vertex(name, v)
         self.check({name: {v: x}})

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ class Start:
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-math.inf, math.inf)
 
-    def seeded(self, given: Mapping[int, Any], n: int, check: Callable[[str, int, Any], None]) -> tuple[Any, Any]:
+    def seeded(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
         """What fills it if it starts with something else at some of n vertices; `check` has a closer look at those."""
         values, places = self._seeds
         if len(values) != len(given) + 1:
@@ -46,7 +45,7 @@ class Start:
         least, most = self._bounds
         for i, (v, x) in enumerate(given.items()):
             if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
-                check(self.name, index(v), x)
+                check(self.name, v, x)
             places[i], values[i + 1] = v, x
         return self._seeds
 

@@ -30,4 +30,4 @@ class Names:
         try:
             return self._numbers[name]
         except (KeyError, TypeError):
-            raise ValueError(f"no vertex is named {name!r}; the first is {self.each[:1].tolist()}") from None
+            raise ValueError(f"no vertex is named {name!r}; expected one of {len(self.each)} names") from None
