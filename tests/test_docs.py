@@ -1,5 +1,6 @@
-"""The user guide runs as it is printed, its remarks are true, and the examples run."""
+"""The user guide and the recipes run as printed, their remarks are true, and the examples run."""
 
+import functools
 import inspect
 import re
 import runpy
@@ -25,11 +26,15 @@ TRIED = (
 )
 
 
+def blocks_of(text: str) -> list[str]:
+    """The Python of a page that runs."""
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     path = tmp_path / "guide.py"
-    path.write_text("\n".join(blocks), encoding="utf-8")
+    path.write_text("\n".join(blocks_of(text)), encoding="utf-8")
     names = runpy.run_path(str(path), run_name="guide")
     printed = capsys.readouterr().out
     counterexample = "FAILS identity: op(e, x) = x: for x = -1.0 the left side is 1.0"
@@ -43,6 +48,50 @@ def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.C
     np.testing.assert_allclose(names["norms"], np.sqrt((names["A"].toarray() ** 2).sum(axis=1)))
     np.testing.assert_allclose(names["triangles"] / names["pairs"], [1, 2 / 3, 2 / 3, 1])
     assert names["count"] == 1
+
+
+ENGINES = [
+    pytest.param(False, id="numpy"),
+    pytest.param(True, id="compiled", marks=pytest.mark.slow),  # compiles ten programs
+]
+
+
+@pytest.mark.parametrize("compiled", ENGINES)
+def test_recipes_run_and_print_what_they_say(
+    compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    code = "\n".join(blocks_of(text))
+    path = tmp_path / "recipes.py"
+    path.write_text(code, encoding="utf-8")
+    if not compiled:
+        monkeypatch.setattr(gasla, "run", functools.partial(gasla.run, compile=False))
+    runpy.run_path(str(path), run_name="recipes")
+    remarks = re.findall(r"^print\(.*\)  # (.*?)(?:: .*)?$", code, re.MULTILINE)
+    assert len(remarks) == code.count("\nprint(")
+    assert capsys.readouterr().out.split("\n")[:-1] == remarks
+
+
+def test_the_page_on_the_engine_shows_what_is_printed() -> None:
+    text = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "engine"}
+    (block,) = blocks_of(text)
+    exec(compile(block, "engine.md", "exec"), names)
+    printed = "\n".join(line.strip() for line in names["source"].splitlines())
+    shown = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    for part in "…".join(shown).split("…"):
+        assert "\n".join(line.strip() for line in part.strip().splitlines()) in printed, part
+
+
+def test_words_of_the_glossary_stand_where_it_says() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`]+)` \|$", text, re.MULTILINE)
+    assert len(rows) == text.count("\n| ") - 1
+    for words, path in rows:
+        source = (ROOT / "gasla" / path).read_text(encoding="utf-8").lower()
+        assert all(word in source for word in words.split(", ")), (words, path)
+    assert rows == sorted(rows)
 
 
 ELSEWHERE = ("airport_map", "custom_semiring")  # test_demo and test_products run them
