@@ -132,7 +132,10 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
     if names:
         return _with_names(ends, values)
     if texts[0]:
-        raise TypeError(f"column {titles[0]!r} holds strings, which are names; expected names=True, or None")
+        raise TypeError(
+            f"column {titles[0]!r} holds strings, which are names; expected integers, as names=False says and ranks "
+            "need: gasla.io.read numbers names, and distributed.Graph.from_graph takes that graph"
+        )
     return _with_numbers(titles, ends, values)
 
 
