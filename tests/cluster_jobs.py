@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -24,6 +25,8 @@ from gasla.distributed.cluster import Cluster
 from gasla.distributed.communicator import RankError
 
 LONG = 10**9
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are begun deaf to it
 
 
 def content(superstep: int, source: int, target: int, size: int) -> np.ndarray:
