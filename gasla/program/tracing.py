@@ -277,11 +277,6 @@ class Tracer:
 
     def _gathered(self) -> tuple[Any, ...]:
         if "gather" not in self.functions:
-            if self.program.reduce is not None:
-                raise ValueError(
-                    f"{self.program.__name__} has reduce and no gather: there is nothing to reduce; write gather, or "
-                    "remove reduce"
-                )
             return (None,)
         self._check_monoid()
         if self.keyed is not None:
