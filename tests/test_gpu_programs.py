@@ -41,7 +41,7 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
         {"thin": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
         {"small": True, "near": True},
-        {"deterministic": True},
+        *([{"deterministic": True}] if program.order != "in place" else []),
         *([{"scheduled": True}] if fits_schedule else []),
     ]
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from gasla.arrays import any_true, array_module, device_of, moved, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.derive import contracting
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
 from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
@@ -197,8 +196,11 @@ class Derivable(Structure):
         given = as_labels(labels, self.n)
         self._require_here("labels", given)
         became, count = self._groups(given)
-        if combine is not None and contracting.is_for(self._rows, weights, combine, count):
-            return self._summed(weights, became, count, loops)
+        if combine is not None and self.device == "cpu":
+            from gasla.graph.derive import contracting  # which Numba compiles
+
+            if contracting.is_for(self._rows, weights, combine, count):
+                return self._summed(weights, became, count, loops)
         return self._grouped(weights, combine, became, count, loops)
 
     def symmetrized(self, combine: Monoid | None = None) -> Self:
@@ -330,6 +332,8 @@ class Derivable(Structure):
 
     def _summed(self, weights: Array | None, became: Array, count: int, loops: bool) -> Self:
         """The same, weights added up; which edges each was made of is worked out when somebody asks."""
+        from gasla.graph.derive import contracting
+
         lists = self._rows
         assert lists is not None and weights is not None
         graph: Self = type(self).__new__(type(self))
