@@ -35,13 +35,14 @@ PROGRAMS = [
 
 def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     """The ways in which a program may run."""
-    fits_schedule = not any(hasattr(program, name) for name in ("mask", "scatter", "bucket", "wake"))
+    in_place = program.order == "in place"
+    fits_schedule = not (in_place or any(hasattr(program, name) for name in ("mask", "scatter", "bucket", "wake")))
     return [
         {},
         {"thin": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
         {"small": True, "near": True},
-        *([{"deterministic": True}] if program.order != "in place" else []),
+        *([] if in_place else [{"deterministic": True}]),
         *([{"scheduled": True}] if fits_schedule else []),
     ]
 
