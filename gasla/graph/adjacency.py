@@ -73,6 +73,10 @@ class Adjacency:
         """The vertex whose list each position is in."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
+    def as_numbers(self, n: int) -> Array:
+        """Each entry and whose list it is in as one number, in int64: where lists ascend, so do these."""
+        return self.owners().astype(np.int64) * n + self.indices
+
     def in_order(self) -> Adjacency:
         """The same lists, each in the order of the input; itself where it is so already."""
         lists, ids = lists_on(self.indptr), self.edge_ids

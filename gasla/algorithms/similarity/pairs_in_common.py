@@ -47,7 +47,10 @@ def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
 
 def degrees_of(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
     """How many neighbours both ends of each pair have, as float64."""
-    u, v = chosen_pairs(graph, pairs)
+    return _degrees_at(graph, *chosen_pairs(graph, pairs))
+
+
+def _degrees_at(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
     degrees = simplify(graph).out_degrees.astype(np.float64)
     return degrees[u], degrees[v]
 
@@ -55,11 +58,9 @@ def degrees_of(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
 def neighbours_of(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array, Array]:
     """How many neighbours both ends of each pair have, and how many in common, as float64."""
     u, v = chosen_pairs(graph, pairs)
-    simple = simplify(graph)
-    degrees = simple.out_degrees.astype(np.float64)
-    a, b = degrees[u], degrees[v]
+    a, b = _degrees_at(graph, u, v)
     if pairs is not None:
-        return a, b, intersect(simple, EdgeFrontier(graph.n, u, u, v)).astype(np.float64)
+        return a, b, intersect(simplify(graph), EdgeFrontier(graph.n, u, u, v)).astype(np.float64)
     xp: Any = module_of(graph.device)
     common = edge_support(graph).astype(np.float64)
     return a, b, xp.where(u == v, a, common) if graph.has_self_loops else common

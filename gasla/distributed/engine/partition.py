@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gasla.arrays import running_sums
 from gasla.distributed.communicator import Communicator
 
 BINS = 1 << 16  # into which vertices are counted: ranges end at the bounds of one
@@ -82,7 +83,7 @@ def balanced(communicator: Communicator, n: int, m: int, dst: np.ndarray) -> np.
     count = -(-n // width)
     held = np.bincount(np.asarray(dst, np.int64) // width, minlength=count).astype(np.int64)
     work = np.sum(communicator.allgather(held), axis=0) + width
-    before = np.concatenate([[0], np.cumsum(work)])
+    before = running_sums(work)
     wanted = before[-1] * np.arange(communicator.size + 1) / communicator.size
     bounds = np.minimum(np.searchsorted(before, wanted) * width, n).astype(np.int64)
     bounds[0], bounds[-1] = 0, n

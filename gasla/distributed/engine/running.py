@@ -169,7 +169,7 @@ class DistributedRun:
             else:
                 array[...] = state[name].compute()
             state[name] = array
-        frontier = Frontier.all(n) if active is None else Frontier(n, active)
+        frontier = Frontier.all(n) if active is None else Frontier.of(n, active)
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
     def state(self) -> Mapping[str, Any]:

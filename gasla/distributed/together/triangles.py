@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import running_sums
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.partition import exchanged
@@ -39,7 +40,7 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
 def _with_lists_of_mirrors(rank: Rank, block: Block, owners: np.ndarray, neighbours: np.ndarray) -> Graph:
     """The lists of own vertices, ascending, and of mirrors; neighbours go by numbers of their own after these."""
     own = np.bincount(owners, minlength=block.own)
-    offsets = np.concatenate([[0], np.cumsum(own)])
+    offsets = running_sums(own)
     lengths = np.concatenate(exchanged(rank.communicator, [own[ids] for ids in block.sends]))
     sent = [_lists(offsets, neighbours, ids) for ids in block.sends]
     columns = np.concatenate([neighbours, *exchanged(rank.communicator, sent)])

@@ -19,7 +19,7 @@ _KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # few, so that few 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
     """Whether `summed` adds up these lists' weights by so many groups, and sooner than a sort of all edges does."""
-    if lists is None or weights is None or lists.device != "cpu" or lists.edge_ids is not None:
+    if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)
     is_worth_it = m >= SMALL and threads_for(m) * count <= m  # tables take no more than edges do

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from gasla.arrays import any_true, array_module, finish
-from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.adjacency import Array
 from gasla.graph.changes import Changing
 from gasla.graph.derive.derivable import Derivable, Known
 from gasla.graph.derive.origin import Numbers, Origin
@@ -123,15 +123,10 @@ def _partners(graph: Derivable) -> Array:
     ):
         partners[ids] = others
         return partners
-    own, wanted = _pairs(rows, graph.n), _pairs(columns, graph.n)
+    own, wanted = rows.as_numbers(graph.n), columns.as_numbers(graph.n)
     first = xp.searchsorted(wanted, own)
     place = first + xp.arange(graph.m) - xp.searchsorted(own, own)
     there = xp.less(place, xp.searchsorted(wanted, own, side="right"))
     partners[...] = -1
     partners[ids[there]] = others[place[there]]
     return partners
-
-
-def _pairs(lists: Adjacency, n: int) -> Array:
-    """A number for whose list each entry is in, and what it is: it ascends, as lists do."""
-    return lists.owners().astype(np.int64) * n + lists.indices
