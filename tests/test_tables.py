@@ -94,7 +94,7 @@ def test_categories_and_small_types() -> None:
         ),
         ({"u": [0], "v": ["a"]}, {}, TypeError, "column 'u' holds int64 and column 'v' holds string"),
         ({"u": [0.5], "v": [1]}, {}, TypeError, "column 'u' holds double; expected integers or strings"),
-        ({"u": ["a"], "v": ["b"]}, {"names": False}, TypeError, "names=True"),
+        ({"u": ["a"], "v": ["b"]}, {"names": False}, TypeError, "names=False says"),
         ({"u": [0], "v": [1], "weight": ["heavy"]}, {}, TypeError, "column 'weight' holds string; expected numbers"),
         ({"u": [], "v": []}, {}, ValueError, "the table has no rows"),
         ({"u": [0]}, {}, ValueError, "dst is column 1; expected a place from 0 among 1: 'u'"),
