@@ -37,7 +37,8 @@ def random_graph(n: int, m: int, seed: int) -> csr_array:
 
 def rows() -> Iterator[tuple[str, Call]]:
     """What is called, by name."""
-    graphs = {"rmat18": datasets.rmat(18), "grid18": datasets.grid(18), "NY roads": datasets.ny_roads()}
+    roads = datasets.with_weights(datasets.ny_roads())
+    graphs = {"rmat18": datasets.rmat(18), "grid18": datasets.grid(18), "NY roads": roads}
     for name, given in graphs.items():
         A = csr_array(getattr(given, "matrix", given))
         sources = datasets.sources(A, 8)

@@ -17,7 +17,8 @@ from gasla.graph.graph import Graph
 
 NONE = -9999  # for a predecessor
 FEW = 1 << 16  # edges, those of each source: before as many are looked at SciPy has answered
-ALONE = 1 << 17  # likewise, where each source is searched from by itself
+ALONE = 1 << 18  # likewise, where each source is searched from by itself
+SOME = 16  # sources in a dense graph from which on SciPy has answered as soon: it looks at each edge once
 METHODS = ("auto", "FW", "D", "BF", "J")
 
 
@@ -79,13 +80,8 @@ def shortest_path(
         raise ValueError("Cannot specify indices with method == 'FW'.")
     given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
     given |= {"method": method, "indices": indices}
-    places = np.prod(csgraph.shape) if hasattr(csgraph, "shape") else np.size(csgraph)
-    is_full = method in ("auto", "FW") and indices is None and 4 * most_edges(csgraph) >= places
     often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
-    reason = _reason(csgraph, indices, return_predecessors, often) or (
-        passing.sparing("all pairs of a dense graph", csgraph) if is_full else ""
-    )
-    if reason:
+    if reason := _reason(csgraph, indices, return_predecessors, often):
         return passing.by_scipy("shortest_path", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     least = _least_length(graph)
@@ -207,8 +203,10 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
     edges = often * most_edges(csgraph)
-    are_few = edges * rows < FEW or (is_alone and edges < ALONE)
-    return passing.sparing("few edges", csgraph) if are_few else ""
+    if edges * rows < FEW or (is_alone and edges < ALONE):
+        return passing.sparing("few edges", csgraph)
+    is_dense = often == 1 and rows >= SOME and 4 * edges >= np.prod(np.shape(csgraph))
+    return passing.sparing("many sources in a dense graph", csgraph) if is_dense else ""
 
 
 def _odd(least: Any) -> str:

@@ -63,7 +63,9 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     values = given[edges].astype(np.float64, copy=False)
     is_kept = values != 0
     edges, values, lists = edges[is_kept], values[is_kept], graph.out
-    indptr = xp.searchsorted(edges, lists.indptr).astype(graph.id_dtype)
+    is_taken = xp.zeros(graph.m + 1, bool)
+    is_taken[edges + 1] = True
+    indptr = xp.cumsum(is_taken, dtype=graph.id_dtype)[lists.indptr]
     kind = type(rows) if is_sparse(rows) else getattr(sparse_module(values), "csr_array" if xp is np else "csr_matrix")
     return kind((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
 
