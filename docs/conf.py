@@ -63,4 +63,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+templates_path = ["_templates"]
+if (measured := ROOT / ".asv" / "site").exists():  # the history of speed: `asv publish`, before the site is built
+    html_extra_path = [str(measured)]
+    html_theme_options["navbar_end"] = ["benchmarks-link", "theme-switcher"]
 html_sidebars = {"*": []}  # only the gallery and the reference have pages below them

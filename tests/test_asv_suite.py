@@ -71,7 +71,7 @@ def test_quick_profile(clone: Path) -> None:
     half = found["bench_algorithms.Algorithms.track_gteps"][::2]  # every other one is a GPU's
     assert len(half) == len(suite.ALGORITHMS) * 7 and not any(map(math.isnan, half))
     asv(clone, "publish")
-    assert (clone / ".asv" / "html" / "index.html").exists()
+    assert (clone / ".asv" / "site" / "benchmarks" / "index.html").exists()
 
 
 def test_table_is_whole() -> None:
