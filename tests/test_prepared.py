@@ -69,7 +69,7 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(params=["one thread", "two threads", "a second one later on"])
-def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def thread_count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many threads even for the smallest graph; the second one comes at once, or in the midst of a run."""
     monkeypatch.setattr(workspace, "SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", 3)
@@ -86,7 +86,7 @@ def crew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 # --- the same as a run alone -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @settings(max_examples=40)
 @given(A=matrices(), data=st.data())
 def test_searches(A: csr_array, data: st.DataObject) -> None:
@@ -106,7 +106,7 @@ def test_searches(A: csr_array, data: st.DataObject) -> None:
         np.testing.assert_array_equal(gasla.sssp(graph, source), dijkstra(A, indices=source))
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @settings(max_examples=40)
 @given(A=matrices(least=1), weighted=st.booleans())
 def test_betweenness_of_all_sources_is_the_sum_of_each(A: csr_array, weighted: bool) -> None:
@@ -118,7 +118,7 @@ def test_betweenness_of_all_sources_is_the_sum_of_each(A: csr_array, weighted: b
     np.testing.assert_allclose(together, sum(alone) / max(n - 1, 1), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
 def test_any_program(program: Any, start: Any, alone: bool, limit: int) -> None:
     rng = np.random.default_rng(5)
@@ -144,7 +144,7 @@ class Until(programs.Hops):
         return self.iteration >= 2
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize("program", [programs.Hops, Until])
 def test_whatever_it_starts_with(program: type) -> None:
     """Nothing, some vertices, a number, or an array, which stays as it is."""
@@ -159,7 +159,7 @@ def test_whatever_it_starts_with(program: type) -> None:
     np.testing.assert_array_equal(own, np.arange(10)[::-1])
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 def test_parameters_and_aggregates() -> None:
     """A call may change a parameter, for itself; what an aggregate came to stays."""
     ring = Graph.from_edges([0, 1, 2], [1, 2, 0], np.ones(3))
@@ -174,7 +174,7 @@ def test_parameters_and_aggregates() -> None:
         fade(speed=3)
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 def test_schedules() -> None:
     """Which the first of them sorts for all."""
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3])
@@ -193,7 +193,7 @@ def test_schedules() -> None:
         gasla.prepare(programs.Chain, graph)(schedule=schedule)
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 def test_traces_callbacks_and_progress() -> None:
     search, seen = gasla.prepare(programs.Hops, chain(10)), list[int]()
     for _ in range(2):
@@ -258,7 +258,7 @@ def test_what_is_given_is_not_what_comes_back() -> None:
 
 
 @pytest.mark.usefixtures("no_collector")
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
 def test_fields_that_live_in_arrays_of_the_callers(program: Any, start: Any, alone: bool, limit: int) -> None:
     """From what these hold, or from what is given; the same as in fresh ones, and nothing is copied."""
@@ -411,7 +411,7 @@ def test_two_calls_of_one_at_once() -> None:
     np.testing.assert_array_equal(search(active=[0], hops={0: 0}).hops, np.arange(5))
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 def test_one_within_another() -> None:
     """Of the same program on the same graph: two prepared runs, and one that isn't."""
     graph, found = chain(5), list[Any]()
@@ -457,7 +457,7 @@ def test_on_another_number_of_threads(small: int, monkeypatch: pytest.MonkeyPatc
         numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
-@pytest.mark.usefixtures("crew")
+@pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize("middles", [2, 8])
 def test_betweenness_of_a_source_with_more_paths_than_numbers(middles: int) -> None:
     """From the first vertex there are 2**1500, or surely too many; from those near the end few."""

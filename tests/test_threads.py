@@ -364,9 +364,9 @@ def test_ctrl_c_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not other.is_alive()
 
 
-def test_ctrl_c_while_threads_are_hired(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has begun, and is not noted, is asked to begin again; and nobody serves the same letters with another."""
-    fresh = np.zeros_like(workers.crowd)
+def test_ctrl_c_while_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has begun, and is not noted, is asked to begin again; and nobody serves the same mailbox with another."""
+    fresh = np.zeros_like(workers.pool)
     begin, draw = workers.Worker.begin, random.Random(2)
 
     def interrupted(worker: workers.Worker) -> None:
@@ -376,14 +376,14 @@ def test_ctrl_c_while_threads_are_hired(monkeypatch: pytest.MonkeyPatch) -> None
         if comes:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(workers, "crowd", fresh)
+    monkeypatch.setattr(workers, "pool", fresh)
     monkeypatch.setattr(workers, "_workers", [])
-    monkeypatch.setattr(workers, "crew", np.zeros_like(workers.crew))
+    monkeypatch.setattr(workers, "mailboxes", np.zeros_like(workers.mailboxes))
     monkeypatch.setattr(workers.Worker, "begin", interrupted)
     for _ in range(100):
         with suppress(KeyboardInterrupt):
-            workers.hire(3)
-    assert len(workers._workers) == fresh[workers.HIRED] == 3
+            workers.start_workers(3)
+    assert len(workers._workers) == fresh[workers.STARTED] == 3
     wait_until(lambda: fresh[workers.SLEEPING] == 3)
     time.sleep(0.01)
     assert fresh[workers.SLEEPING] == 3
@@ -487,6 +487,6 @@ def test_who_begins_alone_is_joined() -> None:
     right = [*range(2 * side - 1), *range(2 * side - 1, 2 * side + 1000)]
     for i in range(20):
         if i % 3:
-            wait_until(lambda: workers.crowd[workers.SLEEPING] == workers.crowd[workers.HIRED])
+            wait_until(lambda: workers.pool[workers.SLEEPING] == workers.pool[workers.STARTED])
         np.testing.assert_array_equal(np.unique(gasla.bfs(graph, 0)), right)
         np.testing.assert_array_equal(np.unique(gasla.sssp(graph, 0)), right)

@@ -20,9 +20,9 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
 
 def count_sleepers(more: int) -> None:
     """Have so many more workers of the CPU engine seem to sleep, or fewer."""
-    _count(workers.crowd, more)
+    _count(workers.pool, more)
 
 
 @numba.njit
-def _count(crowd: np.ndarray, more: int) -> None:
-    fetch_add(crowd, workers.SLEEPING, more)
+def _count(pool: np.ndarray, more: int) -> None:
+    fetch_add(pool, workers.SLEEPING, more)

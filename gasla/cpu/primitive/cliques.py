@@ -38,13 +38,13 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     if most < k - 1:
         return 0
     work = _LOOKS * (n + m)
-    crew, words = threads_for(work), -(-most // 64)
-    places = np.zeros((crew, n), lists.indices.dtype)
-    rows = np.zeros((crew, most, words), np.uint64)
+    team, words = threads_for(work), -(-most // 64)
+    places = np.zeros((team, n), lists.indices.dtype)
+    rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    sets = np.empty((crew, 2, deep, words), np.uint64)  # who may be added, and who is still to be tried
-    states = np.empty((crew, deep, 3), np.int64)
-    leaves = np.zeros((crew, k + 1, most + 2), np.int64)
+    sets = np.empty((team, 2, deep, words), np.uint64)  # who may be added, and who is still to be tried
+    states = np.empty((team, deep, 3), np.int64)
+    leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
     starts = lists.indptr.astype(np.int64, copy=False)  # of one type: to compile takes far longer
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True)

@@ -177,8 +177,8 @@ def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
     if launched(thread, threads, control):
         return
-    n, crew = np.uint64(len(parents)), np.uint64(threads)
-    start, end = n * np.uint64(thread) // crew, n * np.uint64(thread + 1) // crew
+    n, team = np.uint64(len(parents)), np.uint64(threads)
+    start, end = n * np.uint64(thread) // team, n * np.uint64(thread + 1) // team
     roots = np.uint64(0)
     for v in range(start, end):
         roots += np.uint64(_flatten(parents, v) == v)

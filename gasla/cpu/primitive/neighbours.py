@@ -85,10 +85,10 @@ def _most(m: int) -> int:
 def _by_merging(lists: Adjacency, per_vertex: bool) -> tuple[int, Array | None]:
     n, m = len(lists.indptr) - 1, len(lists.indices)
     work = _LOOKS * (n + m)
-    crew = threads_for(work)
-    totals = np.zeros(crew, np.int64)
-    counts = np.zeros((crew, n), np.int64) if per_vertex else None
-    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(n, crew), most=_most(m), loose=True)
+    team = threads_for(work)
+    totals = np.zeros(team, np.int64)
+    counts = np.zeros((team, n), np.int64) if per_vertex else None
+    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(n, team), most=_most(m), loose=True)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
@@ -117,9 +117,9 @@ def by_degree(graph: Graph) -> ByDegree:
 def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
     n, m = len(lists.vertices), 2 * len(lists.indices)
     work = _LOOKS * (n + m)
-    crew = threads_for(work)
-    totals, marks = np.zeros(crew, np.int64), np.zeros((crew, n), np.uint8)
-    counts = np.zeros((crew, n), np.int64) if per_vertex else None
+    team = threads_for(work)
+    totals, marks = np.zeros(team, np.int64), np.zeros((team, n), np.uint8)
+    counts = np.zeros((team, n), np.int64) if per_vertex else None
     closed = np.zeros(len(lists.indices), np.int32) if per_vertex else None
     run(_probe, work, *lists[1:], marks, totals, counts, closed, most=_most(m))
     if counts is None:

@@ -38,11 +38,11 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
         run(_merge, work, lists.indptr, lists.indices, counts, block_size(n, threads_for(work)))
     else:
         by = graph.out
-        crew = threads_for(work)
+        team = threads_for(work)
         ranks = np.empty(n, graph.id_dtype)
         ranks[lists.vertices] = np.arange(n, dtype=graph.id_dtype)
-        tallies = np.zeros((crew, n), graph.id_dtype)
-        counters = np.zeros((min(crew, MOST_COUNTING), m // 2), graph.id_dtype)
+        tallies = np.zeros((team, n), graph.id_dtype)
+        counters = np.zeros((min(team, MOST_COUNTING), m // 2), graph.id_dtype)
         most = m * math.isqrt(m)
         run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
     total = int(counts.sum()) // 6  # at three edges, each stored twice
@@ -86,8 +86,8 @@ def _mark(
     """Counts each set at three counters; sums these up; writes them where the edges lie in the graph's lists."""
     if launched(thread, threads, control):
         return
-    n, crew, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
-    if thread < crew:
+    n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
+    if thread < counting:
         for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
@@ -100,7 +100,7 @@ def _mark(
     for k in range(
         edges * np.uint64(thread) // np.uint64(threads), edges * np.uint64(thread + 1) // np.uint64(threads)
     ):
-        for other in range(1, crew):
+        for other in range(1, counting):
             counters[0, k] += counters[other, k]
     barrier(control, threads)
     for start, end in blocks(control, n, _BLOCK):

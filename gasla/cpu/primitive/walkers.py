@@ -43,9 +43,9 @@ def walk(graph: Graph, starts: Array, length: int, key: int, sums: Array | None,
     near = graph.sorted_out if bias != (1, 1) else lists
     sorted_lists = (near.indptr, near.indices) if bias != (1, 1) else (None, None)
     work, group = walks.size, _GROUP if bias == (1, 1) else _BIASED_GROUP
-    crew = threads_for(work)
-    scratch, marks = np.empty((crew, 9, group), np.uint64), np.empty((crew, group))
-    sought = np.empty((crew, group), walks.dtype)
+    team = threads_for(work)
+    scratch, marks = np.empty((team, 9, group), np.uint64), np.empty((team, group))
+    sought = np.empty((team, group), walks.dtype)
     most = work * (1 + int(_TRIES) * (bias != (1, 1)))
     args = (lists.indptr, lists.indices, sums, *sorted_lists, starts, np.uint64(key), *map(float, bias), walks)
     run(_walk, work, *args, scratch, marks, sought, most=most, loose=True)

@@ -157,7 +157,7 @@ class Rows:
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._block(self.A))
         self.most = int(ends.max())  # products of a row, and so as many columns as it can meet
         self.steps = int(np.cumsum(ends, out=ends)[-1])
-        self.crew = threads_for(self.steps + self.rows)
+        self.team = threads_for(self.steps + self.rows)
         by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
         self.bounds = np.append(np.union1d(by_work, by_rows), self.rows)
         return True
@@ -181,15 +181,15 @@ class Rows:
 
     def run(self, kernel: Any, *args: Any) -> bool:
         """Pass over all products."""
-        return launch(kernel, (self.bounds, *args), self.crew, self.steps + self.rows, len(self.bounds) - 1)
+        return launch(kernel, (self.bounds, *args), self.team, self.steps + self.rows, len(self.bounds) - 1)
 
 
-def launch(kernel: Any, args: tuple[Any, ...], crew: int, work: int, parts: int = 0) -> bool:
+def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
     """Run a kernel; False if it says that something is wrong. So many parts are given out, as a bar may show."""
     control = threads.new_control()
     if parts:
         follow(lambda: (min(control.item(threads.TICKET), parts), parts), "parts")
-    threads.run_parallel(kernel, control, args, crew, short=work <= threads.SHORT, loose=True)
+    threads.run_parallel(kernel, control, args, team, short=work <= threads.SHORT, loose=True)
     return control.item(threads.STOP) == 0
 
 
@@ -213,11 +213,11 @@ class Product(Rows):
         """Fill in columns and values."""
         if len(indices) == 0:
             return
-        width, crew, terms = self.B.width, self.crew, self.terms
+        width, team, terms = self.B.width, self.team, self.terms
         most = min(width, self.most) + quads.SIZE  # some more are written to or read, and not kept
-        marks, blocks = (np.zeros((crew, n + 64), np.uint8) for n in (width, -(-width // 64)))
-        own = (self._stamps(), np.empty((crew, most), self.B.indices.dtype), marks, blocks)
-        totals = tuple(np.empty((crew, width), kind) for kind in parts(terms.type))
+        marks, blocks = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
+        own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, blocks)
+        totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
         given = (
             *self.inputs,
             *self.without,
@@ -235,7 +235,7 @@ class Product(Rows):
 
     def _stamps(self) -> Array:
         kind = np.int32 if self.rows < np.iinfo(np.int32).max else np.int64
-        return np.zeros((self.crew, self.B.width), kind)
+        return np.zeros((self.team, self.B.width), kind)
 
 
 def of_matrices(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Product:
@@ -249,9 +249,9 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
         return False
     lengths = np.diff(mask.indptr)
     longest = int(lengths.max(initial=0)) + SPARE
-    slots = np.empty((rows.crew, mask.width), np.int32 if longest <= np.iinfo(np.int32).max else np.int64)
+    slots = np.empty((rows.team, mask.width), np.int32 if longest <= np.iinfo(np.int32).max else np.int64)
     slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
-    totals = tuple(np.empty((rows.crew, longest), kind) for kind in parts(terms.type))
+    totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
     given = (*rows.inputs, mask.indptr, mask.indices, *_values(terms, A, B), *outs, rows.can_search(), slots, *totals)
     return rows.run(module(terms).at_entries, *given)
 

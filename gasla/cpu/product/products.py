@@ -77,15 +77,15 @@ class Product:
     def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
         """Fill `outs`."""
         share = self.share
-        crew = threads_for(share.work)
-        args: tuple[Any, ...] = (self.width, share.chunk(crew), int(complement), *self.arrays)
+        team = threads_for(share.work)
+        args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
             # Once for each element and not for each entry, and a quarter of the bytes or less to look up.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if self.height:
-            args += lanes.scratch(self.terms, self.height, crew)
-        return share.run(self.kernel, args, crew)
+            args += lanes.scratch(self.terms, self.height, team)
+        return share.run(self.kernel, args, team)
 
 
 class Share:
@@ -96,14 +96,14 @@ class Share:
         self.least = rows * grain // max(stored, 1)  # rows that are work enough for a thread to come for
         self.is_short = self.work <= threads.SHORT
 
-    def chunk(self, crew: int) -> int:
+    def chunk(self, team: int) -> int:
         """Rows that a thread takes at once."""
-        return max(1, min(self.least, self.rows // (8 * crew)))
+        return max(1, min(self.least, self.rows // (8 * team)))
 
-    def run(self, kernel: Any, args: tuple[Any, ...], crew: int) -> bool:
+    def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
         """Run a kernel; False if the matrix points outside itself."""
         control = threads.new_control()
-        threads.run_parallel(kernel, control, args, crew, short=self.is_short, loose=True)
+        threads.run_parallel(kernel, control, args, team, short=self.is_short, loose=True)
         return control.item(threads.STOP) == 0
 
 

@@ -82,16 +82,16 @@ def multiply(lists: Lists, terms: Terms, x: Any, mask: Any, complement: bool, re
     """Fill `results`, by rows of so many lanes each."""
     rows, lanes = len(lists.indptr) - 1, x.shape[1]
     steps = (rows + len(lists.indices)) * max(lanes, 1)
-    crew = threads_for(steps)
-    chunk = max(1, min(rows * GRAIN // max(steps, 1), rows // (8 * crew)))
+    team = threads_for(steps)
+    chunk = max(1, min(rows * GRAIN // max(steps, 1), rows // (8 * team)))
     given = {"values": lists.values, "x": x.reshape(-1), "mask": None if mask is None else mask.reshape(-1)}
     args = [np.uint64(lanes), lists.width, chunk, bool(complement), lists.indptr, lists.indices]
     args += [given[name] for name in optional(terms, mask is not None)]
     args += [y.reshape(-1) for y in results]
-    args += [np.empty((crew, lanes), kind) for kind in parts(terms.type)]
+    args += [np.empty((team, lanes), kind) for kind in parts(terms.type)]
     control = threads.new_control()
     kernel = module(terms, mask is not None).multiply
-    threads.run_parallel(kernel, control, args, crew, short=steps <= threads.SHORT, loose=True)
+    threads.run_parallel(kernel, control, args, team, short=steps <= threads.SHORT, loose=True)
     return control.item(threads.STOP) == 0
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gasla.cpu.runtime.intrinsics import launching, words_at
-from gasla.cpu.runtime.threads import CONTROL_SIZE, CROWD, NEXT_CREW, are_awake, run, time_apart
-from gasla.cpu.runtime.workers import CROWD_SIZE, helper
+from gasla.cpu.runtime.threads import CONTROL_SIZE, NEXT_THREADS, POOL, are_awake, run, time_apart
+from gasla.cpu.runtime.workers import POOL_SIZE, helper
 
 # Slots of a run's control array, beside those of threads.py: where a loop stopped, to go on from there.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
@@ -23,10 +23,10 @@ assert BEGAN < CONTROL_SIZE
 @helper
 def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Have a loop run: begun alone where others sleep, if it may be."""
-    crowd = words_at(control[CROWD], CROWD_SIZE)
-    if threads > 1 and control[NEXT_CREW] == 0 and control[WAITS] != 0:
-        asleep = control[WAITS] == IF_OTHERS_SLEEP and not are_awake(crowd, threads)
-        control[NEXT_CREW] = 1 if asleep or time_apart(control) > control[ENTRIES] else threads
+    pool = words_at(control[POOL], POOL_SIZE)
+    if threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0:
+        asleep = control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)
+        control[NEXT_THREADS] = 1 if asleep or time_apart(control) > control[ENTRIES] else threads
     run(part, arguments, way, threads, control)
 
 

@@ -286,9 +286,9 @@ class Pieces(Arguments):
         if not field:
             return []
         return [
-            f"soon = np.uint64({side}p[np.uint64({entry.format('SOON')})])",
-            f"if soon + np.uint64({FEW}) <= np.uint64(len({side}i)):",
-            *(f"    prefetch({field.format(f'np.uint64({side}i[soon + np.uint64({k})])')})" for k in range(FEW)),
+            f"ahead = np.uint64({side}p[np.uint64({entry.format('NEAREST')})])",
+            f"if ahead + np.uint64({FEW}) <= np.uint64(len({side}i)):",
+            *(f"    prefetch({field.format(f'np.uint64({side}i[ahead + np.uint64({k})])')})" for k in range(FEW)),
         ]
 
     def over_active(self, body: list[str], field: str = "") -> list[str]:

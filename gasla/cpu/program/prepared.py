@@ -365,11 +365,11 @@ class Prepared(Joining):
             self._passed("bits")[:] = 0
             self.set_active(frontier)
 
-    def _queue(self, ids: np.ndarray, crew: int) -> None:
+    def _queue(self, ids: np.ndarray, team: int) -> None:
         """Share out the active vertices among threads, as `queues.begin` counts them."""
         queues, count = self._passed("queues"), len(ids)
-        for t in range(crew):
-            part = ids[(count * t + crew - 1) // crew : (count * (t + 1) + crew - 1) // crew]
+        for t in range(team):
+            part = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
             queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:

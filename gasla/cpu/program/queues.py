@@ -48,19 +48,19 @@ from gasla.cpu.runtime.intrinsics import (
     words_at,
 )
 from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
-from gasla.cpu.runtime.threads import CROWD, NEXT_CREW, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
-from gasla.cpu.runtime.workers import CROWD_SIZE
+from gasla.cpu.runtime.threads import NEXT_THREADS, POOL, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
+from gasla.cpu.runtime.workers import POOL_SIZE
 
 __all__ = [
     "ACTIVE", "APART", "BACKWARD", "BEGAN", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES",
-    "EDGE_SUM", "ENOUGH", "ENTRIES", "FAR", "FILLED", "FORM", "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEXT",
-    "NEXT_CREW", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SOON", "SORTED", "SOURCE", "SPARSE", "STOP",
+    "EDGE_SUM", "ENOUGH", "ENTRIES", "FAR", "FILLED", "FORM", "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEAREST",
+    "NEXT", "NEXT_THREADS", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SORTED", "SOURCE", "SPARSE", "STOP",
     "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond", "block",
-    "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap", "count_trailing_zeros",
-    "crew_for", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or", "fill_field",
-    "fill_vectors", "float_of", "has", "higher", "jit", "launched", "least_of", "leave_off", "load", "load_unordered",
-    "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch", "ranked",
-    "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
+    "choose_threads", "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap",
+    "count_trailing_zeros", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or",
+    "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "launched", "least_of", "leave_off", "load",
+    "load_unordered", "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch",
+    "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
     "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half", "to_list", "total",
     "widened_half",
 ]  # fmt: skip
@@ -82,7 +82,7 @@ SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
 CHUNK = 64  # entries of a queue that a thread takes at once
 DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
 # How far ahead a field of a queue's neighbours, their lists, and the places of those are fetched.
-SOON, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
+NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
 @jit
@@ -216,7 +216,7 @@ def fill_vectors(low, high, field, values, places):
 
 
 @jit
-def crew_for(amount, in_row, counters, control, threads):
+def choose_threads(amount, in_row, counters, control, threads):
     """How many threads are to do the next iteration, which looks at so many vertices and edges.
 
     One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
@@ -230,7 +230,7 @@ def crew_for(amount, in_row, counters, control, threads):
         return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
     if amount < time_apart(control):
         return 1
-    if are_awake(words_at(control[CROWD], CROWD_SIZE), team):
+    if are_awake(words_at(control[POOL], POOL_SIZE), team):
         control[MISSED] = 0
         return team
     control[MISSED] += amount
@@ -461,10 +461,10 @@ def results_of(counters, threads):
 
 
 @jit
-def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, crew):
+def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
     """Note where a loop ends, for whoever goes on from there."""
     control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
     control[REMAINING], control[FORM], control[DONE] = remaining, form, done
     control[WORK], control[FILLED] = work, 1
     control[TOTAL] += traversed
-    control[NEXT_CREW] = crew
+    control[NEXT_THREADS] = next_threads

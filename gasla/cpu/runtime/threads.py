@@ -41,35 +41,35 @@ from gasla.cpu.runtime.workers import (
     BALANCE,
     BEGUN,
     CORE,
-    CROWD_SIZE,
     GIVEN,
-    HIRED,
     JOB,
-    LETTERS,
+    MAILBOX_SIZE,
     MOST,
     NONE,
     PART,
+    POOL_SIZE,
     SINCE,
     SLEEPING,
+    STARTED,
     THREAD,
     THREADS,
     USABLE,
-    crew,
-    crowd,
     helper,
-    hire,
+    mailboxes,
     now,
+    pool,
+    start_workers,
     time_without_core,
     wake,
 )
 
 # A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
-CREW = STOP + 1  # where the addresses of the workers' letters are
+MAILBOXES = STOP + 1  # where the addresses of the workers' mailboxes lie
 TIMER = STOP + 2  # where the timer is
-CROWD = STOP + 3  # where it says how many workers there are, how many of them sleep, and how many cores there are
+POOL = STOP + 3  # the address of the pool's words: how many workers there are, how many sleep, how many cores
 TEAM = STOP + 4  # how many threads a kernel is launched with
-NEXT_CREW = STOP + 5  # how many of them are to call it (again); for a kernel that is to go on later, less than 0
+NEXT_THREADS = STOP + 5  # how many of the team call it (again); negative where the run has ended for now
 FIRST = STOP + 6  # by what number the system knows the first of them
 CONTROL_SIZE = 72
 
@@ -92,8 +92,8 @@ NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Win
 
 _nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
 _timer = np.zeros(2, np.int64)
-# Who took the threads last, by a lock, and has them as long as it is locked: `with turn:` locks and unlocks in C, while
-# Ctrl-C may come wherever a function of Python begins or a call ends, and leave what was taken taken.
+# The lock of the run that took the threads last: it has them as long as that is locked. `with turn:` locks and unlocks
+# in C. Ctrl-C, which comes where a function of Python begins or a call ends, can't leave the threads taken.
 _holder = [threading.Lock()]
 _changing = threading.Lock()
 
@@ -106,9 +106,9 @@ def num_threads() -> int:
     """
     global _is_numba_ready
     if not _is_numba_ready:
-        numba.get_num_threads()  # has Numba start its threads, who know that number
+        numba.get_num_threads()  # has Numba start its threads, which know that number
         _is_numba_ready = True
-    crowd[USABLE] = cores.usable()
+    pool[USABLE] = cores.usable()
     return number_now()
 
 
@@ -116,21 +116,21 @@ _is_numba_ready = False
 
 
 @helper
-def are_awake(crowd: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
+def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
     """Whether so many threads, with this one, need not be woken."""
-    return crowd[HIRED] + 1 - load(crowd, SLEEPING) >= wanted
+    return pool[STARTED] + 1 - load(pool, SLEEPING) >= wanted
 
 
 def number_now() -> int:
-    """That number, if as many cores can be used as when they were last counted."""
-    found: int = _wanted_threads(crowd)
+    """`num_threads()`, if as many cores can be used as when they were last counted."""
+    found: int = _wanted_threads(pool)
     return found
 
 
 @compiled(**{**OPTIONS, "nogil": False})
-def _wanted_threads(crowd: np.ndarray) -> int:  # pragma: no cover - compiled
-    """The same, without the locks that Numba's own function takes: Ctrl-C may leave one taken for good."""
-    return min(get_num_threads(), crowd[USABLE], MOST)
+def _wanted_threads(pool: np.ndarray) -> int:  # pragma: no cover - compiled
+    """`number_now()`, without the locks of Numba's own function: Ctrl-C may leave one taken for good."""
+    return min(get_num_threads(), pool[USABLE], MOST)
 
 
 def new_control() -> np.ndarray:
@@ -139,16 +139,16 @@ def new_control() -> np.ndarray:
 
 
 _NEW_CONTROL = np.zeros(CONTROL_SIZE, np.int64)
-_NEW_CONTROL[CREW], _NEW_CONTROL[TIMER] = crew.ctypes.data, _timer.ctypes.data
-_NEW_CONTROL[CROWD] = crowd.ctypes.data
+_NEW_CONTROL[MAILBOXES], _NEW_CONTROL[TIMER] = mailboxes.ctypes.data, _timer.ctypes.data
+_NEW_CONTROL[POOL] = pool.ctypes.data
 
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """Wait a little, in a loop, for what another thread does; `times` is how often that was done before.
+    """Wait a little, in a loop, for what another thread does; `times` counts the turns of the loop so far.
 
-    Who waits for long gives the core to whoever needs it: likely the one that is waited for has none. It sleeps, and is
-    back soon; who yields to another process waits for that one's whole slice, of milliseconds.
+    A thread that has waited for long sleeps for a moment, which gives its core to another: likely the one that it waits
+    for has none. It doesn't yield, as it would then wait for another process's whole slice, of milliseconds.
     """
     if times < SPINS:
         pause()
@@ -160,8 +160,8 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Wait until a word changes.
 
-    If the first thread waits for long for one that has no core, it had better work alone for a while. (Who waits for
-    the first loses nothing.)
+    If the first thread waits for long for one that has no core, it had better work alone for a while. (Waiting for the
+    first costs nothing against that.)
     """
     times = 0
     while load(words, slot) == value and times < SPINS:
@@ -169,38 +169,38 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
         times += 1
     if times < SPINS:
         return
-    is_first, crew = np.int64(this_thread()) == control[FIRST], words_at(control[CREW], control[TEAM])
-    since = time_without_core(crew, 0) if is_first else 0
+    is_first, mailboxes = np.int64(this_thread()) == control[FIRST], words_at(control[MAILBOXES], control[TEAM])
+    since = time_without_core(mailboxes, 0) if is_first else 0
     while load(words, slot) == value:
         stand_by(times)
         times += 1
     if is_first:
-        _count(words_at(control[CROWD], CROWD_SIZE), time_without_core(crew, since))
+        _count(words_at(control[POOL], POOL_SIZE), time_without_core(mailboxes, since))
 
 
 @helper
-def _count(crowd: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
-    """The first thread has worked together with others, and has waited for so long for one without a core.
+def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
+    """Note that the first thread has worked with others, and lost so much time waiting for one without a core.
 
-    What that costs beyond what others have saved is made up for by working alone for many times as long.
+    Where more is lost than others have saved, it then works alone for many times as long.
     """
     time = now()
-    balance = crowd[BALANCE] + (time - crowd[SINCE]) // SAVED - max(lost, 0)
+    balance = pool[BALANCE] + (time - pool[SINCE]) // SAVED - max(lost, 0)
     if balance < 0:
-        crowd[APART] = time + min(-AS_LONG * balance, LONGEST)
-    crowd[BALANCE], crowd[SINCE] = min(max(balance, 0), MOST_SAVED), time
+        pool[APART] = time + min(-AS_LONG * balance, LONGEST)
+    pool[BALANCE], pool[SINCE] = min(max(balance, 0), MOST_SAVED), time
 
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
     """For how many nanoseconds it is still better to work alone, because threads had to wait for one without a core."""
-    crowd = words_at(control[CROWD], CROWD_SIZE)
-    until = load(crowd, APART)
+    pool = words_at(control[POOL], POOL_SIZE)
+    until = load(pool, APART)
     if until == 0:
         return 0
     left = until - now()
     if left <= 0:
-        crowd[APART] = 0
+        pool[APART] = 0
     return max(left, 0)
 
 
@@ -227,23 +227,23 @@ else:
 
     @helper
     def _this_core() -> int:  # pragma: no cover - compiled
-        """Nobody can say."""
+        """The system does not tell."""
         return -1
 
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have all threads call `part`, this one as the first. Loosely, nobody waits for who has not begun.
+    """Have all threads call `part`, this one as the first. Loosely, it waits for no worker that has not begun.
 
-    A kernel may have fewer call it at first, or have some, or all, call it again, by saying so in its control array.
+    By `control[NEXT_THREADS]` a kernel has fewer threads call it at first, or some or all of them call it again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
-    given, crew = words_at(arguments, PASSED + 1), abs(control[NEXT_CREW])
-    crew = min(crew, threads) if crew > 0 else threads
-    while crew > 0:
-        given[PASSED], control[NEXT_CREW] = crew, 0
-        _run_once(part, arguments, way, crew, control)
-        crew = control[NEXT_CREW]
+    given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
+    count = min(count, threads) if count > 0 else threads
+    while count > 0:
+        given[PASSED], control[NEXT_THREADS] = count, 0
+        _run_once(part, arguments, way, count, control)
+        count = control[NEXT_THREADS]
 
 
 @helper
@@ -251,39 +251,39 @@ def _run_once(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
     """Have so many threads call `part`."""
-    crew, timer = words_at(control[CREW], threads), words_at(control[TIMER], 2)
-    left_out, thread = _slowest(crew, threads) if threads > 1 else 0, 0
+    mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
+    left_out, thread = _slowest(mailboxes, threads) if threads > 1 else 0, 0
     for i in range(threads):
         if i != left_out:
             thread += 1
-            letters = words_at(crew[i], LETTERS)
-            letters[PART], letters[ARGUMENTS], letters[THREAD], letters[THREADS] = part, arguments, thread, threads
-            fetch_add(letters, JOB, GIVEN)
-            wake(letters)
-    is_timed, crowd = timer[IS_ON] != 0, words_at(control[CROWD], CROWD_SIZE)
+            mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
+            mailbox[PART], mailbox[ARGUMENTS], mailbox[THREAD], mailbox[THREADS] = part, arguments, thread, threads
+            fetch_add(mailbox, JOB, GIVEN)
+            wake(mailbox)
+    is_timed, pool = timer[IS_ON] != 0, words_at(control[POOL], POOL_SIZE)
     began = now() if is_timed or threads > 1 else 0
     if threads > 1:
-        crowd[SINCE] = began
+        pool[SINCE] = began
     call(part, 0, arguments)
     for i in range(threads):
         if i != left_out:
-            letters = words_at(crew[i], LETTERS)
-            if way != LOOSELY or not compare_and_swap(letters, JOB, GIVEN, NONE):
-                _while_it_is(letters, JOB, GIVEN, control)
-                _while_it_is(letters, JOB, BEGUN, control)
+            mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
+            if way != LOOSELY or not compare_and_swap(mailbox, JOB, GIVEN, NONE):
+                _while_it_is(mailbox, JOB, GIVEN, control)
+                _while_it_is(mailbox, JOB, BEGUN, control)
     ended = now() if is_timed or threads > 1 else 0
     timer[SPENT] += ended - began if is_timed else 0
     if threads > 1:
-        _count(crowd, 0)
+        _count(pool, 0)
 
 
 @helper
-def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """Who of the crew would be the last to begin: one that sleeps, and best on this core."""
+def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
+    """The worker that would be the last to begin: one that sleeps, preferably on this core."""
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
-        letters = words_at(crew[i], LETTERS)
-        rank = load(letters, ASLEEP) * (1 + (letters[CORE] == core))
+        mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
+        rank = load(mailbox, ASLEEP) * (1 + (mailbox[CORE] == core))
         if rank >= most:
             slowest, most = i, rank
     return slowest
@@ -291,12 +291,12 @@ def _slowest(crew: np.ndarray, count: int) -> int:  # pragma: no cover - compile
 
 @helper
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Have so many workers look for jobs for a while: who will have some soon goes on meanwhile."""
-    crew = words_at(control[CREW], threads)
-    left_out = _slowest(crew, threads)
+    """Have so many workers look for jobs for a while; the caller goes on meanwhile, and will have some for them."""
+    mailboxes = words_at(control[MAILBOXES], threads)
+    left_out = _slowest(mailboxes, threads)
     for i in range(threads):
         if i != left_out:
-            wake(words_at(crew[i], LETTERS))
+            wake(words_at(mailboxes[i], MAILBOX_SIZE))
 
 
 launched = launching(run)
@@ -333,7 +333,7 @@ def are_taken() -> bool:
 
 def are_ready(wanted: int) -> bool:
     """`are_awake`, called by Python."""
-    return crowd.item(HIRED) + 1 - crowd.item(SLEEPING) >= wanted
+    return pool.item(STARTED) + 1 - pool.item(SLEEPING) >= wanted
 
 
 def run_parallel(
@@ -370,8 +370,8 @@ def launch(
     afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that whoever is not awake by the
     end need not come.
     """
-    if threads > 1 and crowd.item(HIRED) < threads:
-        hire(threads)
+    if threads > 1 and pool.item(STARTED) < threads:
+        start_workers(threads)
     if short:
         kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
     else:

@@ -10,10 +10,10 @@ from gasla.cpu.program.pieces import HEAD, block
 if TYPE_CHECKING:
     from gasla.cpu.program.stage_functions import Stages
 
-CREW = [  # how many threads take part in the next iteration
+TEAM_SIZE = [  # how many threads take part in the next iteration
     "if threads > 1 or (team > 1 and amount >= thin):  # who is alone stays so in thin iterations",
     "    in_row = in_row + 1 if amount < control[THIN] else 0",
-    "    crew = crew_for(amount, in_row, counters, control, threads)",
+    "    next_threads = choose_threads(amount, in_row, counters, control, threads)",
 ]
 
 
@@ -24,11 +24,11 @@ def text(module: "Stages") -> str:
     body = [
         *_begin(module),
         *_ahead(module),
-        "crew, in_row = threads, 0",
-        "while goes_on and crew == threads:",
+        "next_threads, in_row = threads, 0",
+        "while goes_on and next_threads == threads:",
         *("    " + line for line in _iteration(module)),
         *("    " + line for line in _ahead(module)),
-        *("    " + line for line in CREW),
+        *("    " + line for line in TEAM_SIZE),
         *_end(module),
     ]
     doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
@@ -256,7 +256,7 @@ def _scheduled(m: "Stages") -> str:
         "stopped = counters[STOPPED] != 0",
         "self_iteration += 1",
         *ahead,
-        *CREW,
+        *TEAM_SIZE,
     ]
     lines = [
         *HEAD,
@@ -272,15 +272,15 @@ def _scheduled(m: "Stages") -> str:
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         "mean_degree = control[ENTRIES] // max(self_n, 1)",
-        "amount, crew, in_row = np.int64(0), threads, 0",
+        "amount, next_threads, in_row = np.int64(0), threads, 0",
         *ahead,
-        "while goes_on and crew == threads:",
+        "while goes_on and next_threads == threads:",
         *("    " + line for line in body),
         "if thread == 0:",
         "    control[ITERATION], control[DONE], control[FILLED] = self_iteration, done, 1",
         "    control[ACTIVE], control[SORTED] = depth - self_iteration, 1",
         "    control[TOTAL] += traversed",
-        "    control[NEXT_CREW] = crew if goes_on else -crew",
+        "    control[NEXT_THREADS] = next_threads if goes_on else -next_threads",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]
     return f'@entry_point\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
@@ -293,7 +293,7 @@ def _everyone(m: "Stages") -> list[str]:
 def _end(m: "Stages") -> list[str]:
     return [
         "if thread == 0:",
-        "    on = crew if goes_on else -crew",
+        "    on = next_threads if goes_on else -next_threads",
         "    leave_off(control, self_iteration, size, edges, remaining, form, done, work, traversed, on)",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
         *(f"    set_{name}[0] = self_{name}" for name in m.carried),
