@@ -36,12 +36,12 @@ FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasi
 
 def includes(kernels: Path = KERNELS) -> list[str]:
     """Options by which g++ finds the kernels, and CUDA for them on the CPU."""
-    folders = [HERE / "emulation", kernels, *(room for room in kernels.iterdir() if room.is_dir())]
+    folders = [HERE / "emulation", kernels, *(path for path in kernels.iterdir() if path.is_dir())]
     return [f"-I{folder}" for folder in folders]
 
 
 def kernel_file(name: str, kernels: Path = KERNELS) -> Path:
-    """Where a file of the kernels is, in whichever room."""
+    """Where a file of the kernels is, in whichever folder."""
     return next(kernels.rglob(name))
 
 

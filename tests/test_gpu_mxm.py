@@ -159,7 +159,12 @@ class Emulated:
 
     def __init__(self, folder: Any, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.numbers, self.libraries, self.kernels = folder, count(), {}, {}
-        for name, value in (("SHARED", 2048), ("SMALL_BITS", 4), ("STRUCTURE", pairs.Room(7, 128)), ("BATCH", 1 << 12)):
+        for name, value in (
+            ("SHARED", 2048),
+            ("SMALL_BITS", 4),
+            ("STRUCTURE", pairs.SharedLimits(7, 128)),
+            ("BATCH", 1 << 12),
+        ):
             patch.setattr(pairs, name, value)
         patch.setattr(pairs, "kernel", lambda function, device: self.kernel(pairs.source(), pairs.FUNCTIONS, function))
         patch.setattr(

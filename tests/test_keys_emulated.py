@@ -117,7 +117,7 @@ def test_every_kernel_compiles(program: Any) -> None:
         assert compile_source(f"{module.source}\n{size}", architecture, program.__name__)
 
 
-def test_room_for_tables() -> None:
+def test_sizes_of_tables() -> None:
     graph = shapes()["rows"]
     keyed = Labels.traced(np.dtype("i4")).keyed
     assert keyed is not None
@@ -125,10 +125,10 @@ def test_room_for_tables() -> None:
     assert tables.longest_row(graph, "in") == 300
     assert tables.slots_near(keyed, 32, 10**6) == 0
     slots = tables.slots_near(keyed, 300, 232448)
-    assert slots % 32 == 0 and tables.WARPS * slots * tables.slot_bytes(keyed) <= tables.ROOM
-    assert tables.room(graph, "in", 64, True) == ((lengths > 48).sum(), 0)
-    assert tables.room(graph, "in", 64, False) == (0, 2 * lengths[lengths > 48].sum())
-    assert tables.room(graph, "in", 0, True) == ((lengths > 32).sum(), 2 * lengths[lengths > 32].sum())
+    assert slots % 32 == 0 and tables.WARPS * slots * tables.slot_bytes(keyed) <= tables.MOST_SHARED
+    assert tables.table_sizes(graph, "in", 64, True) == ((lengths > 48).sum(), 0)
+    assert tables.table_sizes(graph, "in", 64, False) == (0, 2 * lengths[lengths > 48].sum())
+    assert tables.table_sizes(graph, "in", 0, True) == ((lengths > 32).sum(), 2 * lengths[lengths > 32].sum())
 
 
 def test_wide_vectors_beside_keys_are_refused() -> None:

@@ -15,8 +15,8 @@ FILES = {
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 
-# Rooms from the top of the house to its ground. A file imports from its own room and from rooms below.
-ROOMS = [
+# Layers from the top to the ground. A file imports from its own layer and from layers below.
+LAYERS = [
     "gasla.__main__",
     "gasla.cli",
     "gasla.bench",
@@ -34,13 +34,13 @@ ROOMS = [
     "gasla gasla.arrays gasla.cache gasla.names gasla.output gasla.progress",
     "semirings",
 ]
-FLOORS = {room: -number for number, rooms in enumerate(ROOMS) for room in rooms.split()}
+LEVELS = {layer: -number for number, names in enumerate(LAYERS) for layer in names.split()}
 DOORS = ["gasla.csgraph", "gasla.backends"]
 NEVER = {  # beyond that: what may not know what
     ("gasla.cpu", "gasla.gpu"),
     ("gasla.gpu", "gasla.cpu"),
     ("gasla.cpu.runtime", "gasla.gpu.runtime"),
-    *((door, room) for door in DOORS for room in ["gasla.operations", "gasla.program", "gasla.engines"]),
+    *((door, layer) for door in DOORS for layer in ["gasla.operations", "gasla.program", "gasla.engines"]),
     ("gasla.algorithms", "gasla.cpu"),
     ("gasla.algorithms", "gasla.gpu"),
     ("gasla.algorithms", "gasla.engines"),
@@ -54,9 +54,9 @@ NEVER = {  # beyond that: what may not know what
 }
 
 
-def room_of(module: str) -> str:
-    """The room that a file is in: the longest that its name begins with."""
-    return max((room for room in FLOORS if f"{module}.".startswith(f"{room}.")), key=len)
+def layer_of(module: str) -> str:
+    """The layer that a file is in: the longest that its name begins with."""
+    return max((layer for layer in LEVELS if f"{module}.".startswith(f"{layer}.")), key=len)
 
 
 @cache
@@ -108,28 +108,35 @@ def test_no_circles() -> None:
 
 @pytest.mark.parametrize("module", FILES)
 def test_imports_point_down(module: str) -> None:
-    room = room_of(module)
+    layer = layer_of(module)
     for other in imports(module):
-        there = room_of(other)
+        there = layer_of(other)
         is_face = other in ("gasla", "semirings")  # public names, each taken when it is used
-        assert is_face or FLOORS[there] <= FLOORS[room], f"{module} imports {other}, which is above it"
-        assert (room, there) not in NEVER, f"{module} imports {other}"
+        assert is_face or LEVELS[there] <= LEVELS[layer], f"{module} imports {other}, which is above it"
+        assert (layer, there) not in NEVER, f"{module} imports {other}"
 
 
 def test_engines_are_named_in_one_file() -> None:
     """By string, after the device; anybody else asks `gasla.engines`."""
     for module, path in FILES.items():
         text = path.read_text(encoding="utf-8")
-        room = room_of(module)
-        if room not in ("gasla.cpu", "gasla.gpu", "gasla.bench", "gasla.cli", "gasla.cpu.runtime", "gasla.gpu.runtime"):
+        layer = layer_of(module)
+        if layer not in (
+            "gasla.cpu",
+            "gasla.gpu",
+            "gasla.bench",
+            "gasla.cli",
+            "gasla.cpu.runtime",
+            "gasla.gpu.runtime",
+        ):
             named = {name for name in imports(module) if name.split(".")[:2] in (["gasla", "cpu"], ["gasla", "gpu"])}
             ground = {name for name in named if ".runtime" in name}
-            assert named == (ground if room == "gasla.graph" else set()), f"{module} imports {named}"
-        if room not in ("gasla.cpu", "gasla.gpu", "gasla.graph") and module != "gasla.arrays":
+            assert named == (ground if layer == "gasla.graph" else set()), f"{module} imports {named}"
+        if layer not in ("gasla.cpu", "gasla.gpu", "gasla.graph") and module != "gasla.arrays":
             assert not re.search(r"device (==|!=|is|in) \W?[\"']", text), f"{module} asks which device it is"
 
 
-def test_rooms_are_small() -> None:
+def test_folders_are_small() -> None:
     folders: dict[Path, list[Path]] = defaultdict(list)
     for path in [*FILES.values(), *(ROOT / "gasla").rglob("*.cuh")]:
         folders[path.parent].append(path)
@@ -137,7 +144,7 @@ def test_rooms_are_small() -> None:
         assert lines <= 480, f"{path} has {lines} lines; expected 480 at most: split it by ideas"
     for folder, paths in folders.items():
         most = 8 if folder == ROOT / "gasla" else 12
-        assert len(paths) <= most, f"{folder} has {len(paths)} files; expected {most} at most: make a room in it"
+        assert len(paths) <= most, f"{folder} has {len(paths)} files; expected {most} at most: make a folder in it"
 
 
 def test_classes_are_small() -> None:
@@ -159,13 +166,13 @@ def test_names_of_files_tell_them_apart() -> None:
 
 
 def test_no_engine_file_is_named_after_an_algorithm() -> None:
-    files = [module for module, path in FILES.items() if path.name != "__init__.py"]  # folders are families, and rooms
+    files = [module for module, path in FILES.items() if path.name != "__init__.py"]  # folders are families, and layers
     algorithms = {module.rsplit(".", 1)[1] for module in files if module.startswith("gasla.algorithms.")}
     engines = {module.rsplit(".", 1)[1] for module in files if module.startswith(("gasla.cpu.", "gasla.gpu."))}
     assert not algorithms & engines
 
 
-def test_what_is_private_to_numba_stands_in_one_room() -> None:
+def test_what_is_private_to_numba_stands_in_one_folder() -> None:
     for module in FILES:
         text = FILES[module].read_text(encoding="utf-8")
         if not module.startswith("gasla.cpu.runtime"):

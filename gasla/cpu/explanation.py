@@ -35,9 +35,9 @@ def _tables(runs: Prepared) -> list[str]:
     """Where values are reduced by key."""
     if runs.plan.keyed is None:
         return []
-    rooms = [runs._shapes[name] for name in TABLES]
-    (team, entries), _ = rooms[0]
-    size = sum(math.prod(shape) * kind.itemsize for shape, kind in rooms) // team
+    tables = [runs._shapes[name] for name in TABLES]
+    (team, entries), _ = tables[0]
+    size = sum(math.prod(shape) * kind.itemsize for shape, kind in tables) // team
     return [f"Each thread has a table of {entries:,} keys, twice the longest list: {size:,} bytes."]
 
 

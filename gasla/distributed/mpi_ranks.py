@@ -19,7 +19,7 @@ from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPL
 
 SLOT = 512
 _HEAD = 16  # bytes: the kind of the round, and the length of the message
-_ROOM = SLOT - _HEAD
+_CAPACITY = SLOT - _HEAD
 _PIECE = 1 << 30  # bytes of a message that go at a time: MPI counts in 32 bits
 PATIENCE = 1.2  # seconds that a rank which has failed waits for the others before it ends the job
 
@@ -64,7 +64,7 @@ class MPICommunicator(Rounds):
             self.check(kind, kinds, [into.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
         found = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
         found[self.rank] = parts[self.rank]
-        if max(lengths) > _ROOM or max(map(len, parts)) > _ROOM:
+        if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
             self._send_large(parts, lengths, found, self._large if kind == EXCHANGE else [NOTHING] * self.size)
         self._torn = False
         return found
@@ -73,18 +73,18 @@ class MPICommunicator(Rounds):
         """Raise if whoever called the ranks wants no more of them."""
 
     def _send_large(
-        self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], room: list[np.ndarray]
+        self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
-        """Send what has no room in slots, and receive it, in arrays that are kept for the next time."""
+        """Send what doesn't fit in slots, and receive it in buffers that serve the next time too."""
         requests = []
         for peer in self._others():
-            if (length := lengths[peer]) > _ROOM:
-                if len(room[peer]) < length:
-                    room[peer] = np.empty(length, np.uint8)
-                found[peer] = room[peer][:length]
+            if (length := lengths[peer]) > _CAPACITY:
+                if len(buffers[peer]) < length:
+                    buffers[peer] = np.empty(length, np.uint8)
+                found[peer] = buffers[peer][:length]
                 requests += [self._comm.Irecv(piece, peer) for piece in _pieces(found[peer])]
         for peer in self._others():
-            if len(parts[peer]) > _ROOM:
+            if len(parts[peer]) > _CAPACITY:
                 requests += [self._comm.Isend(piece, peer) for piece in _pieces(np.ascontiguousarray(parts[peer]))]
         mpi().Request.Waitall(requests)
 
@@ -108,7 +108,7 @@ class MPICommunicator(Rounds):
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
         """Take part in a round with a failure; what kind it is for each rank."""
-        self._out.fill(kind, [self.told(error)[:_ROOM]] * self.size, -1)
+        self._out.fill(kind, [self.told(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         end = None if self._patience is None else time.monotonic() + self._patience
         while not request.Test():
@@ -155,11 +155,11 @@ class _Slots:
         self.buffer = [self.slots, SLOT, mpi().BYTE]
 
     def fill(self, kind: int, parts: Sequence[np.ndarray], own: int) -> None:
-        """Put in what has room, for all ranks but one."""
+        """Put in what fits, for all ranks but one."""
         self.heads[:, 0] = kind
         self.heads[:, 1] = lengths = [len(part) for part in parts]
         for peer, length in enumerate(lengths):
-            if 0 < length <= _ROOM and peer != own:
+            if 0 < length <= _CAPACITY and peer != own:
                 self.slots[peer, _HEAD : _HEAD + length] = parts[peer]
 
 

@@ -12,7 +12,7 @@ from gasla.arrays import array_module, device_of, running_sums
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
-from gasla.operations.listing.room import require_room
+from gasla.operations.listing.memory import require_memory
 from gasla.operations.multiply import product
 from gasla.operations.operands import lists_of, place, require_beside
 from gasla.operations.sparse import Sparse
@@ -140,7 +140,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
     types = parts(terms.out_type)
     each = ids.itemsize + sum(t.itemsize for t in types)
-    require_room("the product has", entries, each, available, "pass a mask=, or some rows of A at a time")
+    require_memory("the product has", entries, each, available, "pass a mask=, or some rows of A at a time")
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
     outs = tuple(xp.empty(entries, kind) for kind in types)
     task.fill(indptr, indices, outs)

@@ -21,7 +21,7 @@ from semirings import VectorType
 from semirings.types import HALF, computed
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
-Room = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
+Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # What a run leaves: fields, iterations, whether it ended by itself, edges, who is active, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
@@ -197,7 +197,7 @@ class Binding:
         given = fields.get(name, self.program.edge_fields[given_name(name)].init)
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
-    def _is_ready(self, given: Any, wanted: Room) -> bool:
+    def _is_ready(self, given: Any, wanted: Layout) -> bool:
         """Whether an array can serve as a field of this layout as it is."""
         shape, kind = wanted
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
@@ -340,12 +340,12 @@ def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
             )
 
 
-def rooms(plan: Any, n: int) -> dict[str, Room]:
+def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
     """Shape and type of each vertex field's array; where it has two copies, of a pair."""
     found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
-def layout(kind: Any, count: int) -> Room:
+def layout(kind: Any, count: int) -> Layout:
     """Shape and type of the array that holds so many values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

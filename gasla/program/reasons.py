@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.graph.graph import Graph
 from gasla.names import given
-from gasla.program.binding import AUTO, PULL, PUSH, Binding, NeighbourLists, layout, rooms
+from gasla.program.binding import AUTO, PULL, PUSH, Binding, NeighbourLists, field_layouts, layout
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
@@ -222,7 +222,10 @@ def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists,
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
     """Bytes that a run takes."""
-    held = [*rooms(plan, graph.n).values(), *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states)]
+    held = [
+        *field_layouts(plan, graph.n).values(),
+        *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),
+    ]
     fields = sum(math.prod(shape) * kind.itemsize for shape, kind in held)
     return (
         f"Fields take {fields:,} bytes, and the workspace takes {workspace:,} at most, which the next run uses again."

@@ -16,7 +16,7 @@ from gasla.verify._common import Array, VerificationError, edges_of, require
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ROOM = 1 << 20  # rows that are listed at once, roughly
+BATCH = 1 << 20  # rows that are listed at once, roughly
 
 
 def count_cliques(graph: Any, count: int, k: int) -> None:
@@ -171,7 +171,7 @@ def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Ar
         anchor = int(joined.argmax())
         sums = np.cumsum(degree[rows[:, anchor]])
         for part in (
-            np.split(rows, np.unique(np.searchsorted(sums, np.arange(ROOM, sums[-1], ROOM)))) if len(rows) else ()
+            np.split(rows, np.unique(np.searchsorted(sums, np.arange(BATCH, sums[-1], BATCH)))) if len(rows) else ()
         ):
             near = degree[part[:, anchor]]
             starts = np.repeat(simple.indptr[part[:, anchor]] - (np.cumsum(near) - near), near)

@@ -3,7 +3,7 @@
 Returned are what they cost together, and who is then on the source's side.
 
 As much has to be cut as can flow (Ford and Fulkerson): push-relabel sends all that can get to the target there. Those
-from whom no edge with room leads on to the target are the source's side, and every edge that leaves them is full.
+from which no residual edge leads on to the target are the source's side, and every edge that leaves them is full.
 
 L. R. Ford, D. R. Fulkerson: Maximal flow through a network. Canadian Journal of Mathematics 8 (1956).
 """

@@ -11,7 +11,7 @@ from gasla.graph.arguments import source_vertex
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph
 
-BITS = 62  # that capacities have, and those of all edges of a vertex together: room both ways then fits in 64
+BITS = 62  # that capacities have, and those of all edges of a vertex together: residual capacities then fit in 64
 
 
 class Network(NamedTuple):

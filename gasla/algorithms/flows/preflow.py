@@ -1,16 +1,16 @@
 """Push-relabel: how much more leads into a vertex than out of it is pushed downhill, until it is where it should be.
 
-Every edge has a partner that leads back. An edge's room is its capacity less what was sent along it, plus what was sent
-back. At first the source has sent all that its edges take; vertices that have excess send it on, from round to round:
+Every edge has a partner that leads back. An edge's residual capacity is its own less what was sent along it, plus what
+was sent back. At first the source has sent all that its edges take; vertices that have excess send it on, in rounds:
 
-- decide: each takes the lowest neighbour that there is room to. If that is lower, it will send there what there is
-  room for; if not, it rises above it.
+- decide: each takes the lowest neighbour along a residual edge. If that is lower, it will send there what the edge
+  still takes; if not, it rises above it.
 - settle: what is sent is subtracted at one end of the edge and added at the other, and the edge's tail notes it.
 
 A loop at every vertex keeps one active that nobody else wakes. Heights say how far the goal is, and would rise slowly
-where there is no way to it any more; so after some rounds they are measured anew, by a search from the goal along edges
-with room. When it reaches nobody who has excess, no more can get there: whatever heights were in between, that is the
-end. All is in integers and each edge is decided by its own ends, so the flow is the same every time.
+where there is no way to it any more; so after some rounds they are measured anew, by a search from the goal along
+residual edges. When it reaches no vertex that has excess, no more can get there, and that is the end, whatever heights
+were in between. All is in integers and each edge is decided by its own ends, so the flow is the same every time.
 
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 B. Hong, Z. He: An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
@@ -41,13 +41,13 @@ def _lower(x: Any, y: Any) -> Any:
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
 
-def room_back(edge: Any) -> Any:
-    """How much more could be sent along an edge's partner: towards `src`."""
+def residual_back(edge: Any) -> Any:
+    """The residual capacity of an edge's partner, towards `src`."""
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
 class Distances(VertexProgram):
-    """height(v) = how many edges with room lead to the goal."""
+    """height(v) = how many residual edges lead to the goal."""
 
     height = vertex(np.int64, init=FAR)
     capacity = edge(np.int64)
@@ -59,7 +59,7 @@ class Distances(VertexProgram):
         return vertex.height == FAR
 
     def edge_mask(self, src, dst, edge):
-        return room_back(edge) > 0
+        return residual_back(edge) > 0
 
     def gather(self, src, dst, edge):
         return True
@@ -69,7 +69,7 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """excess(v) goes to the lowest neighbour with room, or v rises; iterations decide and settle by turns."""
+    """excess(v) goes to the lowest neighbour along residual edges, or v rises; iterations decide and settle by turns."""
 
     height = vertex(np.int64)
     excess = vertex(np.int64)
@@ -92,22 +92,22 @@ class Rounds(VertexProgram):
 
     def edge_mask(self, src, dst, edge):
         is_arc = (src.arc == edge.id) | (dst.arc == edge.back.id)
-        return (src.id == dst.id) | semirings.where(self.settles(), is_arc, room_back(edge) > 0)
+        return (src.id == dst.id) | semirings.where(self.settles(), is_arc, residual_back(edge) > 0)
 
     def gather(self, src, dst, edge):
         height = semirings.where(src.id == dst.id, FAR, src.height)
         came = semirings.where((src.arc == edge.id) & (src.height > dst.height), src.amount, 0)
         left = semirings.where((dst.arc == edge.back.id) & (dst.height > src.height), dst.amount, 0)
-        return height, edge.back.id, room_back(edge), came - left
+        return height, edge.back.id, residual_back(edge), came - left
 
     def apply(self, vertex, gathered):
-        lowest, arc, room, change = gathered
+        lowest, arc, residual, change = gathered
         rises = lowest >= vertex.height
         where, settles = semirings.where, self.settles()
         return {
             "height": where(settles | ~rises, vertex.height, lowest + 1),
             "arc": where(settles, vertex.arc, where(rises, NONE, arc)),
-            "amount": where(settles, vertex.amount, semirings.minimum(vertex.excess, room)),
+            "amount": where(settles, vertex.amount, semirings.minimum(vertex.excess, residual)),
             "excess": where(settles, vertex.excess + change, vertex.excess),
         }
 
@@ -138,7 +138,7 @@ class Preflow:
         return int(self.excess[self.target])
 
     def heights(self, goal: int) -> Any:
-        """How many edges with room lead from each vertex to the goal; FAR where none do."""
+        """How many residual edges lead from each vertex to the goal; FAR where none do."""
         return self._search(goal).height
 
     def _search(self, goal: int) -> Any:

@@ -23,7 +23,7 @@ from gasla.algorithms.patterns.pattern import Pattern, Step
 from gasla.arrays import array_module, shares
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.listing.room import available, require_room
+from gasla.operations.listing.memory import available, require_memory
 from gasla.operations.primitives import common, has_edges, simplify
 from gasla.program.frontier import EdgeFrontier
 
@@ -103,7 +103,9 @@ def subgraph_matches(
             f"there are {number:,} matches, and limit is {most:,}; expected no more: raise it, or count=True"
         )
     each = wanted.size * graph.id_dtype.itemsize
-    require_room("the list has", number, each, available(graph.device), "pass count=True, or take a part of the graph")
+    require_memory(
+        "the list has", number, each, available(graph.device), "pass count=True, or take a part of the graph"
+    )
     return _listed(simple, wanted, induced, number)
 
 

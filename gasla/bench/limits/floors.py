@@ -245,7 +245,7 @@ def longest_path(work: Work, _: list[Reach]) -> Floor:
 
 
 def maximum_flow(work: Work, _: list[Reach]) -> Floor:
-    """A search over edges with room: of each the end, the capacity, and what was sent there and back."""
+    """A search over residual edges: of each the end, the capacity, and what was sent there and back."""
     return work.floor(28 * work.m + 8 * work.n, work.m, 2)
 
 

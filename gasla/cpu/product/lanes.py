@@ -390,5 +390,5 @@ def _short_row(terms: Terms, layout: Layout) -> list[str]:
     count, begin = layout.regions["count"], layout.regions["begin"]
     lines = [f"at, {begin['(i - begin)']}, {count['slots']} = slots, slots, last - first"]
     lines += [*_look_up(terms, layout, inside=True), "slots, i, first = slots + one, i + one, last", "continue"]
-    room = "(last - first - one < four) & (slots < most) & (first + four <= entries)"
-    return [f"if {room}:", *(INDENT + line for line in lines)]
+    fits = "(last - first - one < four) & (slots < most) & (first + four <= entries)"
+    return [f"if {fits}:", *(INDENT + line for line in lines)]

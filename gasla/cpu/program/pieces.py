@@ -137,7 +137,7 @@ class Pieces(Arguments):
         f = self.functions[name]
         of = {s.name: f.sources[s.name] for s in f.symbols} if name in AFTERWARDS else {}
         found = {symbol: self.copy_of(name, field) for symbol, (role, field) in of.items() if role == "other"}
-        return f"{f.printed}({', '.join([*(found.get(s.name, s.name) for s in f.symbols), *self.rooms_of(name)])})"
+        return f"{f.printed}({', '.join([*(found.get(s.name, s.name) for s in f.symbols), *self.scratch_of(name)])})"
 
     def finish(self, at: str, receiver: bool = True) -> list[str]:
         """Apply to the vertex in variable `at`, whose reduced value is in `gathered`; then activate and aggregate."""
@@ -161,7 +161,7 @@ class Pieces(Arguments):
     @functools.cached_property
     def _sees_rows(self) -> bool:
         """Whether activate or an aggregate looks at a wide vector where its field has it, while that changes."""
-        return any(f"room_after_{field}" in self.wide_rooms for field in watched(self))
+        return any(f"scratch_after_{field}" in self.wide_scratch for field in watched(self))
 
     def is_active(self) -> str:
         """The condition under which the vertex just finished is active next."""

@@ -21,7 +21,7 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program import reasons
-from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, layout, rooms, values_in_order
+from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, field_layouts, layout, values_in_order
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -273,7 +273,7 @@ class Prepared(Joining):
 
     def _find_starts(self) -> list[Start]:
         """How each vertex field starts by the program's word."""
-        plan, found, shapes = self.plan, [], rooms(self.plan, self.graph.n)
+        plan, found, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for field in plan.fields:
             init = self.program.vertex_fields[given_name(field.name)].init
             kind, is_filled = self.traced.vertex_types[field.name], field.name in plan.filled

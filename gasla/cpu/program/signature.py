@@ -43,7 +43,7 @@ class Arguments(Plan):
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
             names += [name for name, _ in self.components]
         names += TABLES if self.keyed is not None else []
-        names += list(self.wide_rooms)
+        names += list(self.wide_scratch)
         names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
         names += ["news"] if self.sends_news else []
         names += ["waiting", "lowest"] if self.has_buckets else []
@@ -91,12 +91,12 @@ class Arguments(Plan):
         return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
 
     @functools.cached_property
-    def wide_rooms(self) -> dict[str, VectorType]:
+    def wide_scratch(self) -> dict[str, VectorType]:
         """Where a thread holds the wide vectors that functions return, by name: one of each for each thread."""
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes("apply", "post_apply")]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
-        found = {f"room_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
+        found = {f"scratch_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
         return {name: kind for name, kind in found.items() if has_wide(kind)}
 
     @property
@@ -112,7 +112,7 @@ class Arguments(Plan):
         rows["reduced before"] = f"to_{field}[(self_iteration + 2) % 3]"
         return rows[self.where_found(function, field)]
 
-    def rooms_of(self, function: str) -> list[str]:
+    def scratch_of(self, function: str) -> list[str]:
         """The texts of where the wide vectors go that a function returns, in order."""
         if function == "gather":
             names = [name for name, _ in self.components]
@@ -120,7 +120,7 @@ class Arguments(Plan):
             role = "result" if function == "scatter" else "after"
             result = self.functions[function].result
             names = [f"{role}_{field}" for field in result] if isinstance(result, dict) else []
-        return [f"room_{name}[thread]" for name in names if f"room_{name}" in self.wide_rooms]
+        return [f"scratch_{name}[thread]" for name in names if f"scratch_{name}" in self.wide_scratch]
 
     @property
     def accumulates(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.cpu.program.signature import Field
 from gasla.graph.graph import Graph
-from gasla.program.binding import Room, layout
+from gasla.program.binding import Layout, layout
 from gasla.program.fields import bounds_of
 from gasla.program.schedule import Schedule, in_32_bits
 
@@ -21,13 +21,13 @@ class Start:
     """How a vertex field starts: where the run itself fills it, everywhere alike but for some vertices."""
 
     def __init__(
-        self, field: Field, place: int, kind: Any, value: np.ndarray | None, room: Room, wanted: Room | None
+        self, field: Field, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
     ) -> None:
         self.name, self.array = field.name, field.array
         self.arguments = field[1:]
         self.wanted = wanted  # shape and type of an array that may fill it; None where the run fills nothing
         self.place = place  # of the array among the arguments; what fills it comes next: values, and at which vertices
-        self.shape, self.type = room
+        self.shape, self.type = own
         self.value = value  # an array of one; None where the program has it start otherwise
         self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
         self._seeds = self.nothing  # what it starts with, first everywhere and then at some vertices; and at which

@@ -10,12 +10,12 @@ import numpy as np
 from gasla.cpu.program import generate
 from gasla.cpu.runtime import threads
 from gasla.graph.graph import Graph
-from gasla.program.binding import Room, layout
+from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
 SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
 
-Workspace = dict[tuple[str, Room], np.ndarray]  # one run's at a time
+Workspace = dict[tuple[str, Layout], np.ndarray]  # one run's at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
@@ -23,18 +23,18 @@ def workspaces(graph: Graph) -> deque[Workspace]:
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 
-def fitting(workspace: Workspace, shapes: Mapping[str, Room]) -> dict[str, np.ndarray]:
+def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
     """Arrays of these shapes and types by name, from a workspace, or new there."""
     for item in shapes.items():
         if item not in workspace:
             workspace[item] = np.empty(*item[1])
-    return {name: workspace[name, room] for name, room in shapes.items()}
+    return {name: workspace[name, of] for name, of in shapes.items()}
 
 
-def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
+def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
     """The scratch arrays that a run needs beside the graph and its fields: shapes and types."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
-    shapes: dict[str, Room] = {
+    shapes: dict[str, Layout] = {
         "queues": ((2, team, n), ids),
         "receivers": ((team, n), ids),
         "far": ((team, n), ids),
@@ -57,7 +57,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Room]:
             ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
         )
         shapes["table_places"] = (team, longest), place
-    for name, kind in plan.wide_rooms.items():  # a thread's apart from the next one's by a cache line and more
+    for name, kind in plan.wide_scratch.items():  # a thread's apart from the next one's by a cache line and more
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}

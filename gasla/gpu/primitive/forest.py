@@ -53,7 +53,7 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
     limits = min(first, graph.m), graph.m if last is None else min(last, graph.m), -1 if known is None else known
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
-        *(cupy.empty(_room_of_slices(graph.m), np.uint64), _counters(kernel)),
+        *(cupy.empty(_slice_capacity(graph.m), np.uint64), _counters(kernel)),
         blocks=_blocks(graph.n),
     )
 
@@ -97,7 +97,7 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
     if not graph.n:
         return cupy.zeros((), np.int64), labels
     kernel, count = _kernel("label_components", labels, lists.indptr), cupy.empty((), np.int64)
-    slices = 8 * _room_of_slices(graph.m)
+    slices = 8 * _slice_capacity(graph.m)
     scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
@@ -124,7 +124,7 @@ def _blocks(n: int) -> int:
     return max(1, min(-(-n // _THREADS), 1 << 20))
 
 
-def _room_of_slices(m: int) -> int:
+def _slice_capacity(m: int) -> int:
     """Words for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
     return 3 * (2 * m // _SLICE)
 

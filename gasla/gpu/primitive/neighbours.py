@@ -159,7 +159,7 @@ def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
     control = xp.zeros(3, np.uint64)
     kernel = _kernel("keep_higher_of_short", 256, indptr, indices)
     kernel.plain(kernel.blocks, np.uint64(n), indptr, degrees, indices, forward, lengths, control[:1])
-    pieces = _list_pieces(indptr, indices, None, _room(m, BUSY), control[1:2])
+    pieces = _list_pieces(indptr, indices, None, _capacity(m, BUSY), control[1:2])
     kernel = _kernel("keep_higher_of_pieces", 256, indptr, indices)
     kernel.plain(kernel.blocks, indptr, degrees, indices, forward, lengths, *pieces, control[1:2], control[2:])
     return ByDegree(indptr, indices, forward, lengths)
@@ -175,8 +175,8 @@ def by_tables(
     kinds = indptr, indices, per_vertex, at_forward is not None
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
     graph = _struct(np.uint64(n), *lists, at_forward, at_stored)
-    room = _room(len(indices), BUSY) + len(indices) // (2 * LONG)
-    pieces = _list_pieces(indptr, indices, lists.lengths, room, count)
+    capacity = _capacity(len(indices), BUSY) + len(indices) // (2 * LONG)
+    pieces = _list_pieces(indptr, indices, lists.lengths, capacity, count)
     kernel = _kernel("count_by_blocks", BLOCK_THREADS, *kinds)
     kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
     kernel = _kernel("count_by_warps", 256, *kinds)
@@ -184,18 +184,20 @@ def by_tables(
     return total.view(np.int64).reshape(()), counts
 
 
-def _list_pieces(indptr: Array, indices: Array, lengths: Array | None, room: int, count: Array) -> tuple[Array, Array]:
+def _list_pieces(
+    indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array
+) -> tuple[Array, Array]:
     """Vertices and first positions of the pieces of long work, `count` of them."""
     xp: Any = array_module(indices)
     n = len(indptr) - 1
-    vertices, starts = xp.empty(room, indices.dtype), xp.empty(room, indptr.dtype)
+    vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
     kernel = _kernel("list_pieces", 256, indptr, indices)
     blocks = min(-(-n // 256), 1 << 20)
     kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count)
     return vertices, starts
 
 
-def _room(m: int, busy: int) -> int:
+def _capacity(m: int, busy: int) -> int:
     """The largest number of pieces that vertices with more neighbours than `busy` can come to."""
     return m // PIECE + m // busy + 1
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.gpu.product import pairs, printed
-from gasla.gpu.product.pairs import Lines, Most, Order, Room, Structure
+from gasla.gpu.product.pairs import Lines, Most, Order, SharedLimits, Structure
 from gasla.gpu.runtime.compile import Kernel, device
 from gasla.program.terms import Array, Lists, Terms
 from semirings.printers import cuda as printer
@@ -127,8 +127,8 @@ def multiply(
     """Fill `outs`, where so many pairs meet in each row. The ways of the rows are found here if they aren't known."""
     if not len(entries.indices):
         return
-    room, most = room_of(terms), Most(met, entries.offsets, None, b.width)
-    ways = ways or pairs.sort_rows(most, a, room, small=has_small(terms))
+    limits, most = shared_limits(terms), Most(met, entries.offsets, None, b.width)
+    ways = ways or pairs.sort_rows(most, a, limits, small=has_small(terms))
     are_apart, ascends = np.bool_(b.order.is_apart), False
     if ways["windows"].number:
         b, ascends = pairs.in_ascending_order(b), entries.order.ascends
@@ -141,14 +141,14 @@ def multiply(
         return [*matrices, listed, np.uint64(some.number), are_apart, *values]
 
     find = functools.partial(compiled, terms, device=device())
-    windows = pairs.windows_of(b.width, room), np.bool_(ascends)
+    windows = pairs.windows_of(b.width, limits), np.bool_(ascends)
     pairs.launch(ways, find, arguments, windows, most, 4 + printed.size_of(terms.type))
 
 
-def room_of(terms: Terms) -> Room:
+def shared_limits(terms: Terms) -> SharedLimits:
     """What fits into shared memory for a warp."""
     size = printed.size_of(terms.type)
-    return Room.of(4 + size, size)
+    return SharedLimits.of(4 + size, size)
 
 
 def has_small(terms: Terms) -> bool:
@@ -172,7 +172,7 @@ def source(terms: Terms, ways: tuple[str, ...]) -> str:
         "small_bits": pairs.SMALL_BITS,
         "small_blocks": SMALL_BLOCKS,
     }
-    room = room_of(terms)
+    limits = shared_limits(terms)
     return TEMPLATE.format(
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
@@ -186,8 +186,8 @@ def source(terms: Terms, ways: tuple[str, ...]) -> str:
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         names=", ".join([*_MEMBERS, *kinds]),
         kernels="\n".join(KERNELS[way].format(**sizes) for way in ways),
-        bits=room.bits,
-        width=room.width,
+        bits=limits.bits,
+        width=limits.width,
         **sizes,
     )
 

@@ -88,19 +88,19 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) find_order(
 FUNCTIONS = *WAYS, "count_pairs", "choose_ways", "list_rows", "find_order"
 
 
-class Room(NamedTuple):
+class SharedLimits(NamedTuple):
     """What fits into shared memory for a warp, with so many bytes a column beside its name."""
 
     bits: int  # of the largest table
     width: int  # columns of a window
 
     @classmethod
-    def of(cls, table_slot: int, window_column: float) -> Room:
+    def of(cls, table_slot: int, window_column: float) -> SharedLimits:
         """For so many bytes a slot, and a column."""
         return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
 
 
-STRUCTURE = Room.of(4, 4)  # windows could be far wider, but then a warp would have too much to do
+STRUCTURE = SharedLimits.of(4, 4)  # windows could be far wider, but then a warp would have too much to do
 
 
 class Order(NamedTuple):
@@ -201,13 +201,13 @@ class Most(NamedTuple):
         return np.where(pairs > 0, np.minimum(known + lengths(self.left_out), WIDEST), 0)
 
 
-def sort_rows(most: Most, a: Lines, room: Room, small: bool = True) -> dict[str, Some]:
+def sort_rows(most: Most, a: Lines, limits: SharedLimits, small: bool = True) -> dict[str, Some]:
     """Which rows are reduced in which way; those that have no entries in none."""
     count, xp = len(most.pairs), array_module(most.pairs)
     which, found = xp.empty(count, np.uint8), xp.zeros((2, len(WAYS) + KINDS_OF_WINDOWS), np.uint64)
-    in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << room.bits >> 1
+    in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
     given = (np.uint64(0) if x is None else x for x in most[:3])
-    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, windows_of(most.width, room), VISIT))
+    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, windows_of(most.width, limits), VISIT))
     _call("choose_ways", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, found[0])
     counts = _on_host(found[0]).astype(np.int64)
     counts = np.append(counts[:3], counts[3:-1].sum())
@@ -224,9 +224,9 @@ def _call(function: str, blocks: int, *arguments: Any) -> None:
     kernel(function, device()).plain(max(1, min(blocks, 2**31 - 1)), *arguments)
 
 
-def windows_of(columns: int, room: Room) -> int:
+def windows_of(columns: int, limits: SharedLimits) -> int:
     """How many windows there are."""
-    return max(1, -(-columns // room.width))
+    return max(1, -(-columns // limits.width))
 
 
 def batches(most: Most, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:

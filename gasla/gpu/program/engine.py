@@ -182,7 +182,7 @@ class Run(Binding):
     def _put_arrays_around(self) -> None:
         """What is bare memory becomes arrays: the fields after an even number of iterations, and after an odd one."""
         for name, memory in self._bare.items():
-            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.rooms[name], memory)
+            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.field_layouts[name], memory)
         self._bare.clear()
         fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
         fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}

@@ -21,7 +21,7 @@ SKEW = 16  # the longest list over the mean
 WHOLE = 64  # entries of the longest list that stays whole: shorter than elsewhere, as warps find lists of like length
 HUBS = 180 << 10  # bytes of shared memory for hubs; the cache has what is left of it
 OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
-ROOM = 40  # bytes of memory that must be free, an edge
+FREE_PER_EDGE = 40  # bytes of memory that must be free, an edge
 
 _lock = threading.Lock()  # a numbering may take more memory than there is for another
 
@@ -106,7 +106,7 @@ def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
     if facts.entries < LEAST_EDGES or facts.longest < SKEW * mean:
         return False
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return bool(free >= ROOM * facts.entries)
+    return bool(free >= FREE_PER_EDGE * facts.entries)
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
@@ -126,7 +126,7 @@ def row_plan(indptr: Any, indices: Any) -> rows.Plan:
     return rows.make_plan(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
 
 
-def hub_room(plan: GpuPlan) -> int:
+def hub_memory(plan: GpuPlan) -> int:
     """Bytes of shared memory for what is gathered of hubs."""
     import cupy
 
@@ -137,4 +137,4 @@ def hub_room(plan: GpuPlan) -> int:
 
 def hubs(plan: GpuPlan, n: int) -> int:
     """How many of the first vertices have a place there."""
-    return min(n, hub_room(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0
+    return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

@@ -279,8 +279,8 @@ def _long_rows(indptr: Any, facts: Facts, limit: int, piece: int) -> tuple[Any, 
     """Rows of several pieces, their first pieces, the row of each piece and its number within the row."""
     import cupy
 
-    room = facts.entries // (limit + 1) + 1
-    found = cupy.zeros(1 + room, np.uint64)
+    capacity = facts.entries // (limit + 1) + 1
+    found = cupy.zeros(1 + capacity, np.uint64)
     kernel = _kernel(_source(SOURCE, indptr, indptr), "long_rows")
     kernel.plain(_blocks(facts.rows), indptr, np.uint64(facts.rows), np.uint64(limit), found, found[1:])
     count = int(found[0])

@@ -16,7 +16,7 @@ from gasla.gpu.program.inputs import graph_arrays
 from gasla.gpu.program.plan import GpuPlan, Shape
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
-from gasla.program.binding import PULL, Binding, layout, rooms
+from gasla.program.binding import PULL, Binding, field_layouts, layout
 from semirings import TupleType, VectorType
 
 SEGMENT = 2048  # as in kernels/loop/thin.cuh
@@ -62,8 +62,8 @@ class Kept:
     def __init__(self, program: Any, graph: Graph, shape: Shape) -> None:
         self.plan = generate.module(program, graph.id_dtype, shape)
         self.layouts = {name: layout(kind, graph.n) for name, kind in self.plan.traced.vertex_types.items()}
-        self.rooms = rooms(self.plan, graph.n)
-        self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.rooms.items()}
+        self.field_layouts = field_layouts(self.plan, graph.n)
+        self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.spaces: deque[Space] = deque()
         self.delta: float | None = None  # the width of a bucket, where none is given; found once
         _kept.add(self)
@@ -96,7 +96,7 @@ class Space:
 
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        shared = relabel.hub_room(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
+        shared = relabel.hub_memory(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
         shared = shared or tables.shared_bytes(plan, plan.shape.table_slots)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)

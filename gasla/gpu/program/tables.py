@@ -16,12 +16,12 @@ from gasla.program.reductions.keys import Keyed
 
 SHORT = 32  # entries of a row that needs no table, as in kernels/keys/keyed_rows.cuh
 WARPS = 32  # of a block
-ROOM = 128 << 10  # bytes of shared memory for tables; the cache has what is left of it
+MOST_SHARED = 128 << 10  # bytes of shared memory for tables; the cache has what is left of it
 OTHER_SHARED = 44 << 10  # bytes that a block needs for other things
 LONGEST = 1 << 30  # entries, lest a slot's number not fit in 32 bits
 
 
-class Room(NamedTuple):
+class TableSizes(NamedTuple):
     """What tables need in global memory."""
 
     rows: int  # that may be put off until blocks take them
@@ -42,7 +42,7 @@ def slots_near(keyed: Keyed, longest: int, available: int) -> int:
     """Slots of a warp in shared memory, where a block has so many bytes; none if no row is longer than short."""
     if longest <= SHORT:
         return 0
-    return max(0, min(ROOM, available - OTHER_SHARED)) // WARPS // slot_bytes(keyed) // 32 * 32
+    return max(0, min(MOST_SHARED, available - OTHER_SHARED)) // WARPS // slot_bytes(keyed) // 32 * 32
 
 
 def shared_bytes(plan: Plan, slots: int) -> int:
@@ -56,12 +56,12 @@ def longest_row(graph: Graph, side: str) -> int:
     return int(lengths.max()) if len(lengths) else 0
 
 
-def room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
+def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
     """What rows of these lists need, with so many slots of each warp; `shares`: blocks take those that are too long."""
-    return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _room(graph, side, slots, shares))
+    return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 
 
-def _room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
+def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
     lengths = _lengths(graph, side)
     put_off = lengths[lengths > max(SHORT, most_for(slots))]
     if len(put_off) and int(put_off.max()) > LONGEST:
@@ -70,7 +70,7 @@ def _room(graph: Graph, side: str, slots: int, shares: bool) -> Room:
             "table of keys"
         )
     in_memory = put_off[put_off > most_for(WARPS * slots)] if shares else put_off
-    return Room(len(put_off) if shares else 0, 2 * int(in_memory.sum()))
+    return TableSizes(len(put_off) if shares else 0, 2 * int(in_memory.sum()))
 
 
 def _lengths(graph: Graph, side: str) -> np.ndarray:
@@ -83,7 +83,7 @@ def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
     keyed = plan.keyed
     if keyed is None:
         return {}
-    found = room(graph, plan.traced.program.direction, slots, shares)
+    found = table_sizes(graph, plan.traced.program.direction, slots, shares)
     every = {
         "keys_used": 32,
         "put_off": found.rows * graph.id_dtype.itemsize,

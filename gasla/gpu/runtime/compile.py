@@ -23,10 +23,10 @@ OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
 
 @functools.cache
 def headers() -> dict[str, str]:
-    """The files of `kernels/` and its rooms, by name, as `#include` finds them."""
+    """The files of `kernels/` and its folders, by name, as `#include` finds them."""
     folder = resources.files("gasla.gpu") / "kernels"
-    rooms = [folder, *(room for room in folder.iterdir() if room.is_dir())]
-    return {f.name: f.read_text() for room in rooms for f in room.iterdir() if f.name.endswith(".cuh")}
+    folders = [folder, *(each for each in folder.iterdir() if each.is_dir())]
+    return {f.name: f.read_text() for each in folders for f in each.iterdir() if f.name.endswith(".cuh")}
 
 
 def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:

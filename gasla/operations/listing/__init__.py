@@ -1,1 +1,1 @@
-"""Primitives that list or count what neighbour lists have in common; and room for what is listed."""
+"""Primitives that list or count what neighbour lists have in common; and the memory that lists need."""

@@ -116,13 +116,13 @@ def _names(src: Array, dst: Array) -> Callable[[int], str]:
     return lambda e: f"edge {e}, {src[e]} → {dst[e]},"
 
 
-def _way(n: int, tails: Array, heads: Array, has_room: Array, source: int, target: int) -> list[int]:
-    """The vertices of a way along edges with room; none if there is none."""
+def _way(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
+    """The vertices of a way along residual edges; none if there is none."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    ones = np.ones(int(has_room.sum()))
-    matrix = coo_array((ones, (tails[has_room], heads[has_room])), shape=(n, n)).tocsr()
+    ones = np.ones(int(is_residual.sum()))
+    matrix = coo_array((ones, (tails[is_residual], heads[is_residual])), shape=(n, n)).tocsr()
     before, way = breadth_first_order(matrix, source)[1], [target]
     if before[target] < 0:
         return []

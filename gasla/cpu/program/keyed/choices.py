@@ -31,14 +31,14 @@ class Choices(Resumes):
 
     def begin_table(self) -> list[str]:
         """Before the edges of `v`."""
-        return ["used, room = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one"]
+        return ["used, capacity = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one"]
 
     def gather_by_key(self) -> list[str]:
         """An edge's value joins those of its key."""
         return [
             f"key = {self.call('key')}",
             "if key >= 0:",
-            "    place = place_of(my_table_keys, key, room)",
+            "    place = place_of(my_table_keys, key, capacity)",
             "    if my_table_keys[place] >= 0:",
             f"        my_table_totals[place] = combine(my_table_totals[place], {self.call('gather')})",
             "    else:",

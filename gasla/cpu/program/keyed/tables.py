@@ -15,15 +15,15 @@ GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # by the first keys
 
 
 @jit
-def place_of(keys, key, room):
-    """Where a key is in the first `room` entries of a table, or where there is a place for it; some of them are empty.
+def place_of(keys, key, capacity):
+    """Where a key is in a table's first `capacity` entries, some of which are empty, or where there is a place for it.
 
     An entry that is empty holds a number below 0.
     """
     one, zero = np.uint64(1), np.uint64(0)
-    place = ((np.uint64(key) * GOLDEN >> HALF) * room) >> HALF
+    place = ((np.uint64(key) * GOLDEN >> HALF) * capacity) >> HALF
     while keys[place] != key and keys[place] >= 0:
         place += one
-        if place == room:
+        if place == capacity:
             place = zero
     return place

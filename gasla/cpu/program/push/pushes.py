@@ -265,5 +265,5 @@ class Pushes(Pieces):
         assert self.traced.monoid is not None
         kind = self.traced.gathered_type
         if self.is_wide:
-            return f"nothing({', '.join(self.rooms_of('gather'))})"
+            return f"nothing({', '.join(self.scratch_of('gather'))})"
         return literal_text(self.traced.monoid.identity(kind), kind)

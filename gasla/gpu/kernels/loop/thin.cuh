@@ -15,7 +15,7 @@ namespace gasla {
 
 constexpr u32 SEGMENT = 2048;  // vertices a block may list; what does not fit goes to the queue, and the frontier is wide
 constexpr u32 WAYS = 8;
-constexpr u32 ROOM = SEGMENT / WAYS;
+constexpr u32 SLOTS_PER_WAY = SEGMENT / WAYS;
 constexpr u64 THIN_EDGES = 1 << 16;  // edges of a frontier below which it becomes thin
 constexpr u64 WIDE_EDGES = 1 << 18;  // and from which on it is so no longer
 
@@ -75,7 +75,7 @@ template <class Overflow> struct ThinAppender {
             overflow.add(wanted, v);
         } else if (wanted[0]) {
             const u32 at = place + __popc(ballot & lanes_below());
-            own[at % WAYS * ROOM + at / WAYS] = Slot{begin, end, v[0], stamp};
+            own[at % WAYS * SLOTS_PER_WAY + at / WAYS] = Slot{begin, end, v[0], stamp};
             prefetch(indices + begin);
             atomicAdd(&s.edges, (u32)(end - begin));
         }
@@ -103,11 +103,11 @@ template <class Loop> struct Thin {
           group(threadIdx.x >> (__ffs(lanes) - 1)), groups(blockDim.x >> (__ffs(lanes) - 1)), first(group / WAYS),
           side(loop.parity()), stamp(loop.now.stamp) {
         const u32 way = group % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
-        shares = (const Slot*)c.a.segments + (from * WAYS + way) * (u64)ROOM;
+        shares = (const Slot*)c.a.segments + (from * WAYS + way) * (u64)SLOTS_PER_WAY;
     }
 
     __device__ __forceinline__ Slot nothing() const { return Slot{0, 0, 0, stamp - 1}; }
-    __device__ __forceinline__ Slot take(u32 k) const { return k < ROOM ? shares[side * whole + k] : nothing(); }
+    __device__ __forceinline__ Slot take(u32 k) const { return k < SLOTS_PER_WAY ? shares[side * whole + k] : nothing(); }
     __device__ __forceinline__ Slot take_queued(u32 k) const {
         const u64 i = (group + (k - first) * WAYS) * (u64)gridDim.x + blockIdx.x;
         if (i >= now.size) return nothing();

@@ -1,4 +1,4 @@
-"""Is there room for what was counted? Asked before any of it is made, and refused with both numbers."""
+"""Is there memory for what was counted? Checked before any of it is made; refused with both numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from gasla.engines import engine
 
 
 def available(device: Device) -> int | None:
-    """Bytes that could be had now; None where nobody can say."""
+    """Bytes that could be had now; None where the system doesn't tell."""
     return engine(device).products().available()
 
 
-def require_room(what: str, count: int, each: int, there: int | None, instead: str) -> None:
+def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
     """Refuse so many entries of so many bytes each if that is more than what is there.
 
     Raises
