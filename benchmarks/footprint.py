@@ -39,7 +39,7 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
 from gasla.cpu.program import generate
-from gasla.gpu.program.space import field_bytes
+from gasla.gpu.program.workspace import field_bytes
 
 REPEATS = 5
 BARS = {"import": 0.5, "first result": 1.5}  # seconds

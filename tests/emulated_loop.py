@@ -11,9 +11,9 @@ import numpy as np
 
 from gasla.gpu.program.generate import THREADS, Module
 from gasla.gpu.program.inputs import graph_arrays
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.rows import ROWS
-from gasla.gpu.program.space import (
+from gasla.gpu.program.workspace import (
     BARRIER,
     COUNTERS,
     FAR,
@@ -68,9 +68,15 @@ class EmulatedLoop(Binding):
     entry: str
 
     def __init__(
-        self, program: Any, graph: Graph, shape: Shape, blocks: int, constants: dict[str, tuple[Any, Any]], folder: Path
+        self,
+        program: Any,
+        graph: Graph,
+        variant: Variant,
+        blocks: int,
+        constants: dict[str, tuple[Any, Any]],
+        folder: Path,
     ) -> None:
-        self.plan = Module(program.traced(graph.id_dtype), shape)
+        self.plan = Module(program.traced(graph.id_dtype), variant)
         super().__init__(program(), graph)
         self.folder, self.constants, self.arguments, self.arrays = folder, constants, self.plan.struct(), []
         for name, size in workspace_sizes(self.plan, graph, blocks).items():
@@ -85,7 +91,7 @@ class EmulatedLoop(Binding):
         if self.plan.has_heads:
             self.put("heads", heads(graph.in_))
         self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
-        self.arguments.shift = 32 if shape.offset_type.itemsize == 4 else 20
+        self.arguments.shift = 32 if variant.offset_type.itemsize == 4 else 20
 
     def placed(self, array: np.ndarray) -> np.ndarray:
         """The array in memory that the kernel can work on."""
@@ -131,16 +137,22 @@ class EmulatedRun(EmulatedLoop):
     """A whole run: by one block, or by several, each of which is a thread of the system."""
 
     def __init__(
-        self, program: Any, graph: Graph, shape: Shape, blocks: int, constants: dict[str, tuple[Any, Any]], folder: Path
+        self,
+        program: Any,
+        graph: Graph,
+        variant: Variant,
+        blocks: int,
+        constants: dict[str, tuple[Any, Any]],
+        folder: Path,
     ) -> None:
         self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
-        super().__init__(program, graph, shape, blocks, constants, folder)
+        super().__init__(program, graph, variant, blocks, constants, folder)
         if self.plan.wide and self.plan.shares_rows:
             self._share_rows()
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
     def _share_rows(self) -> None:
-        """Share out rows as `rows.make_plan` does, with long ones on a small graph, too."""
+        """Share out rows as `rows.make_shares` does, with long ones on a small graph, too."""
         lengths = np.diff(self._sides()[0].indptr().astype(np.int64))
         (rows,) = np.nonzero(lengths > WHOLE)
         counts = -(-lengths[rows] // WHOLE)

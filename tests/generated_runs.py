@@ -101,7 +101,7 @@ def on_cpu(case: Case) -> None:
 def on_gpu(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if case.options["threads"] != "as it is":
-            patch.setattr("gasla.gpu.program.space.SMALL", 0)
+            patch.setattr("gasla.gpu.program.workspace.SMALL", 0)
         if "later" in case.options["threads"]:
             patch.setattr("gasla.gpu.program.engine.NEAR", 0)
         run(case, case.graph.to("gpu"))
@@ -111,7 +111,7 @@ def emulated(case: Case) -> None:
     """The kernel for the GPU on the CPU: by one block that is alone, or by two."""
     from emulated_loop import EmulatedRun
 
-    from gasla.gpu.program.plan import Shape
+    from gasla.gpu.program.plan import Variant
 
     graph, reference = case.graph, expected(case)
     shape: dict[str, Any] = {"deterministic": case.mode == "deterministic"}
@@ -121,7 +121,7 @@ def emulated(case: Case) -> None:
     elif "later" in case.options["threads"]:
         shape |= {"thin": True, "local": True}
     with tempfile.TemporaryDirectory() as folder:
-        kernel = EmulatedRun(case.program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, Path(folder))
+        kernel = EmulatedRun(case.program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, Path(folder))
         if kernel.plan.rows:
             return  # which tests of rows emulate
         pieces = 2 if case.options["in pieces"] else 10**6

@@ -11,7 +11,7 @@ from emulated_loop import EmulatedRun
 from reference_engine import Reference
 from test_programs import CASES
 
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 
 DENSE = 2  # `Way` in state.cuh
@@ -32,7 +32,7 @@ def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, li
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)
     expected = {**reference.vertex, **reference.edge}
-    shape = Shape(graph.out.indptr.dtype, small=True, near=True)
+    shape = Variant(graph.out.indptr.dtype, small=True, near=True)
     # A whole warp takes some rows.
     emulated = EmulatedRun(program, graph, shape, 1, {"LONG_ALONE": ("32", "4")}, tmp_path)
     for lanes, at_once in ((1, 10**6), (4, 7), (32, 10**6)):

@@ -16,7 +16,7 @@ import gasla
 import semirings
 from gasla.arrays import moved
 from gasla.gpu.program.generate import module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.program.plan import Plan
 
 MANY = int(os.environ.get("GASLA_GENERATED", "40"))
@@ -359,7 +359,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
 )
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
-    source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
+    source = module(program, np.dtype(np.int32), Variant(np.dtype(np.int32), **shape)).source
     assert compile.compile_source(source, "sm_90")
 
 

@@ -11,7 +11,7 @@ from programs import Cores, Reaches, Stirring, Thawing
 from test_buckets import GRAPHS, graph_of
 
 import gasla
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -32,7 +32,7 @@ def test_equals_the_cpu(program: type[gasla.VertexProgram], mode: str, tmp_path:
         if program is Reaches and graph.n > 50:
             continue
         blocks = 1 if mode == "small" else 3
-        emulated = EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path / name)
+        emulated = EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path / name)
         for active, way, at_once in ((None, 0, 1000), (None, 1, 2), ([0, 2], 2, 1), ([], 0, 3)):
             expected = gasla.run(program, graph, active=active, compile=False, max_iterations=limit)
             fields = emulated.run(active, way=way, at_once=at_once, limit=limit)

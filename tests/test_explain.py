@@ -13,7 +13,7 @@ import semirings
 from gasla.cpu.program.generate import plan as cpu_plan
 from gasla.gpu.explanation import loop
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 from gasla.operations.prepare import TRACE, WAYS
 from gasla.program.binding import PULL, PUSH
@@ -271,7 +271,7 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
     t = program.traced(np.dtype(np.int32))
     offsets = np.dtype(np.int32)
     plans = [Plan(t), Plan(t, deterministic=True), Plan(t, scheduled=True)]
-    plans += [Module(t, Shape(offsets)), Module(t, Shape(offsets, small=True)), Module(t, Shape(offsets, True))]
+    plans += [Module(t, Variant(offsets)), Module(t, Variant(offsets, small=True)), Module(t, Variant(offsets, True))]
     for plan in plans:
         for asked in WAYS.values():
             found = plan.ways(asked) if isinstance(plan, Module) else ways(plan, asked)
@@ -280,7 +280,7 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
 
 
 def test_a_gpu_takes_wide_vectors_by_warps() -> None:
-    plan = Module(wide_programs.spreading(40).traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
+    plan = Module(wide_programs.spreading(40).traced(np.dtype(np.int32)), Variant(np.dtype(np.int32)))
     assert plan.reason_to_pull == "of wide vectors a warp gathers for a vertex; none sends"
     assert "A warp takes a vertex, and its lanes those of wide vectors, 32 at a time." in loop(plan)
 
@@ -308,10 +308,10 @@ def test_the_gpu_says_which_loop_it_has(
     sentence: str, program: Any, shape: dict[str, Any], other: dict[str, Any] | None
 ) -> None:
     t = program.traced(np.dtype(np.int32))
-    assert sentence in "\n".join(loop(Module(t, Shape(np.dtype(np.int32), **shape))))
+    assert sentence in "\n".join(loop(Module(t, Variant(np.dtype(np.int32), **shape))))
     without = programs.Waking if other is None else program  # whatever the shape
     assert sentence not in "\n".join(
-        loop(Module(without.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32), **other or {})))
+        loop(Module(without.traced(np.dtype(np.int32)), Variant(np.dtype(np.int32), **other or {})))
     )
 
 

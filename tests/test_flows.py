@@ -188,7 +188,7 @@ def test_wrong_answers_are_seen() -> None:
 def test_on_an_emulated_gpu(blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from emulated_loop import EmulatedRun
 
-    from gasla.gpu.program.plan import Shape
+    from gasla.gpu.program.plan import Variant
 
     made: dict[type, EmulatedRun] = {}
 
@@ -196,7 +196,7 @@ def test_on_an_emulated_gpu(blocks: int, tmp_path: Path, monkeypatch: pytest.Mon
         given.pop("notice")
         kind = type(program)
         if kind not in made:
-            shape = Shape(np.dtype(np.int32), small=blocks == 1, near=blocks == 1)
+            shape = Variant(np.dtype(np.int32), small=blocks == 1, near=blocks == 1)
             made[kind] = EmulatedRun(kind, graph, shape, blocks, {}, tmp_path / kind.__name__)
             (tmp_path / kind.__name__).mkdir()
         kernel = made[kind]
@@ -222,9 +222,9 @@ def test_on_an_emulated_gpu(blocks: int, tmp_path: Path, monkeypatch: pytest.Mon
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     from gasla.gpu.program.generate import module
-    from gasla.gpu.program.plan import Shape
+    from gasla.gpu.program.plan import Variant
 
-    source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
+    source = module(program, np.dtype(np.int32), Variant(np.dtype(np.int32), **shape)).source
     assert compile.compile_source(source, "sm_90")
 
 

@@ -116,7 +116,7 @@ def test_equals_the_cpu(call: str, shape: str) -> None:
 @pytest.mark.parametrize("shape", TINY)
 @pytest.mark.parametrize("call", CALLS)
 def test_tiny_graphs_equal_the_cpu(call: str, shape: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     equals_the_cpu(call, TINY[shape]())
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture(params=[0, 10_000], ids=["several blocks", "one block"], autouse=True)
 def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", request.param)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", request.param)
 
 
 OPTIONS: dict[str, dict[str, Any]] = {

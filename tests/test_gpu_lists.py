@@ -93,10 +93,10 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
 
 
 def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, looks = engine.rows.Facts(4096, 16384, True, 0, 4095, 4, 0.9), []
+    found, looks = engine.rows.RowFacts(4096, 16384, True, 0, 4095, 4, 0.9), []
     monkeypatch.setattr(engine.rows, "find_facts_once", lambda *lists: looks.append(lists) or found)
     graph = Graph(datasets.grid(12))
-    shapes = [
-        engine._shape(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())
+    variants = [
+        engine._variant(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())
     ]
-    assert len(looks) == 1 and all(shape.thin and shape.local for shape in shapes)
+    assert len(looks) == 1 and all(variant.thin and variant.local for variant in variants)

@@ -72,8 +72,8 @@ def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
     assert compile_source(entries.source(terms_of(semiring, dtype), pairs.WAYS), "sm_90")
-    packed = wide.Shape(False, i4, i4, "unsigned int", 16, 4)
-    masked = wide.Shape(True, i8, i8, "unsigned long long", 32, 1)
+    packed = wide.Variant(False, i4, i4, "unsigned int", 16, 4)
+    masked = wide.Variant(True, i8, i8, "unsigned long long", 32, 1)
     assert compile_source(wide.source(terms_of(semiring, dtype), packed), "sm_90")
     assert compile_source(wide.source(terms_of(semiring, dtype, accum=True), masked), "sm_80")
 
@@ -176,7 +176,7 @@ class Emulated:
         patch.setattr(wide, "struct", lambda value: value)
         patch.setattr(wide, "multiprocessors", lambda: 1)
         patch.setattr(wide, "_address", lambda array: array.ctypes.data)
-        patch.setattr(rows, "plan", plan)
+        patch.setattr(rows, "share_out", share_out)
         for module in (pairs, entries, wide):
             patch.setattr(module, "device", lambda: 0)
         names = "at_entries", "of_matrices", "ready_wide"
@@ -192,10 +192,10 @@ class Emulated:
             self.libraries[source] = library(text, functions, self.folder / str(next(self.numbers)))
         return self.kernels.setdefault((source, function), EmulatedKernel(self.libraries[source], function))
 
-    def wide_kernels(self, terms: Terms, shape: wide.Shape, device: int) -> wide.Kernels:
+    def wide_kernels(self, terms: Terms, variant: wide.Variant, device: int) -> wide.Kernels:
         functions = "product_of_columns", "product_of_cut_columns"
-        whole, cut = (self.kernel(wide.source(terms, shape), functions, function) for function in functions)
-        return wide.Kernels(whole, cut, list(wide._inputs(terms, shape)))
+        whole, cut = (self.kernel(wide.source(terms, variant), functions, function) for function in functions)
+        return wide.Kernels(whole, cut, list(wide._inputs(terms, variant)))
 
     def launches(self) -> dict[str, int]:
         """How often each way was taken, in all."""
@@ -206,8 +206,8 @@ class Emulated:
         return found
 
 
-def plan(indptr: Array, indices: Array, whole: int | None = None) -> rows.Plan:
-    """What `rows.plan` makes, by NumPy."""
+def share_out(indptr: Array, indices: Array, whole: int | None = None) -> rows.RowShares:
+    """What `rows.share_out` makes, by NumPy."""
     facts = rows.facts_of(indptr, indices)
     limit = 8 if whole else 10**6
     lengths = np.diff(indptr).astype(np.int64) if facts.offsets_fit else np.zeros(0, np.int64)
@@ -221,10 +221,10 @@ def plan(indptr: Array, indices: Array, whole: int | None = None) -> rows.Plan:
         shared[name] = array.ctypes.data
     pieces = shared["pieces"], shared["cut"] = len(numbers), len(long)
     shared["count"], shared["limit"], shared["piece"] = facts.rows, limit, limit
-    return NumPyPlan(facts, 1, limit, *pieces, arrays, shared)
+    return NumPyShares(facts, 1, limit, *pieces, arrays, shared)
 
 
-class NumPyPlan(rows.Plan):
+class NumPyShares(rows.RowShares):
     def partials(self, value_size: int) -> Any:
         return np.empty(self.pieces * value_size, np.uint8)
 

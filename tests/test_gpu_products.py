@@ -68,8 +68,8 @@ def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     plain = trace(semiring, False, kind, kind, None)
     merging = trace(semiring, True, kind, kind, (semiring.monoid, parts(plain.out_type)))
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
-    wide = engine.Shape(False, i4, i4, "unsigned int", 8)
-    masked = engine.Shape(True, i8, i8, "unsigned long long", rows.PACKED)
+    wide = engine.Variant(False, i4, i4, "unsigned int", 8)
+    masked = engine.Variant(True, i8, i8, "unsigned long long", rows.PACKED)
     assert compile_source(engine.source(plain, wide), "sm_90")
     assert compile_source(engine.source(merging, masked), "sm_80")
 
@@ -383,11 +383,11 @@ def test_refused(call: Callable[[Any], Any], error: type[Exception], message: st
 
 
 @pytest.mark.gpu
-def test_plans_are_kept_as_long_as_their_arrays() -> None:
-    before = len(rows._plans)
+def test_shares_live_as_long_as_their_arrays() -> None:
+    before = len(rows._shares)
     A = matrix(skewed(1_000, 500))
     for _ in range(3):
         gasla.mxv(A, cupy.ones(500))
-    assert len(rows._plans) == before + 1
+    assert len(rows._shares) == before + 1
     del A
-    assert len(rows._plans) == before
+    assert len(rows._shares) == before

@@ -18,7 +18,7 @@ from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import engine
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
@@ -50,7 +50,7 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
 def compiled(program: type[VertexProgram], mode: dict[str, Any], architecture: str) -> bytes:
     """The kernel's code; NVRTC also finds the struct of arguments to have the size that Python gives it."""
     kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
-    module = Module(program.traced(kind), Shape(kind, **mode))
+    module = Module(program.traced(kind), Variant(kind, **mode))
     check = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
     return compile_source(f"{module.source}\n{check}", architecture, program.__name__)
 
@@ -88,7 +88,7 @@ def test_every_kernel_compiles_for_every_architecture(program: type[VertexProgra
 )
 def test_whether_vertices_that_were_reached_are_shut_for_good(mask: Any, kind: Any, shuts: bool) -> None:
     program = type("Search", (bfs.Levels,), {"mask": mask}).typed(level=kind)
-    module = Module(program.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32)))
+    module = Module(program.traced(np.dtype(np.int32)), Variant(np.dtype(np.int32)))
     assert module.closes
     assert module.shuts == shuts
 
@@ -110,7 +110,7 @@ def same(result: Any, reference: Reference) -> None:
 def test_a_larger_graph(
     program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     monkeypatch.setattr("gasla.gpu.program.engine.NEAR", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges

@@ -17,9 +17,9 @@ import gasla
 import semirings
 from gasla import datasets
 from gasla.algorithms.centrality.pagerank import Uniform, WeightedPersonal
-from gasla.gpu.program import relabel, space
+from gasla.gpu.program import relabel, workspace
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.relabel import Numbering, RenumberedLists
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
@@ -85,7 +85,7 @@ def test_renumbered_lists(graph: Graph) -> None:
 def test_kernels_compile(program: type[gasla.VertexProgram], architecture: str, ids: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     kind = np.dtype(ids)
-    module = Module(program.traced(kind), Shape(kind, relabelled=True))
+    module = Module(program.traced(kind), Variant(kind, relabelled=True))
     assert module.relabelled
     assert compile_source(module.source, architecture, program.__name__)
 
@@ -153,7 +153,7 @@ def test_workspace_counts_it(always: None, program: Any) -> None:
     used = pool.used_bytes()
     result = gasla.run(program, graph, max_iterations=2)
     assert relabel.numbering(graph, program.direction)
-    (kept,) = (known for known in graph._known.values() if isinstance(known, space.Kept))
-    held = pool.used_bytes() - used - space.field_bytes(kept.plan, graph)
+    (cached,) = (known for known in graph._known.values() if isinstance(known, workspace.Cached))
+    held = pool.used_bytes() - used - workspace.field_bytes(cached.plan, graph)
     assert result.iterations == 2
     assert 4 * graph.m < held <= program.workspace(graph) + 20_000  # what arrays are rounded up by, and counters

@@ -53,13 +53,13 @@ def test_facts_are_the_same_with_and_without_a_kernel(kinds: tuple[str, str], tm
     subprocess.run(["g++", *LOOP_FLAGS, *includes(), str(tmp_path / "facts.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
-    def emulated(indptr: Any, indices: Any) -> rows.Facts:
+    def emulated(indptr: Any, indices: Any) -> rows.RowFacts:
         found = np.zeros(1, rows.FACTS)
         found["highest"] = -1
         sizes = len(indptr) - 1, len(indices)
         offsets, columns, facts = (ctypes.c_void_p(array.ctypes.data) for array in (indptr, indices, found))
         run(offsets, columns, *map(ctypes.c_uint64, sizes), facts)
-        return rows.Facts.of(*sizes, found[0])
+        return rows.RowFacts.of(*sizes, found[0])
 
     for matrix in MATRICES:
         indptr, indices = (array.astype(kind) for array, kind in zip((matrix.indptr, matrix.indices), kinds))

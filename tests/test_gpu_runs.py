@@ -315,11 +315,11 @@ def all_levels(graph: Graph, sources: range) -> list[np.ndarray]:
     return [gasla.bfs(graph.to("cpu"), source) for source in sources]
 
 
-def spaces_of(graph: Graph) -> list[Any]:
+def workspaces_of(graph: Graph) -> list[Any]:
     """The workspaces that are kept."""
-    from gasla.gpu.program.space import Kept
+    from gasla.gpu.program.workspace import Cached
 
-    return [space for known in graph._known.values() if isinstance(known, Kept) for space in known.spaces]
+    return [workspace for known in graph._known.values() if isinstance(known, Cached) for workspace in known.workspaces]
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["bfs", "sssp"])
@@ -328,7 +328,7 @@ def test_searches_in_a_row_are_not_waited_for(n: int, weighted: bool) -> None:
     """Each finds what it should, in the one workspace, though none has waited for those before."""
     graph, search = random_graph(n, 5 * n), gasla.sssp if weighted else gasla.bfs
     found = [search(graph, source) for source in range(60)]
-    assert len(spaces_of(graph)) == 1
+    assert len(workspaces_of(graph)) == 1
     on_host = graph.to("cpu")
     for source, field in enumerate(found):
         np.testing.assert_array_equal(field.get(), search(on_host, source))
@@ -355,7 +355,7 @@ def test_searches_on_two_streams_by_turns() -> None:
         with streams[source % 2]:
             found.append(gasla.bfs(graph, source))
     cupy.cuda.runtime.deviceSynchronize()
-    assert len(spaces_of(graph)) < 10
+    assert len(workspaces_of(graph)) < 10
     for field, levels in zip(found, expected):
         np.testing.assert_array_equal(field.get(), levels)
 
@@ -377,9 +377,9 @@ def test_the_page_of_a_space_that_only_the_collector_finds() -> None:
     """Whatever else it finds there, it ends first: the memory of the page is not to be among it."""
     graph, other = random_graph(2000, 10_000), random_graph(3000, 20_000)
     gasla.pagerank(graph)
-    for space in spaces_of(graph):
-        space.itself = space
-    del graph, space
+    for workspace in workspaces_of(graph):
+        workspace.itself = workspace
+    del graph, workspace
     gc.collect()
     np.testing.assert_allclose(gasla.pagerank(other).ranks.get(), gasla.pagerank(other.to("cpu")).ranks, rtol=1e-9)
 
@@ -416,7 +416,7 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
         ended = []
         for source in range(10):
             call(graph, source)
-            ended.append(not any(space.is_busy for space in spaces_of(graph)))
+            ended.append(not any(workspace.is_busy for workspace in workspaces_of(graph)))
             cupy.cuda.runtime.deviceSynchronize()
         return all(ended)
 
@@ -471,14 +471,14 @@ def test_too_little_memory_is_told_before_anything_runs(program: Any, pool: Any)
 
 @pytest.mark.parametrize("program", [case[0] for case in CASES[:4]], ids=lambda p: p.__name__)
 def test_workspace_is_at_most_what_is_told(program: Any, pool: Any) -> None:
-    from gasla.gpu.program.space import Kept, workspace_sizes
+    from gasla.gpu.program.workspace import Cached, workspace_sizes
 
     graph = random_graph(n=100_000, m=100_000)
     gasla.run(program, graph, max_iterations=1)
-    (found,) = (known for known in graph._known.values() if isinstance(known, Kept))
-    (space,) = found.spaces
-    sizes = workspace_sizes(found.plan, graph, space.blocks)
-    assert 0 < sum(space.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
+    (found,) = (known for known in graph._known.values() if isinstance(known, Cached))
+    (workspace,) = found.workspaces
+    sizes = workspace_sizes(found.plan, graph, workspace.blocks)
+    assert 0 < sum(workspace.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
 
 
 def test_fields_that_do_not_fit_are_told_the_same_way(pool: Any) -> None:

@@ -21,7 +21,7 @@ from test_programs import CASES, NAMES, STAGED, graphs, staged
 import gasla
 from gasla import stages
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
@@ -46,12 +46,12 @@ FITTING = [(p,) for p in PROGRAMS if not hasattr(p, "bucket") and p.order == "sy
 def test_every_kernel_compiles(program: Any, architecture: str, offsets: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     ids = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
-    module = Module(program.traced(ids), Shape(np.dtype(offsets), staged=True))
+    module = Module(program.traced(ids), Variant(np.dtype(offsets), staged=True))
     assert compile_source(module.source, architecture, program.__name__)
 
 
 def test_the_struct_of_arguments_has_what_stages_need_alone() -> None:
-    module = Module(programs.Flow.traced(np.dtype(np.int32)), Shape(np.dtype(np.int32), staged=True))
+    module = Module(programs.Flow.traced(np.dtype(np.int32)), Variant(np.dtype(np.int32), staged=True))
     names = [name for name, _, _ in module.members]
     assert "vertices" in names and "barrier" not in names
     assert [name for name, _ in module.struct._fields_] == names

@@ -55,7 +55,7 @@ GRAPHS = {
 )
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_equals_the_independent_engine(name: str, lanes: int, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     make, active, limit = PROGRAMS[name]
     program = make(lanes)
     for shape, graph in ((shape, GRAPHS[shape]()) for shape in GRAPHS):

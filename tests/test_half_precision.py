@@ -18,7 +18,7 @@ import gasla
 import semirings
 from gasla.arrays import moved
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program.binding import AUTO
@@ -121,7 +121,7 @@ QUICK = ("sparse", "one block", "wide")
 def test_emulated_runs_equal_the_independent_engine(case: str, tmp_path: Path) -> None:
     make, active, blocks, shape = CASES[case]
     graph, program = made(), make()
-    run = EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path)
+    run = EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path)
     if case == "one block":
         assert run.plan.near_fields == ["x"]
     check(run, program, active, 3)
@@ -130,7 +130,9 @@ def test_emulated_runs_equal_the_independent_engine(case: str, tmp_path: Path) -
 @needs_compiler
 def test_what_is_sent_is_rounded_where_it_arrives(tmp_path: Path) -> None:
     graph = made()
-    run = EmulatedRun(Least, graph, Shape(graph.out.indptr.dtype, thin=True), 2, {"SEGMENT": ("2048", "16")}, tmp_path)
+    run = EmulatedRun(
+        Least, graph, Variant(graph.out.indptr.dtype, thin=True), 2, {"SEGMENT": ("2048", "16")}, tmp_path
+    )
     assert run.plan.accumulates
     x = np.random.default_rng(1).choice(np.array([np.inf, 65504, 0.1, 6e-8, -np.inf, 3], np.float16), graph.n)
     for way in range(3):
@@ -168,7 +170,7 @@ def test_why_a_field_of_half_precision_takes_no_values_on_their_way() -> None:
         sources = "all"
 
     kind = np.dtype(np.int32)
-    for plan in (Plan(Everyones.traced(kind), False, False), GpuPlan(Everyones.traced(kind), Shape(kind))):
+    for plan in (Plan(Everyones.traced(kind), False, False), GpuPlan(Everyones.traced(kind), Variant(kind))):
         (why,) = (text for text in sentences(plan, AUTO) if "never pushes" in text)
         assert why.endswith("(sources = 'all'): x is float16, to which apply rounds what is gathered.")
     (why,) = (text for text in sentences(Plan(Least.traced(kind), False, False), AUTO) if "next iteration" in text)
@@ -187,7 +189,7 @@ def test_every_kernel_compiles(shape: str, length: int) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     kind = np.dtype("i8" if length else "i4")
     program = hearing(length, scatters=shape == "staged", everyone=shape not in ("scheduled", "staged"))
-    module = Module(program.traced(kind), Shape(kind, **SHAPES[shape]))
+    module = Module(program.traced(kind), Variant(kind, **SHAPES[shape]))
     size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
     assert compile_source(f"{module.source}\n{size}", ("sm_80", "sm_90")[length % 2], "half")
 
@@ -250,7 +252,7 @@ def test_numbers_are_rounded_once_to_the_nearest(device: str) -> None:
 def test_the_gpu_equals_the_independent_engine(
     everyone: bool, length: int, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     options = {"everyone": True} if everyone else SPARSE
     for program in (hearing(length, **options), hearing(length, scatters=True, **options)):
         for graph in (made(), made(1, 5), made(0, 0), made(500, 3000)):
@@ -265,7 +267,7 @@ def test_the_gpu_equals_the_independent_engine(
 @pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
 @pytest.mark.parametrize("given", ["array", "on the device", "of one vertex", "number"])
 def test_minima_travel_on_the_gpu(given: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     graph = made(500, 3000)
     x: Any = np.random.default_rng(1).choice(np.array([np.inf, 65504, 0.1, 6e-8, np.nan, 3], np.float16), graph.n)
     x = {"of one vertex": {3: 0.1}, "number": 0.1}.get(given, x)
@@ -290,7 +292,7 @@ def test_fields_live_in_arrays_of_the_callers() -> None:
 @pytest.mark.gpu
 def test_renumbered_vertices_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.gpu.program.relabel.LEAST_EDGES", 0)
-    monkeypatch.setattr("gasla.gpu.program.space.SMALL", 0)
+    monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", 0)
     graph, program = made(3000, 30_000), hearing()
     same(gasla.run(program, graph, device="gpu", max_iterations=3), Reference(program(), graph).run(None, 3))
 

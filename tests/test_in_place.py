@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 import gasla
 import semirings
 from gasla.arrays import moved
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.program.plan import Plan
 
 SOME, MANY = 2, int(os.environ.get("GASLA_GENERATED", "40"))
@@ -73,7 +73,7 @@ def emulator(folder: Path, **shape: bool) -> Engine:
 
     def run(program: Any, graph: gasla.Graph, start: Start) -> dict[str, Any]:
         blocks, given = 1 if shape.get("small") else 2, dict(start)
-        kind = Shape(graph.out.indptr.dtype, **shape)
+        kind = Variant(graph.out.indptr.dtype, **shape)
         place = folder / str(next(number))
         place.mkdir()
         kernel = EmulatedRun(program, graph, kind, blocks, {}, place)

@@ -14,7 +14,7 @@ import gasla
 import semirings
 from gasla.gpu.program import tables
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
@@ -75,7 +75,7 @@ def shapes() -> dict[str, Graph]:
 
 def emulated(program: Any, graph: Graph, folder: Path, monkeypatch: Any, blocks: int = 2, **shape: Any) -> EmulatedRun:
     monkeypatch.setattr(tables, "WARPS", BLOCK // 32)
-    return EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, folder)
+    return EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, folder)
 
 
 @needs_compiler
@@ -112,7 +112,7 @@ def test_equals_the_reference(program: Any, mode: str, tmp_path: Path, monkeypat
 def test_every_kernel_compiles(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for architecture, kind, shape in (("sm_90", "i4", {"table_slots": 320}), ("sm_80", "i8", {"deterministic": True})):
-        module = Module(program.traced(np.dtype(kind)), Shape(np.dtype(kind), **shape))
+        module = Module(program.traced(np.dtype(kind)), Variant(np.dtype(kind), **shape))
         size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
         assert compile_source(f"{module.source}\n{size}", architecture, program.__name__)
 
@@ -138,4 +138,4 @@ def test_wide_vectors_beside_keys_are_refused() -> None:
         features = gasla.vertex((np.float32, (40,)))
 
     with pytest.raises(TypeError, match="Wide reduces by key, and has vectors of more than 8 numbers"):
-        Module(Wide.traced(np.dtype("i4")), Shape(np.dtype("i4")))
+        Module(Wide.traced(np.dtype("i4")), Variant(np.dtype("i4")))

@@ -15,7 +15,7 @@ import semirings
 from gasla import names, stages
 from gasla.cpu.program import generate, queues
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program import program
@@ -130,7 +130,7 @@ def test_stages_and_priorities_whatever_the_names() -> None:
 @pytest.mark.parametrize("mode", [{"row_lanes": 1}, {"small": True, "near": True}, {"staged": True}], ids=str)
 def test_kernels_compile_whatever_the_names(mode: dict[str, Any]) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    module = Module(everything(HOSTILE, title="\\\n#error */").traced(), Shape(np.dtype(np.int32), **mode))
+    module = Module(everything(HOSTILE, title="\\\n#error */").traced(), Variant(np.dtype(np.int32), **mode))
     assert compile_source(module.source, "sm_90")
 
 
@@ -145,7 +145,7 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
     ]
     texts = {
         "numba": [p.source() for p in programs] + [generate.plan(p, i4, staged=True).source_text for p in programs],
-        "cuda": [Module(p.traced(), Shape(i4, **shape)).source for p in programs for shape in shapes],
+        "cuda": [Module(p.traced(), Variant(i4, **shape)).source for p in programs for shape in shapes],
     }
     for language, sources in texts.items():
         found = {name for text in sources for name in re.findall(r"(?<!gasla::)\b[A-Za-z_]\w*", text)}

@@ -12,7 +12,7 @@ import gasla
 import semirings
 from gasla.arrays import moved
 from gasla.gpu.program.generate import module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 
 EDGES = st.integers(1, 6).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24))
@@ -229,7 +229,7 @@ class Steady(Flux):
 )
 def test_kernels_compile(program, shape):
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
-    source = module(program, np.dtype(np.int32), Shape(np.dtype(np.int32), **shape)).source
+    source = module(program, np.dtype(np.int32), Variant(np.dtype(np.int32), **shape)).source
     assert compile.compile_source(source, "sm_90")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph import generators
 from gasla.graph.graph import Graph
@@ -151,6 +151,6 @@ def test_whether_priorities_are_sums_of_edge_values(gather: Any, priority: Any, 
 def test_kernels_that_look_for_the_range_of_what_waits_compile() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4 = np.dtype(np.int32)
-    for shape in (Shape(i4), Shape(i4, thin=True, local=True)):
+    for shape in (Variant(i4), Variant(i4, thin=True, local=True)):
         module = Module(Widest.traced(), shape)
         assert "ADDS_UP = false" in module.source and compile_source(module.source, "sm_90")

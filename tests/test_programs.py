@@ -30,7 +30,7 @@ from gasla.cpu.program import launch
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.runtime import threads
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
@@ -664,8 +664,8 @@ def test_the_first_to_come_applies_at_once_if_it_is_no_identity(ids: Any) -> Non
         plan = Plan(program.traced(np.dtype(ids)))
         assert plan.pushes
         assert plan.push_at_once == plan.takes_first == at_once
-        assert GpuPlan(program.traced(np.dtype(ids)), Shape(np.dtype(ids))).push_at_once == at_once
-    assert GpuPlan(bfs.Parents.traced(np.dtype(ids)), Shape(np.dtype(ids))).shuts
+        assert GpuPlan(program.traced(np.dtype(ids)), Variant(np.dtype(ids))).push_at_once == at_once
+    assert GpuPlan(bfs.Parents.traced(np.dtype(ids)), Variant(np.dtype(ids))).shuts
 
 
 def test_declarations_may_be_copied() -> None:
@@ -843,7 +843,7 @@ def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> Non
     found = gasla.run(program, ring(5), x0=np.arange(5, dtype=np.float32), max_iterations=1)
     assert found.x0.tolist() == [4, 0, 1, 2, 3]
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    assert compile_source(Module(program.traced(), Shape(np.dtype(np.int32))).source, "sm_90")
+    assert compile_source(Module(program.traced(), Variant(np.dtype(np.int32))).source, "sm_90")
 
 
 @pytest.mark.parametrize("direction", ["in", "out"])

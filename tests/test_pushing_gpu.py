@@ -14,7 +14,7 @@ from test_pushing import GRAPHS, starts
 import gasla
 from gasla.arrays import moved
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime.compile import compile_source
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -47,7 +47,7 @@ def check(program: Any, fields: Any, expected: Reference) -> None:
 def test_nvrtc_compiles_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for ids, shape in ((IDS[0], {"thin": True}), (IDS[1], {})):
-        assert compile_source(Module(program.traced(ids), Shape(ids, **shape)).source, "sm_90")
+        assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "sm_90")
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_nvrtc_compiles_all_shapes_of_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for ids in IDS:
         for shape in ({}, {"thin": True}, {"small": True}, {"staged": True}, {"deterministic": True}):
-            assert compile_source(Module(program.traced(ids), Shape(ids, **shape)).source, "sm_90")
+            assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "sm_90")
 
 
 @needs_compiler
@@ -75,7 +75,7 @@ def test_an_emulated_grid_gives_what_the_independent_engine_gives(
 ) -> None:
     (options, blocks), given = SHAPES[shape], starts(program, GRAPHS[graph].n)
     expected = Reference(program(), GRAPHS[graph], **given).run(None, limit_of(program))
-    kernel = EmulatedRun(program, GRAPHS[graph], Shape(IDS[0], **options), blocks, {}, tmp_path)
+    kernel = EmulatedRun(program, GRAPHS[graph], Variant(IDS[0], **options), blocks, {}, tmp_path)
     for way in (0, 1, 2) if blocks > 1 else (2,):
         for pieces in (10**6, 2):
             fields = kernel.run(None, way=way, limit=limit_of(program), at_once=pieces, delta=4.0, **given)
@@ -83,17 +83,17 @@ def test_an_emulated_grid_gives_what_the_independent_engine_gives(
 
 
 def test_who_waits_is_noted_where_there_are_several_parts() -> None:
-    assert GpuPlan(Sources.traced(IDS[0]), Shape(IDS[0])).waits
-    assert GpuPlan(ByTotal.traced(IDS[0]), Shape(IDS[0])).waits
-    assert not GpuPlan(Sources.traced(IDS[0]), Shape(IDS[0], small=True)).waits
-    assert not GpuPlan(Both.traced(IDS[0]), Shape(IDS[0])).waits
+    assert GpuPlan(Sources.traced(IDS[0]), Variant(IDS[0])).waits
+    assert GpuPlan(ByTotal.traced(IDS[0]), Variant(IDS[0])).waits
+    assert not GpuPlan(Sources.traced(IDS[0]), Variant(IDS[0], small=True)).waits
+    assert not GpuPlan(Both.traced(IDS[0]), Variant(IDS[0])).waits
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("program", [*PROGRAMS, Finders])
 def test_a_device_gives_what_the_independent_engine_gives(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for small in (10_000, 0):
-        monkeypatch.setattr("gasla.gpu.program.space.SMALL", small)
+        monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
         for name, graph in GRAPHS.items():
             given = starts(program, graph.n)
             expected = Reference(program(), graph, **given).run(None, limit_of(program))

@@ -19,7 +19,7 @@ import gasla
 import semirings
 from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 
 BLOCKS = 2
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
 def emulated_run(program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> EmulatedRun:
-    return EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape_of_kernel), BLOCKS, constants, folder)
+    return EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape_of_kernel), BLOCKS, constants, folder)
 
 
 def grid(side: int) -> Graph:

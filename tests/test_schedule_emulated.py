@@ -14,7 +14,7 @@ from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
 from gasla.algorithms.centrality.betweenness_centrality import WideCount
-from gasla.gpu.program.plan import Shape, as_held
+from gasla.gpu.program.plan import Variant, as_held
 from gasla.graph.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
@@ -33,7 +33,7 @@ class Emulated(EmulatedLoop):
     entry = RUN
 
     def __init__(self, program: Any, graph: Graph, walk: dict[str, bool], folder: Path) -> None:
-        shape = Shape(graph.out.indptr.dtype, scheduled=True, **walk)
+        shape = Variant(graph.out.indptr.dtype, scheduled=True, **walk)
         super().__init__(program, graph, shape, 1, SHORT_ROWS, folder)
         for name in ("pieces", "piece_values") * self.plan.cuts_rows:
             self.put(name, np.full(1 << 16, 0xAB, np.uint8))  # there are more than rows are long

@@ -9,7 +9,7 @@ from emulated_loop import EmulatedRun
 
 import gasla
 from gasla.algorithms.paths.shortest_path import Back, Search
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 
 GOAL = 40
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -30,7 +30,7 @@ def test_a_search_and_the_way_back(tmp_path: Path) -> None:
     graph = gasla.Graph.from_edges(src, dst, lengths, n=80)
     right = gasla.shortest_path(graph, 0, GOAL, method="dijkstra")
     for blocks in (1, 3):
-        shape = Shape(graph.out.indptr.dtype, small=blocks == 1)
+        shape = Variant(graph.out.indptr.dtype, small=blocks == 1)
         search = EmulatedRun(SearchTo, graph, shape, blocks, {}, tmp_path / f"search{blocks}")
         distance = search.run([0], distance={0: 0}, at_once=3)["distance"].copy()
         assert distance[GOAL] == right.distance

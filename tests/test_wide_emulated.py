@@ -14,7 +14,7 @@ from reference_engine import Reference
 from test_stages_emulated import emulated  # noqa: F401  (a fixture)
 
 from gasla.gpu.program.generate import Module
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
@@ -29,7 +29,7 @@ def graph(n: int = 70, m: int = 330) -> Graph:
 
 
 def emulated_run(program: Any, graph: Graph, folder: Path, blocks: int = 2, **shape: Any) -> EmulatedRun:
-    return EmulatedRun(program, graph, Shape(graph.out.indptr.dtype, **shape), blocks, {}, folder)
+    return EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, folder)
 
 
 def check(run: EmulatedRun, program: Any, active: Any, limit: int, at_once: int = 3, **start: Any) -> None:
@@ -131,7 +131,7 @@ def test_every_kernel_compiles(made: Any, lanes: int) -> None:
     architecture, kind = (("sm_80", "i8"), ("sm_90", "i4"))[lanes % 2]
     if option == "scheduled" and made in (wide_programs.scaled, wide_programs.spreading):
         option = ""
-    shape = Shape(np.dtype(kind), **{option: True} if option else {})
+    shape = Variant(np.dtype(kind), **{option: True} if option else {})
     module = Module(made(lanes).traced(np.dtype(kind)), shape)
     size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
     assert compile_source(f"{module.source}\n{size}", architecture, made.__name__)

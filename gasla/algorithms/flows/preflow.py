@@ -69,7 +69,7 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """excess(v) goes to the lowest neighbour along residual edges, or v rises; iterations decide and settle by turns."""
+    """excess(v) goes to the lowest neighbour along residual edges, or v rises; iterations decide and settle in turn."""
 
     height = vertex(np.int64)
     excess = vertex(np.int64)

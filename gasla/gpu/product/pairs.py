@@ -130,8 +130,8 @@ class Lines(NamedTuple):
 
 def lines(lists: Lists, name: str) -> Lines | None:
     """The rows of a matrix; None if it points outside itself."""
-    plan = rows.plan(lists.indptr, lists.indices)
-    facts = plan.facts
+    shares = rows.share_out(lists.indptr, lists.indices)
+    facts = shares.facts
     if not facts.offsets_fit or facts.lowest < 0 or facts.highest >= lists.width:
         return None
     if lists.width > WIDEST:
@@ -139,7 +139,7 @@ def lines(lists: Lists, name: str) -> Lines | None:
     if facts.longest > LONGEST:
         raise ValueError(f"{name} has a row of {facts.longest} entries; expected at most {LONGEST} on a GPU")
     offsets, indices = lists.indptr.astype(np.int64, copy=False), lists.indices.astype(np.int32, copy=False)
-    return Lines(offsets, indices, lists.values, lists.width, plan.known)
+    return Lines(offsets, indices, lists.values, lists.width, shares.known)
 
 
 def find_order(matrix: Lines) -> Order:

@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 """
 
 
-class Shape(NamedTuple):
+class Variant(NamedTuple):
     """What the kernels depend on besides the terms."""
 
     masked: bool
@@ -93,73 +93,73 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
-    plan = rows.plan(lists.indptr, lists.indices)
-    facts = plan.facts
-    shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, plan.lanes)
-    kernels = compiled(terms, shape, device())
+    shares = rows.share_out(lists.indptr, lists.indices)
+    facts = shares.facts
+    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, shares.row_type, shares.lanes)
+    kernels = compiled(terms, variant, device())
     if not facts.offsets_fit or (kernels.reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
         return False
     if facts.rows == 0:
         return True
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
-    partials = plan.partials(kernels.value_size)
-    argument = plan.argument(partials)
-    packed = struct(argument) if plan.cut else plan.packed
+    partials = shares.partials(kernels.value_size)
+    argument = shares.argument(partials)
+    packed = struct(argument) if shares.cut else shares.packed
     arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
-    kernels.product.plain(plan.blocks, *arguments)
-    if plan.cut and not terms.takes_first:
-        kernels.product_of_cut_rows.plain(plan.blocks_of_cut_rows, *arguments)
+    kernels.product.plain(shares.blocks, *arguments)
+    if shares.cut and not terms.takes_first:
+        kernels.product_of_cut_rows.plain(shares.blocks_of_cut_rows, *arguments)
     return True
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
+def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """The kernels of a product on a device."""
-    text = source(terms, shape)
+    text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
-    inputs = [name for name, _ in _inputs(terms, shape)]
+    inputs = [name for name, _ in _inputs(terms, variant)]
     return Kernels(whole, cut, inputs, printed.size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
-def source(terms: Terms, shape: Shape) -> str:
+def source(terms: Terms, variant: Variant) -> str:
     """The text of the kernels."""
-    kinds = dict(_inputs(terms, shape)) | printed.outputs(terms)
+    kinds = dict(_inputs(terms, variant)) | printed.outputs(terms)
     return TEMPLATE.format(
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions=printed.functions(terms),
-        offset=printer.ctype(shape.offset),
-        vertex=printer.ctype(shape.vertex),
-        row=shape.row,
+        offset=printer.ctype(variant.offset),
+        vertex=printer.ctype(variant.vertex),
+        row=variant.row,
         value=printer.ctype(terms.type),
         ordered=printed.flag(not terms.monoid.commutative),
         first_only=printed.flag(terms.takes_first),
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
         monoid=printed.monoid(terms),
-        wanted="mask[row] != complement" if shape.masked else "true",
+        wanted="mask[row] != complement" if variant.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
         old=printed.old(terms, "row"),
-        term="\n".join(f"        {line}" for line in _term(terms, shape)),
+        term="\n".join(f"        {line}" for line in _term(terms, variant)),
         finish=printed.store(terms, "row"),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         arguments=", ".join(kinds),
-        lanes=shape.lanes,
+        lanes=variant.lanes,
     )
 
 
-def _inputs(terms: Terms, shape: Shape) -> list[tuple[str, str]]:
+def _inputs(terms: Terms, variant: Variant) -> list[tuple[str, str]]:
     """Names and C++ types of what the kernels read."""
     kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     found = [("values", kinds["value"])] if "value" in kinds else []
     found += [("x", kinds["x"])] if "x" in kinds else []
     found += [("indices", "const vertex_t*")] if "x" in kinds or "other" in kinds else []
-    return [*found, ("mask", "const bool*"), ("complement", "bool")] if shape.masked else found
+    return [*found, ("mask", "const bool*"), ("complement", "bool")] if variant.masked else found
 
 
-def _term(terms: Terms, shape: Shape) -> list[str]:
+def _term(terms: Terms, variant: Variant) -> list[str]:
     """The product of the entry at a position."""
-    once = "read_once({} + at)" if shape.lanes == rows.PACKED else "{}[at]"  # else the threads beside read around it
+    once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"  # else the threads beside read around it
     lines = []
     if terms.reads("x") or terms.reads("other"):
         lines.append(f"const vertex_t other = {once.format('indices')};")

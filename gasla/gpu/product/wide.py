@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 """
 
 
-class Shape(NamedTuple):
+class Variant(NamedTuple):
     """What the kernels depend on besides the terms."""
 
     masked: bool
@@ -112,8 +112,8 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
     """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
-    plan = rows.plan(lists.indptr, lists.indices, WHOLE)
-    facts, columns = plan.facts, x.shape[1]
+    shares = rows.share_out(lists.indptr, lists.indices, WHOLE)
+    facts, columns = shares.facts, x.shape[1]
     reads_index = terms.reads("x") or terms.reads("other")
     if not facts.offsets_fit or (reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
         return False
@@ -122,15 +122,15 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
     if columns > MOST:
         raise ValueError(f"x has {columns} columns; expected at most {MOST} on a GPU")
     lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
-    shape = Shape(mask is not None, lists.indptr.dtype, lists.indices.dtype, plan.row_type, lanes, width)
-    kernels = compiled(terms, shape, device())
+    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, shares.row_type, lanes, width)
+    kernels = compiled(terms, variant, device())
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
-    partials = plan.partials(printed.size_of(terms.type) * columns)
-    argument = plan.argument(partials)
+    partials = shares.partials(printed.size_of(terms.type) * columns)
+    argument = shares.argument(partials)
     arguments = (struct(argument), np.uint32(columns), *[given[name] for name in kernels.inputs], *outs)
-    kernels.product.plain(blocks(plan.pieces + facts.rows, lanes), *arguments)
-    if plan.cut:
-        kernels.product_of_cut_rows.plain(blocks(plan.cut, lanes), *arguments)
+    kernels.product.plain(blocks(shares.pieces + facts.rows, lanes), *arguments)
+    if shares.cut:
+        kernels.product_of_cut_rows.plain(blocks(shares.cut, lanes), *arguments)
     return True
 
 
@@ -156,16 +156,16 @@ def blocks(items: int, lanes: int) -> int:
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(terms: Terms, shape: Shape, device: int) -> Kernels:
+def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """The kernels of a product on a device."""
-    text = source(terms, shape)
+    text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
-    return Kernels(whole, cut, list(_inputs(terms, shape)))
+    return Kernels(whole, cut, list(_inputs(terms, variant)))
 
 
-def source(terms: Terms, shape: Shape) -> str:
+def source(terms: Terms, variant: Variant) -> str:
     """The text of the kernels."""
-    inputs, outs = _inputs(terms, shape), printed.outputs(terms)
+    inputs, outs = _inputs(terms, variant), printed.outputs(terms)
     kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
     entry |= {"value": types["value"]} if "value" in types else {}
@@ -174,11 +174,11 @@ def source(terms: Terms, shape: Shape) -> str:
         name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions=printed.functions(terms),
-        offset=printer.ctype(shape.offset),
-        vertex=printer.ctype(shape.vertex),
-        row=shape.row,
-        lanes=shape.lanes,
-        width=shape.width,
+        offset=printer.ctype(variant.offset),
+        vertex=printer.ctype(variant.vertex),
+        row=variant.row,
+        lanes=variant.lanes,
+        width=variant.width,
         value=printer.ctype(terms.type),
         out=printer.ctype(terms.out_type),
         entry=" ".join(f"{kind} {name};" for name, kind in entry.items()),
@@ -186,7 +186,7 @@ def source(terms: Terms, shape: Shape) -> str:
         had=" ".join(f"{pack} {name};" for name, pack in zip(outs, packs)) if terms.reads_old else "",
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
         monoid=printed.monoid(terms),
-        wanted="mask[(u64)row * columns + column] != complement" if shape.masked else "true",
+        wanted="mask[(u64)row * columns + column] != complement" if variant.masked else "true",
         loaded=", ".join({"other": "indices[at]", "value": "values[at]"}[name] for name in entry),
         x_loaded="x_t::load(x + ((u64)(unsigned_vertex_t)entry.other * columns + column))" if "x" in types else "false",
         arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
@@ -214,13 +214,13 @@ _ARGUMENTS = {
 }
 
 
-def _inputs(terms: Terms, shape: Shape) -> dict[str, str]:
+def _inputs(terms: Terms, variant: Variant) -> dict[str, str]:
     """Names and C++ types of what the kernels read."""
     kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     found = {"values": kinds["value"]} if "value" in kinds else {}
     found |= {"x": kinds["x"]} if "x" in kinds else {}
     found |= {"indices": "const vertex_t*"} if "x" in kinds or "other" in kinds else {}
-    return found | ({"mask": "const bool*", "complement": "bool"} if shape.masked else {})
+    return found | ({"mask": "const bool*", "complement": "bool"} if variant.masked else {})
 
 
 def _old(terms: Terms) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from gasla.arrays import as_bits, finish
 from gasla.gpu.program import generate, levels, relabel, rows, tables
 from gasla.gpu.program.inputs import offset_type
-from gasla.gpu.program.plan import Shape, Start, as_held, has_wide_values
+from gasla.gpu.program.plan import Start, Variant, as_held, has_wide_values
 from gasla.gpu.program.rows import PACKED
-from gasla.gpu.program.space import NEAR, Kept, field_bytes, forget, is_small, workspace_sizes
+from gasla.gpu.program.workspace import NEAR, Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighbourLists
@@ -29,7 +29,7 @@ LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in
 
 
 class Prepared:
-    """Runs of a program on a graph: what they have in common, the graph keeps (`Kept`), on each device."""
+    """Runs of a program on a graph: what they have in common, the graph keeps (`Cached`), on each device."""
 
     def __init__(self, way: int = AUTO, deterministic: bool = False, scheduled: bool = False) -> None:
         self.turn = threading.Lock()
@@ -37,7 +37,7 @@ class Prepared:
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Begin to compile what its runs will need, for a caller who has something else to do first."""
-        compile.ahead(self._kept(program, graph).plan.source, "run_loop")
+        compile.ahead(self._find(program, graph).plan.source, "run_loop")
         if self._scheduled:
             levels.begin(graph.id_dtype)
 
@@ -52,12 +52,12 @@ class Prepared:
         out: Mapping[str, Any] | None = None,
     ) -> "Run":
         """A run at its start. Several may be under way."""
-        run = Run(self._kept(program, graph), program, graph, fields, self._way, schedule, out)
+        run = Run(self._find(program, graph), program, graph, fields, self._way, schedule, out)
         run.activate(frontier, delta)
         return run
 
-    def _kept(self, program: VertexProgram, graph: Graph) -> Kept:
-        return _kept_for(program, graph, self._deterministic, self._scheduled, self._way)
+    def _find(self, program: VertexProgram, graph: Graph) -> Cached:
+        return _find_cached(program, graph, self._deterministic, self._scheduled, self._way)
 
 
 class Run(Binding):
@@ -69,7 +69,7 @@ class Run(Binding):
 
     def __init__(
         self,
-        kept: Kept,
+        cached: Cached,
         program: VertexProgram,
         graph: Graph,
         fields: Mapping[str, Any],
@@ -77,7 +77,7 @@ class Run(Binding):
         schedule: Schedule | None,
         out: Mapping[str, Any] | None,
     ) -> None:
-        self._kept, self.plan, self._way = kept, kept.plan, way
+        self._cached, self.plan, self._way = cached, cached.plan, way
         super().__init__(program, graph)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
@@ -86,15 +86,15 @@ class Run(Binding):
         self._fresh = True
         if not self._fits(fields, schedule):
             finish("gpu")  # runs that are under way
-            forget()  # what is kept for the next run of other programs
+            free_workspaces()  # those cached for runs of other programs
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
-        """Let the next run have the workspace, whose kernel may still be at work: see `Kept.space`."""
-        space = self.__dict__.pop("_space", None)
-        if space is not None:
-            self._kept.spaces.append(space)
+        """Let the next run have the workspace, whose kernel may still be at work: see `Cached.take_workspace`."""
+        workspace = self.__dict__.pop("_workspace", None)
+        if workspace is not None:
+            self._cached.workspaces.append(workspace)
 
     __del__ = close  # of a run that was left, and nobody has asked about
 
@@ -105,8 +105,8 @@ class Run(Binding):
         self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
         self._bare: dict[str, Any] = {}
         try:
-            self._space = self._kept.space(self, self.numbering)
-            self._arguments = self._space.arguments
+            self._workspace = self._cached.take_workspace(self, self.numbering)
+            self._arguments = self._workspace.arguments
             for name, argument, kind in self.plan.parameters:
                 setattr(self._arguments, argument, self._number(name, kind))
             self._set_fields(fields)
@@ -114,12 +114,12 @@ class Run(Binding):
         except MemoryError:
             self._arrays.clear()
             self._bare.clear()
-            self.__dict__.pop("_space", None)
+            self.__dict__.pop("_workspace", None)
             return False
         return True
 
     def _too_little_memory(self) -> str:
-        need = _workspace(self.plan, self.graph) + field_bytes(self.plan, self.graph)
+        need = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
         return (
             f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory beside the graph, and "
             f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
@@ -130,17 +130,17 @@ class Run(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
-        arguments, kept, alloc, array = self._arguments, self._kept, self.xp.cuda.alloc, self.xp.ndarray
+        arguments, cached, alloc, array = self._arguments, self._cached, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             given = fields.get(name)
             if name in self._lent and self.numbering is None:
                 self._set_lent(name, start, given)
                 continue
             given = self._lent.get(name) if given is None else given
-            if is_ready := isinstance(given, array) and self._is_ready(given, kept.layouts[name]):
+            if is_ready := isinstance(given, array) and self._is_ready(given, cached.layouts[name]):
                 self._set(start.source, given)
             if is_ready or self._fill_alike(name, start, given):
-                memory = self._bare[name] = alloc(kept.sizes[name])
+                memory = self._bare[name] = alloc(cached.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
                 self._set(start.field, self._vertex_array(name, given))
@@ -182,7 +182,7 @@ class Run(Binding):
     def _put_arrays_around(self) -> None:
         """What is bare memory becomes arrays: the fields after an even number of iterations, and after an odd one."""
         for name, memory in self._bare.items():
-            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._kept.field_layouts[name], memory)
+            self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
         self._bare.clear()
         fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
         fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
@@ -240,11 +240,11 @@ class Run(Binding):
         """
         if not self.plan.adds_up:
             return 0.0
-        found = self._kept
+        found = self._cached
         if found.delta is None:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
-            times = 640 / degree if self.plan.shape.local else 5 if self.plan.thin else 4
+            times = 640 / degree if self.plan.variant.local else 5 if self.plan.thin else 4
             delta = times * mean / degree
             found.delta = delta if np.isfinite(delta) and delta > 0 else 1.0
         return found.delta
@@ -262,10 +262,10 @@ class Run(Binding):
         if is_watched():
             return False
         is_exact = self.plan.never_ends and self.graph.n > 0 and until * (self.graph.n + self.graph.m) <= LONG
-        if not is_exact and (self.plan.doubled or self.plan.shape.local or self.plan.never_ends):
+        if not is_exact and (self.plan.doubled or self.plan.variant.local or self.plan.never_ends):
             return False
         if is_exact:
-            self._shown = self._space.show_on_device()
+            self._shown = self._workspace.show_on_device()
         self.launch(until)
         if is_exact:
             self.iteration = until
@@ -279,12 +279,12 @@ class Run(Binding):
 
     def _stop(self) -> None:
         """After an error, or Ctrl-C: the kernel ends after the iteration at hand."""
-        self._space.stop()
+        self._workspace.stop()
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
         """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
-        arguments, page = self._arguments, self._space.page
+        arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
             if "log" not in self._arrays:
@@ -292,7 +292,7 @@ class Run(Binding):
             arguments.log_from, arguments.log_rows = self.iteration, self.log_rows
         page.progress = self.iteration
         try:
-            self._space.launch()
+            self._workspace.launch()
         except BaseException:
             self._stop()
             raise
@@ -301,20 +301,20 @@ class Run(Binding):
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
         """Wait for the kernel's end."""
-        page = self._space.page
+        page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
             self._wait(progress)
         except BaseException:
             self._stop()
             raise
-        self._fresh, now = False, self._space.control
+        self._fresh, now = False, self._workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or now.size + now.far == 0
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Until the kernel has ended, which it says sooner than CUDA does."""
-        page, launch = self._space.page, self._space.launched
+        page, launch = self._workspace.page, self._workspace.launched
         began = told = time.perf_counter()
         while page.ended != launch:
             now = time.perf_counter()
@@ -359,18 +359,18 @@ class Run(Binding):
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
-        return self.by_given_name(self._space.aggregates(self._shown, self.iteration))
+        return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
         """The parameters that idle may change, as they are now."""
         if not self.plan.changes:
             return {}
-        kept = self._space.arrays["changed"].get().view(self.plan.changed)[0]
-        return self.by_given_name({name: kept[name].item() for name in self.plan.changes})
+        changed = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
+        return self.by_given_name({name: changed[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
-        n, now = self.graph.n, self._space.control
+        n, now = self.graph.n, self._workspace.control
         count = now.size
         if count == 0:
             return Frontier.none(n)
@@ -378,8 +378,8 @@ class Run(Binding):
             return Frontier.all(n)
         side = self.iteration & 1
         if now.form == 0:
-            return Frontier.of(n, self._space.queued(side)[:count].copy())
-        bits = self._space.arrays["bits"].reshape(2, -1)[side]
+            return Frontier.of(n, self._workspace.queued(side)[:count].copy())
+        bits = self._workspace.arrays["bits"].reshape(2, -1)[side]
         return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 
 
@@ -429,52 +429,52 @@ def _free(cupy: Any) -> int:
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """What a run needs beside the graph and its fields, at most."""
-    return _workspace(_kept_for(program, graph, deterministic, False, AUTO).plan, graph)
+    return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
 
 
-def _workspace(plan: generate.Module, graph: Graph) -> int:
+def _workspace_size(plan: generate.Module, graph: Graph) -> int:
     sizes = workspace_sizes(plan, graph, compile.multiprocessors())
     return sum(sizes.values()) + relabel.lists_bytes(plan, graph)
 
 
-def _kept_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Kept:
+def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
     """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # one block pulls fast
     key = kind, deterministic, scheduled, small, compile.device()
-    found: Kept | None = graph.known(key)
-    return found or _keep(key, program, graph)
+    found: Cached | None = graph.known(key)
+    return found or _make_cached(key, program, graph)
 
 
-def _keep(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Kept:
+def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
     """The same, made now."""
-    kind, deterministic, scheduled, small, _ = key
+    kind, *choices, _ = key
     try:
-        return graph.kept(key, lambda graph: Kept(kind, graph, _shape(program, graph, deterministic, scheduled, small)))
+        return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
     except MemoryError:  # the run will say how much it lacks
-        return Kept(kind, graph, Shape(offset_type(program, graph), deterministic, scheduled))
+        return Cached(kind, graph, Variant(offset_type(program, graph), *choices[:2]))
 
 
-def _shape(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Shape:
+def _variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
     """What the kernel is made for."""
     offsets = offset_type(program, graph)
     if (keyed := program.traced(graph.id_dtype).keyed) is not None:
         slots = tables.slots_near(keyed, tables.longest_row(graph, program.direction), compile.most_shared())
-        return Shape(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
+        return Variant(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
     if small and not scheduled:
-        return Shape(offsets, deterministic, small=True, near=graph.n <= NEAR)
+        return Variant(offsets, deterministic, small=True, near=graph.n <= NEAR)
     gathers = program.everyone or scheduled
     walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
     lists = NeighbourLists(graph, walked, ordered=False)
     if program.everyone and not scheduled and has_wide_values(program.traced(graph.id_dtype)):
-        return Shape(offsets, deterministic)
+        return Variant(offsets, deterministic)
     if program.everyone and not scheduled:
-        shares = rows.plan(lists.indptr(), lists.indices())
+        shares = rows.share_out(lists.indptr(), lists.indices())
         commutes = program.reduce is None or program.reduce.commutative
         relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
-        return Shape(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
+        return Variant(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
     facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
     thin = rows.is_flat(facts.longest, facts.entries, graph.n)
     local = thin and not scheduled and facts.near >= 0.5
-    return Shape(offsets, deterministic, scheduled, thin, local, small=small)
+    return Variant(offsets, deterministic, scheduled, thin, local, small=small)

@@ -46,7 +46,7 @@ _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "
 
 
 @dataclass(frozen=True)
-class Shape:
+class Variant:
     """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
 
     `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
@@ -94,21 +94,21 @@ class Start:
 class GpuPlan(Plan):
     """The decisions for one program on the GPU."""
 
-    def __init__(self, traced: Traced, shape: Shape) -> None:
-        super().__init__(traced, shape.deterministic, shape.scheduled or shape.staged, shape.staged)
+    def __init__(self, traced: Traced, variant: Variant) -> None:
+        super().__init__(traced, variant.deterministic, variant.scheduled or variant.staged, variant.staged)
         if traced.keyed is not None and has_wide_values(traced):
             raise TypeError(
                 f"{traced.program.__name__} reduces by key, and has vectors of more than {SHORT} numbers: on a GPU a "
                 "warp has their lanes and could not tell keys apart; expected shorter ones, or device='cpu'"
             )
-        self.shape, self.offset_type = shape, shape.offset_type
+        self.variant, self.offset_type = variant, variant.offset_type
         # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
         self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.timed:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions or bool(self.behind)
-        self.prioritised = self.prioritised and not shape.small  # the order spares less than it costs
+        self.prioritised = self.prioritised and not variant.small  # the order spares less than it costs
         goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
-        self.thin = bool(shape.thin and (self.absorbs or self.push_at_once) and goes_on)
+        self.thin = bool(variant.thin and (self.absorbs or self.push_at_once) and goes_on)
 
     @functools.cached_property
     def wide(self) -> bool:
@@ -141,17 +141,17 @@ class GpuPlan(Plan):
     def rows(self) -> bool:
         """Whether iterations are just a reduction over all rows."""
         plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
-        return plain and not self.keeps_active and not self.keeps_receivers and not self.shape.small
+        return plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
     @property
     def shares_rows(self) -> bool:
         """Whether it is settled once a graph which warps take which rows, and which are cut into pieces."""
-        return self.rows or (self.wide and not self.scheduled and not self.shape.small)
+        return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
     @property
     def only_pulls(self) -> bool:
         """Whether no iteration pushes, nor asks who receives."""
-        return self.shape.small or self.shape.deterministic
+        return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
         """Why an iteration goes each way; see choose.cuh."""
@@ -169,7 +169,7 @@ class GpuPlan(Plan):
     def alone(self) -> bool:
         """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
-        return self.shape.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
+        return self.variant.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
 
     @functools.cached_property
     def near_fields(self) -> list[str]:
@@ -178,7 +178,7 @@ class GpuPlan(Plan):
         Those of programs that absorb have one, read while it is written: faster nowhere, and nothing that a tool which
         looks for races could tell from a mistake.
         """
-        if not (self.alone and self.shape.near):
+        if not (self.alone and self.variant.near):
             return []
         kinds = self.traced.vertex_types
         fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype) and ("other", f) not in self.used)
@@ -200,18 +200,18 @@ class GpuPlan(Plan):
         """Whether a few lanes may take a row of a schedule."""
         monoid = self.traced.monoid
         commutes = monoid is not None and monoid.commutative
-        return bool(self.shape.thin) and self.lists_rows and commutes and not self.takes_first
+        return bool(self.variant.thin) and self.lists_rows and commutes and not self.takes_first
 
     @property
     def cuts_rows(self) -> bool:
         """Whether rows of a schedule may be long, and are shared out in pieces."""
-        sums = self.shape.deterministic and self.traced.aggregates  # whose order is then fixed
-        return self.lists_rows and not (self.flat or self.takes_first or self.shape.small or sums)
+        sums = self.variant.deterministic and self.traced.aggregates  # whose order is then fixed
+        return self.lists_rows and not (self.flat or self.takes_first or self.variant.small or sums)
 
     @functools.cached_property
     def relabelled(self) -> bool:
         """Whether vertices have other numbers than the user's."""
-        return self.shape.relabelled and self.rows and not self.traced.looks_up
+        return self.variant.relabelled and self.rows and not self.traced.looks_up
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
@@ -264,7 +264,7 @@ class GpuPlan(Plan):
         Not where pulls are rare: what they need takes registers from the rest of the loop.
         """
         plain = self.closes and "edge_mask" not in self.functions
-        return plain and not self.shape.small and not self.shape.local
+        return plain and not self.variant.small and not self.variant.local
 
     @functools.cached_property
     def sums_look_up(self) -> bool:
@@ -277,7 +277,7 @@ class GpuPlan(Plan):
 
         Nothing is known of the edge to it.
         """
-        return self.searches and not self.shape.thin and not self._edge_roles("gather")
+        return self.searches and not self.variant.thin and not self._edge_roles("gather")
 
     @property
     def claims(self) -> bool:

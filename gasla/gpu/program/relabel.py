@@ -96,7 +96,7 @@ def numbering(graph: Graph, side: str) -> Numbering:
         return graph.kept(("numbering", side), lambda graph: Numbering(NeighbourLists(graph, side, ordered=False)))
 
 
-def pays(graph: Graph, side: str, facts: rows.Facts) -> bool:
+def pays(graph: Graph, side: str, facts: rows.RowFacts) -> bool:
     """Whether a reduction over all lists gains by it, and there is room."""
     import cupy
 
@@ -121,9 +121,9 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
     return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
 
 
-def row_plan(indptr: Any, indices: Any) -> rows.Plan:
+def row_shares(indptr: Any, indices: Any) -> rows.RowShares:
     """How lists under a numbering are shared out among threads."""
-    return rows.make_plan(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
+    return rows.make_shares(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
 
 
 def hub_memory(plan: GpuPlan) -> int:

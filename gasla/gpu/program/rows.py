@@ -1,4 +1,4 @@
-"""How the rows of a matrix are shared out among threads (kernels/product): decided once, kept while its arrays live.
+"""How the rows of a matrix are shared out among threads (kernels/product): decided once for the same arrays.
 
 Where the neighbours of one row are near those of the next, the next thread or the next few take the next row, and what
 one reads serves the others from the L1 cache; elsewhere entries are packed side by side. Long rows are cut into pieces.
@@ -74,7 +74,7 @@ extern "C" __global__ void heads(const offset_t* offsets, const vertex_t* indice
 
 
 @dataclass(frozen=True)
-class Facts:
+class RowFacts:
     """What was found in the arrays of a matrix."""
 
     rows: int
@@ -86,7 +86,7 @@ class Facts:
     near: float  # share of entries whose like in the next row is near
 
     @classmethod
-    def of(cls, rows: int, entries: int, found: Any) -> Facts:
+    def of(cls, rows: int, entries: int, found: Any) -> RowFacts:
         """From the struct that kernels write."""
         lowest, highest, longest = (int(found[name]) for name in ("lowest", "highest", "longest"))
         near = float(found["near"]) / max(1, int(found["compared"]))
@@ -94,7 +94,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RowShares:
     """How the rows of one matrix are reduced.
 
     Attributes
@@ -109,7 +109,7 @@ class Plan:
         How many find work.
     """
 
-    facts: Facts
+    facts: RowFacts
     lanes: int
     limit: int
     pieces: int
@@ -156,32 +156,32 @@ class Plan:
         return struct(self.rows)
 
 
-_plans: dict[tuple[int, int, int | None], tuple[Any, Any, Plan]] = {}
+_shares: dict[tuple[int, int, int | None], tuple[Any, Any, RowShares]] = {}
 
 
-def plan(indptr: Any, indices: Any, whole: int | None = None) -> Plan:
-    """The plan for these very arrays (CuPy), made when they are first seen.
+def share_out(indptr: Any, indices: Any, whole: int | None = None) -> RowShares:
+    """The shares of these very arrays (CuPy), made when they are first seen.
 
     With `whole`, rows of more entries are cut into pieces of so many.
     """
     key = id(indptr), id(indices), whole
-    kept = _plans.get(key)
+    kept = _shares.get(key)
     if kept is not None and kept[0]() is indptr and kept[1]() is indices:
         return kept[2]
     if whole is None:
-        made = make_plan(indptr, find_facts(indptr, indices))
+        made = make_shares(indptr, find_facts(indptr, indices))
     else:
-        made = make_plan(indptr, plan(indptr, indices).facts, 1, whole, whole)
+        made = make_shares(indptr, share_out(indptr, indices).facts, 1, whole, whole)
     finish("gpu")  # another thread may find it, on another stream
 
     def forget(_: Any) -> None:
-        _plans.pop(key, None)
+        _shares.pop(key, None)
 
-    _plans[key] = weakref.ref(indptr, forget), weakref.ref(indices, forget), made
+    _shares[key] = weakref.ref(indptr, forget), weakref.ref(indices, forget), made
     return made
 
 
-def find_facts(indptr: Any, indices: Any) -> Facts:
+def find_facts(indptr: Any, indices: Any) -> RowFacts:
     """Look at all offsets and indices, and wait for the answer."""
     import cupy
 
@@ -196,21 +196,21 @@ def find_facts(indptr: Any, indices: Any) -> Facts:
     if not facts["wrong_offsets"] and facts["lowest"] >= 0 and rows > 1:
         _kernel(source, "sample").plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
         facts = found.get().view(FACTS)[0]
-    return Facts.of(rows, stored, facts)
+    return RowFacts.of(rows, stored, facts)
 
 
-def find_facts_once(indptr: Any, indices: Any) -> Facts:
+def find_facts_once(indptr: Any, indices: Any) -> RowFacts:
     """The same for arrays that nobody asks about again: short ones are looked at here, with nothing to compile."""
     if len(indptr) + len(indices) > FEW:
         return find_facts(indptr, indices)
     return facts_of(indptr.get(), indices.get())
 
 
-def facts_of(indptr: np.ndarray, indices: np.ndarray) -> Facts:
+def facts_of(indptr: np.ndarray, indices: np.ndarray) -> RowFacts:
     """The facts of arrays on the host."""
     rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
     if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
-        return Facts(rows, stored, False, 0, -1, 0, 0.0)
+        return RowFacts(rows, stored, False, 0, -1, 0, 0.0)
     listed = indices[indptr[0] : indptr[-1]]
     row = np.arange(0, max(0, rows - 1), max(1, rows // SAMPLES))
     shared = np.minimum(lengths[row], lengths[row + 1])
@@ -219,7 +219,7 @@ def facts_of(indptr: np.ndarray, indices: np.ndarray) -> Facts:
     apart = indices[indptr[row] + place].astype(np.int64) - indices[indptr[row + 1] + place]
     near = float((np.abs(apart) < NEAR).sum()) / max(1, len(row))
     lowest, highest = int(listed.min(initial=0)), int(listed.max(initial=-1))
-    return Facts(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near)
+    return RowFacts(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near)
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
@@ -241,7 +241,7 @@ def find_heads(indptr: Any, indices: Any, heads: Any) -> None:
     _kernel(_source(HEADS, indptr, indices), "heads").plain(_blocks(8 * n), indptr, indices, np.uint64(n), heads)
 
 
-def choose(facts: Facts) -> tuple[int, int]:
+def choose(facts: RowFacts) -> tuple[int, int]:
     """Lanes a row, and the most entries of a row that stays whole."""
     mean = facts.entries / max(1, facts.rows)
     if facts.near < 0.5:
@@ -254,10 +254,10 @@ def is_flat(longest: int, entries: int, n: int) -> bool:
     return n > 0 and longest <= 64 + 4 * entries // n
 
 
-def make_plan(
-    indptr: Any, facts: Facts, lanes: int | None = None, limit: int | None = None, piece: int | None = None
-) -> Plan:
-    """The plan for rows of these facts; lanes and limit are chosen where they aren't given."""
+def make_shares(
+    indptr: Any, facts: RowFacts, lanes: int | None = None, limit: int | None = None, piece: int | None = None
+) -> RowShares:
+    """The shares of rows of these facts; lanes and limit are chosen where they aren't given."""
     chosen, piece = choose(facts), piece or PIECE
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
@@ -272,10 +272,10 @@ def make_plan(
     pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
     shared["count"], shared["pieces"], shared["cut"] = facts.rows, pieces, cut
     shared["limit"], shared["piece"] = limit, piece
-    return Plan(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
+    return RowShares(facts, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
 
 
-def _long_rows(indptr: Any, facts: Facts, limit: int, piece: int) -> tuple[Any, ...]:
+def _long_rows(indptr: Any, facts: RowFacts, limit: int, piece: int) -> tuple[Any, ...]:
     """Rows of several pieces, their first pieces, the row of each piece and its number within the row."""
     import cupy
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.gpu.program import generate, tables
 from gasla.gpu.program.inputs import graph_arrays, offset_type
-from gasla.gpu.program.plan import Shape
+from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import Kernel, device, struct
 from gasla.graph.graph import Graph
 from gasla.program.binding import Binding
@@ -24,7 +24,7 @@ class Staged(Binding):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         kind: Any = type(program)
-        self.plan = generate.module(kind, graph.id_dtype, Shape(offset_type(program, graph), staged=True))
+        self.plan = generate.module(kind, graph.id_dtype, Variant(offset_type(program, graph), staged=True))
         super().__init__(program, graph)
         fields = self.by_inner_name(fields)
         self.check(fields)

@@ -10,7 +10,7 @@
 
 namespace gasla {
 
-constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in space.py
+constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in workspace.py
 constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
 constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 

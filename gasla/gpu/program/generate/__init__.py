@@ -15,7 +15,7 @@ from gasla.gpu.program.generate.parts import combinations
 from gasla.gpu.program.generate.reduction import aggregates, reduction
 from gasla.gpu.program.generate.vertex import starts, vertex
 from gasla.gpu.program.generate.writing import INDENT, combination
-from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.names import title
 from gasla.program.program import VertexProgram
 from semirings import Symbol
@@ -56,9 +56,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_
 
 
 @functools.cache
-def module(program: type[VertexProgram], id_type: np.dtype, shape: Shape) -> "Module":
-    """The module of a program, made once for each choice of types and shape."""
-    return Module(program.traced(id_type), shape)
+def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) -> "Module":
+    """The module of a program, made once for each choice of types and variant."""
+    return Module(program.traced(id_type), variant)
 
 
 class Module(GpuPlan):

@@ -98,7 +98,7 @@ def flags(plan: GpuPlan) -> str:
         "BUCKETS": plan.has_buckets,
         "WAKES": plan.resumes and has("wake"),
         "THIN": plan.thin,
-        "SMALL": plan.shape.small,
+        "SMALL": plan.variant.small,
         "ONLY_PULLS": plan.only_pulls,
         "ROWS": plan.rows,
         "SHARES_ROWS": plan.shares_rows,
@@ -116,10 +116,10 @@ def flags(plan: GpuPlan) -> str:
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
     # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
-    at_once = 1 if plan.shape.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
+    at_once = 1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
     lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
-    lines.append(f"static constexpr gasla::u32 TABLE_SLOTS = {plan.shape.table_slots};")
-    return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.shape.row_lanes or 0};"])
+    lines.append(f"static constexpr gasla::u32 TABLE_SLOTS = {plan.variant.table_slots};")
+    return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.variant.row_lanes or 0};"])
 
 
 def types(plan: GpuPlan) -> str:
@@ -129,7 +129,7 @@ def types(plan: GpuPlan) -> str:
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
     # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
-    place = "gasla::u32" if plan.shape.small else "gasla::u64"
+    place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [("gasla::u32", "near_at")] if plan.near_fields else []
     uniform += [("gasla::u32", f"{side}_near_{n}") for n in plan.near_fields for side in ("old", "new")]

@@ -28,7 +28,7 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
         return f"*gasla::near<{warp.ctype(kind)}>(c.u.{copy}_near_{name} + {kind.itemsize}u * (gasla::u32)v)"
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
-    if plan.shape.small:
+    if plan.variant.small:
         return f"c.a.v_{name}[c.u.{copy}_at + v]"  # an addition of 32 bits
     return f"(c.a.v_{name} + c.u.{copy}_at)[v]"
 

@@ -1,4 +1,4 @@
-"""What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, kept between runs."""
+"""What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, cached between runs."""
 
 import ctypes
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.gpu.program import generate, relabel, rows, tables
 from gasla.gpu.program.inputs import graph_arrays
-from gasla.gpu.program.plan import GpuPlan, Shape
+from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import PULL, Binding, field_layouts, layout
@@ -52,44 +52,44 @@ SHOWN = 256  # where the page holds what the aggregates came to
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
 
-_kept: "weakref.WeakSet[Kept]" = weakref.WeakSet()  # with any graph
+_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # with any graph
 _pages: deque["PageMemory"] = deque()  # that nobody has
 
 
-class Kept:
-    """What is kept with a graph for the runs of one program on one device."""
+class Cached:
+    """What a graph caches for the runs of one program on one device."""
 
-    def __init__(self, program: Any, graph: Graph, shape: Shape) -> None:
-        self.plan = generate.module(program, graph.id_dtype, shape)
+    def __init__(self, program: Any, graph: Graph, variant: Variant) -> None:
+        self.plan = generate.module(program, graph.id_dtype, variant)
         self.layouts = {name: layout(kind, graph.n) for name, kind in self.plan.traced.vertex_types.items()}
         self.field_layouts = field_layouts(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
-        self.spaces: deque[Space] = deque()
+        self.workspaces: deque[Workspace] = deque()
         self.delta: float | None = None  # the width of a bucket, where none is given; found once
-        _kept.add(self)
+        _cached.add(self)
 
-    def space(self, binding: Binding, numbering: Any) -> "Space":
-        """A workspace that no other run has now; the run puts it back among `spaces`, its kernel ended or not.
+    def take_workspace(self, binding: Binding, numbering: Any) -> "Workspace":
+        """A workspace that no other run has now; the run puts it back among `workspaces`, its kernel ended or not.
 
         If not, the next kernel on the same stream waits for it, and on another none would.
         """
         stream = _current_stream()
-        for _ in range(len(self.spaces)):
+        for _ in range(len(self.workspaces)):
             try:
-                space = self.spaces.popleft()
+                workspace = self.workspaces.popleft()
             except IndexError:  # another thread took it
                 break
-            if space.stream == stream or not space.is_busy:
-                space.reset()
-                space.stream = stream
-                return space
-            self.spaces.append(space)
-        space = Space(binding, numbering)
-        space.stream = stream
-        return space
+            if workspace.stream == stream or not workspace.is_busy:
+                workspace.reset()
+                workspace.stream = stream
+                return workspace
+            self.workspaces.append(workspace)
+        workspace = Workspace(binding, numbering)
+        workspace.stream = stream
+        return workspace
 
 
-class Space:
+class Workspace:
     """One run's at a time; `stream` is that of the last."""
 
     stream: tuple[int, int]
@@ -97,7 +97,7 @@ class Space:
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         shared = relabel.hub_memory(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
-        shared = shared or tables.shared_bytes(plan, plan.shape.table_slots)
+        shared = shared or tables.shared_bytes(plan, plan.variant.table_slots)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
@@ -164,7 +164,9 @@ class Space:
     def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
         """How all rows are shared out among threads."""
         lists = self.arrays["gp"], self.arrays["gi"]
-        self._rows = rows.plan(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_plan(*lists)
+        self._rows = (
+            rows.share_out(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_shares(*lists)
+        )
         self.arrays["partials"] = self._rows.partials(
             (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
         )  # and whether it receives
@@ -233,10 +235,10 @@ def _memory_for_page() -> PageMemory | None:
     return None
 
 
-def forget() -> None:
-    """Free the workspace that is kept for the next runs."""
-    for one in list(_kept):
-        one.spaces = deque(space for space in list(one.spaces) if space.is_busy)
+def free_workspaces() -> None:
+    """Free the workspaces that no kernel works in."""
+    for one in list(_cached):
+        one.workspaces = deque(workspace for workspace in list(one.workspaces) if workspace.is_busy)
 
 
 def is_small(graph: Graph) -> bool:
@@ -246,7 +248,7 @@ def is_small(graph: Graph) -> bool:
 
 def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
     """How many blocks share the work: the more, the longer each waits for all."""
-    if plan.shape.small:
+    if plan.variant.small:
         return 1
     share = SHARE // 32 if plan.wide else SHARE
     blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
@@ -304,7 +306,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
         pieces = entries // UNCUT + entries // PIECE + 1
         sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
-    sizes |= tables.sizes(plan, graph, plan.shape.table_slots, plan.shares_keys)
+    sizes |= tables.sizes(plan, graph, plan.variant.table_slots, plan.shares_keys)
     if plan.keeps_bits_of_receivers:
         sizes["received"] = words
     if plan.keeps:
