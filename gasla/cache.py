@@ -1,7 +1,7 @@
 """The folder for what gasla compiles: it serves all later processes, and none needs it.
 
-What can't be read, and what isn't what was once kept under its name, counts as absent; where nothing can be kept, calls
-take longer. Whoever may write to the folder may have code run by those who use it.
+A file that can't be read, or isn't what was once stored under its name, counts as absent; where none can be stored,
+calls take longer. Whoever may write to the folder may have code run by those who use it.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _DIGEST = 32  # bytes
 
 
 def cache_directory() -> Path:
-    """Where compiled code is kept: `GASLA_CACHE_DIR`, else the user's cache folder."""
+    """Where compiled code is stored: `GASLA_CACHE_DIR`, else the user's cache folder."""
     chosen = os.environ.get("GASLA_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -23,13 +23,13 @@ def cache_directory() -> Path:
     return Path(base) / "gasla"
 
 
-def keep(name: str, data: bytes) -> None:
-    """Keep something for later processes under a name, which is to tell all that it was made of.
+def store(name: str, data: bytes) -> None:
+    """Store something for later processes under a name, which is to tell all that it was made of.
 
     Examples
     --------
-    >>> keep("an example of gasla.cache", b"3.14")
-    >>> kept("an example of gasla.cache") in (b"3.14", None)
+    >>> store("an example of gasla.cache", b"3.14")
+    >>> load("an example of gasla.cache") in (b"3.14", None)
     True
     """
     with suppress(OSError):  # full, read-only, somebody else's: it only costs time
@@ -39,8 +39,8 @@ def keep(name: str, data: bytes) -> None:
             stream.write(_digest(name, data) + data)
 
 
-def kept(name: str) -> bytes | None:
-    """What is kept under a name, whole; or None."""
+def load(name: str) -> bytes | None:
+    """What was stored under a name, if it is whole; else None."""
     try:
         content = (cache_directory() / name).read_bytes()
     except OSError:

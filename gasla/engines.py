@@ -65,7 +65,7 @@ class Products(Protocol):
         """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-        """What `make` returns, which may be kept for the next product of the matrix."""
+        """What `make` returns, which may be cached for the next product of the matrix."""
 
 
 class Running(Protocol):

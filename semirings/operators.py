@@ -279,7 +279,7 @@ class Monoid:
             shape = parts[0].shape[:-1]
             return np.full(shape, empty)[()] if single else empty
         if single and isinstance(self.op.function, np.ufunc) and self.op.function.nin == 2:
-            return self.op.function.reduce(parts[0], axis=-1, dtype=_kept_type(self.op.function, parts[0].dtype))
+            return self.op.function.reduce(parts[0], axis=-1, dtype=_closed_type(self.op.function, parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
         result = tuple(part[..., 0][()] for part in parts)
@@ -405,7 +405,7 @@ def scalars(value: Expr) -> list[Expr]:
     return [at_lane(value)]
 
 
-def _kept_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     """The type, if the operation on two values stays within it: by itself a sum or product widens small ones."""
     return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 

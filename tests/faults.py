@@ -115,12 +115,12 @@ def entries(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".tmp")
 
 
-def kept(path: Path, folder: Path) -> bytes | None:
-    return cache.kept(str(path.relative_to(folder)))
+def stored(path: Path, folder: Path) -> bytes | None:
+    return cache.load(str(path.relative_to(folder)))
 
 
 def all_are_whole(folder: Path) -> bool:
-    return all(kept(path, folder) is not None for path in entries(folder))
+    return all(stored(path, folder) is not None for path in entries(folder))
 
 
 # --- processes -------------------------------------------------------------------------------------------------------

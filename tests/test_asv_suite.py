@@ -54,8 +54,8 @@ def values(folder: Path) -> dict[str, list[Any]]:
         for f in (folder / ".asv" / "results").rglob("*.json")
         if f.stem.split("-")[0] not in ("machine", "benchmarks")
     )
-    kept = json.loads(file.read_text())
-    return {name: row[kept["result_columns"].index("result")] for name, row in kept["results"].items()}
+    saved = json.loads(file.read_text())
+    return {name: row[saved["result_columns"].index("result")] for name, row in saved["results"].items()}
 
 
 @pytest.mark.slow  # a minute or two: continuous integration runs it by name

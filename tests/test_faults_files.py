@@ -24,7 +24,7 @@ from gasla.bench import graphs
 from gasla.bench.reports.report import Report
 from gasla.cli import data
 from gasla.cpu.runtime import modules
-from tests.faults import GRID, all_are_whole, call, disks, entries, kept, process
+from tests.faults import GRID, all_are_whole, call, disks, entries, process, stored
 
 NAMED = data.Named("grid", Graph(GRID))
 
@@ -138,8 +138,8 @@ def test_the_next_process_finds_all_compiled(folder: Path) -> None:
 
 def test_a_full_disk_keeps_all_or_nothing(folder: Path) -> None:
     for k, disk in enumerate(disks()):
-        cache.keep(f"{k}/entry", bytes(9000))
-        assert cache.kept(f"{k}/entry") == (None if disk.has_failed else bytes(9000))
+        cache.store(f"{k}/entry", bytes(9000))
+        assert cache.load(f"{k}/entry") == (None if disk.has_failed else bytes(9000))
         assert os.listdir(folder / f"{k}") == ([] if disk.has_failed else ["entry"])
 
 
@@ -182,7 +182,7 @@ def test_damaged_entries_are_compiled_again_and_mended(folder: Path, damage: Cal
     contents = [path.read_bytes() for path in entries(folder)]
     for k, path in enumerate(entries(folder)):
         path.write_bytes(damage(contents[k], contents[k - 1]))
-        assert kept(path, folder) is None
+        assert stored(path, folder) is None
     assert call(2) == (0, 2)
     assert all_are_whole(folder) and call(2) == (2, 0)
 
@@ -190,7 +190,7 @@ def test_damaged_entries_are_compiled_again_and_mended(folder: Path, damage: Cal
 def test_whole_entries_of_no_use_are_compiled_again(folder: Path) -> None:
     call(3)
     for path in folder.rglob("*.nbc"):
-        cache.keep(str(path.relative_to(folder)), b"no code")
+        cache.store(str(path.relative_to(folder)), b"no code")
     assert call(3) == (0, 2) and call(3) == (2, 0)
 
 

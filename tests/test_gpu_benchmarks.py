@@ -93,10 +93,10 @@ def test_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         run.figures += [figures.Figure(name, "bfs", x, "ms", floor=floors.Floor(1.0, "bytes")) for name, x in values]
         run.report.cells.extend(replace(cell("bfs", "gasla", gasla=[x]), graph=name) for name, x in values)
         run.write()
-        kept = json.loads(file.read_text())
-        assert [c["graph"] for c in kept["cells"]] == [f["graph"] for f in kept["figures"]]
-        assert kept["figures"][-1]["floor"] == [1.0, "bytes"]
-        return {f["graph"]: f["value"] for f in kept["figures"]}
+        saved = json.loads(file.read_text())
+        assert [c["graph"] for c in saved["cells"]] == [f["graph"] for f in saved["figures"]]
+        assert saved["figures"][-1]["floor"] == [1.0, "bytes"]
+        return {f["graph"]: f["value"] for f in saved["figures"]}
 
     assert measured(("rmat22", 1.0), ("grid24", 2.0)) == {"rmat22": 1, "grid24": 2}
     assert measured(("grid24", 3.0), ("rgg22", 4.0)) == {"rmat22": 1, "grid24": 3, "rgg22": 4}

@@ -16,7 +16,7 @@ from gasla import distributed
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.loading import reading
 from gasla.distributed.loading.reading import Columns, Unit, listed, read_share
-from gasla.distributed.loading.settling import Piece, kept_share, settle
+from gasla.distributed.loading.settling import Piece, settle, take_share
 from gasla.graph.io import FormatError
 from gasla.graph.io.edges import read_part
 
@@ -61,7 +61,7 @@ def shares(size: int, *arguments: Any) -> tuple[int, Edges]:
     """What ranks read together: how many vertices, and all edges in the order of their places."""
     with distributed.Cluster(threads=size) as cluster:
         counts = cluster.each(read_share, "share", *arguments)
-        parts = cluster.each(kept_share, "share")
+        parts = cluster.each(take_share, "share")
     assert len(set(counts)) == 1
     if parts[0].values is not None:
         assert len({part.values.dtype for part in parts}) == 1
@@ -182,7 +182,7 @@ def test_pieces_may_be_anywhere(placed: list[tuple[int, int]]) -> None:
             for number, (there, length) in enumerate(placed)
             if there == rank.communicator.rank
         ]
-        return settle(rank, "share", reversed(own), None), kept_share(rank, "share")
+        return settle(rank, "share", reversed(own), None), take_share(rank, "share")
 
     with distributed.Cluster(threads=3) as cluster:
         found = cluster.each(work)

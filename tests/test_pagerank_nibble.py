@@ -50,7 +50,7 @@ def nibbled(graph: Any, source: int, device: str = "cpu", **options: Any) -> Any
 
 
 def pushed_one_by_one(matrix: csr_array, source: int, alpha: float, epsilon: float) -> np.ndarray:
-    """Scores by the paper's own push: half of what isn't kept stays, and half is sent on."""
+    """Scores by the paper's own push: half of what is not retained stays, and half is sent on."""
     degree = matrix.sum(axis=1)
     score, residual, waiting = np.zeros(len(degree)), np.zeros(len(degree)), deque([source])
     residual[source] = 1

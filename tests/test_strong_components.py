@@ -30,7 +30,7 @@ def messy(n: int, m: int, seed: int) -> coo_array:
     return stored(n, *np.random.default_rng(seed).integers(0, n, (2, m)))
 
 
-def kept(matrix: Any, share: float = 0.55) -> coo_array:
+def thinned(matrix: Any, share: float = 0.55) -> coo_array:
     """Edges that are each there or not, whether or not there is the one that leads back."""
     src, dst = coo_array(matrix).coords
     some = np.random.default_rng(55).random(len(src)) < share
@@ -64,8 +64,8 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "one vertex": lambda: csr_array((1, 1), dtype=np.float32),
     "nothing": lambda: csr_array((0, 0), dtype=np.float32),
     "stored zeros": lambda: csr_array((np.zeros(4, np.float32), [1, 2, 0, 1], [0, 2, 3, 4]), shape=(3, 3)),
-    "rmat": lambda: kept(datasets.rmat(10)),
-    "grid": lambda: kept(datasets.grid(12)),
+    "rmat": lambda: thinned(datasets.rmat(10)),
+    "grid": lambda: thinned(datasets.grid(12)),
     "airports": lambda: datasets.openflights().matrix,
 }
 

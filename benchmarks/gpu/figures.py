@@ -41,10 +41,10 @@ class Figure(NamedTuple):
     floor: Floor | None = None
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> Figure:
+    def from_dict(cls, saved: dict[str, Any]) -> Figure:
         """The same, from what JSON holds."""
-        floor = kept["floor"]
-        return cls(**{**{k: kept[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
+        floor = saved["floor"]
+        return cls(**{**{k: saved[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
 
 
 def of_cell(cell: Cell) -> Figure:
@@ -142,10 +142,10 @@ def levels(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
         for _ in range(2):
             rows = iterations(*made, graph.graph, source)
         took = np.diff(rows[:, 3]) / 1e3
-        kept = [[*map(int, row[:3]), round(t, 2)] for row, t in zip(rows[1:], took.tolist())][:64]
+        saved = [[*map(int, row[:3]), round(t, 2)] for row, t in zip(rows[1:], took.tolist())][:64]
         value = float(np.median(took)) if len(took) else 0.0
         yield Figure(graph.name, f"{name} iterations", len(rows), "")
-        yield Figure(graph.name, f"{name} iteration", value, "us", note="by the GPU's clock", runs=kept)
+        yield Figure(graph.name, f"{name} iteration", value, "us", note="by the GPU's clock", runs=saved)
         yield Figure(graph.name, f"{name} longest iteration", float(took.max(initial=0)), "us")
 
 

@@ -110,22 +110,22 @@ class Cell:
             "ratio": self.ratio,
             "share_of_ceiling": self.share,
         }
-        kept = {**asdict(self), "entries": {name: entry._asdict() for name, entry in self.entries.items()}}
-        return {**kept, "floor": self.floor._asdict() if self.floor else None, **derived}
+        saved = {**asdict(self), "entries": {name: entry._asdict() for name, entry in self.entries.items()}}
+        return {**saved, "floor": self.floor._asdict() if self.floor else None, **derived}
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> Cell:
+    def from_dict(cls, saved: dict[str, Any]) -> Cell:
         """The same, read back; files of before there were floors and edges too."""
-        entries = {name: Entry(**entry) for name, entry in kept["entries"].items()}
-        floor, against = kept.get("floor"), kept.get("against")
-        if "against" not in kept and kept["algorithm"].startswith(("mxv ", "own ")):
-            against = [name for name in entries if name != kept["own"]]
+        entries = {name: Entry(**entry) for name, entry in saved["entries"].items()}
+        floor, against = saved.get("floor"), saved.get("against")
+        if "against" not in saved and saved["algorithm"].startswith(("mxv ", "own ")):
+            against = [name for name in entries if name != saved["own"]]
         return cls(
-            kept["graph"],
-            kept.get("device", "cpu"),
-            kept["algorithm"],
-            kept["own"],
-            kept.get("edges", []),
+            saved["graph"],
+            saved.get("device", "cpu"),
+            saved["algorithm"],
+            saved["own"],
+            saved.get("edges", []),
             entries,
             Floor(**floor) if floor else None,
             None if against is None else tuple(against),

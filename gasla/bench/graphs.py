@@ -1,6 +1,6 @@
 """The graphs that are measured: the same name means the same graph, the same weights and the same sources everywhere.
 
-They are made once and kept in the user's cache folder.
+They are made once and stored in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gasla.output import placing
 
 SOURCES = 8
 FEATURES = 64
-KEPT, ONE_WAY = 0.55, 55  # the share of edges that a directed graph keeps, and its seed
+SELECTED, ONE_WAY = 0.55, 55  # the share of edges that a directed graph keeps, and its seed
 SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
 
 FAMILIES = {
@@ -89,8 +89,8 @@ class BenchmarkGraph:
     def acyclic(self) -> Graph:
         """Each edge once, from the smaller vertex to the larger."""
         owners, matrix = self.graph.out.owners(), self.matrix
-        kept = owners < matrix.indices
-        return Graph.from_edges(owners[kept], matrix.indices[kept], matrix.data[kept], n=self.graph.n)
+        forward = owners < matrix.indices
+        return Graph.from_edges(owners[forward], matrix.indices[forward], matrix.data[forward], n=self.graph.n)
 
     @cached_property
     def capacities(self) -> Any:
@@ -115,11 +115,11 @@ class BenchmarkGraph:
     @cached_property
     def one_way(self) -> Any:
         """The matrix of edges that are each there or not, by lot, whether or not there is the one that leads back."""
-        kept = np.random.default_rng(ONE_WAY).random(self.graph.m) < KEPT
-        kept, xp = array_module(self.matrix).asarray(kept), array_module(self.matrix)
-        before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(kept)])
+        selected = np.random.default_rng(ONE_WAY).random(self.graph.m) < SELECTED
+        selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
+        before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
         matrix, indptr = self.matrix, before[self.matrix.indptr].astype(self.matrix.indptr.dtype)
-        return type(matrix)((matrix.data[kept], matrix.indices[kept], indptr), shape=matrix.shape)
+        return type(matrix)((matrix.data[selected], matrix.indices[selected], indptr), shape=matrix.shape)
 
     @cached_property
     def directed(self) -> Graph:
@@ -218,7 +218,7 @@ def load(name: str) -> BenchmarkGraph:
             raise ValueError(f"{name}: no two vertices are joined; expected edges, to measure something")
         return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
-    found = _kept(path)
+    found = _load(path)
     if found is None:
         matrix = _maker(name)()
         found = matrix, datasets.sources(matrix)
@@ -264,12 +264,12 @@ def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
             np.savez(stream, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data, sources=sources)
 
 
-def _kept(path: Path) -> tuple[csr_array, list[int]] | None:
+def _load(path: Path) -> tuple[csr_array, list[int]] | None:
     """The graph in a file of the cache and where searches start, or None if it isn't there, whole."""
     try:
-        with open(path, "rb") as file, np.load(file) as kept:
-            n = len(kept["indptr"]) - 1
-            matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=(n, n))
-            return matrix, kept["sources"].tolist()
+        with open(path, "rb") as file, np.load(file) as saved:
+            n = len(saved["indptr"]) - 1
+            matrix = csr_array((saved["data"], saved["indices"], saved["indptr"]), shape=(n, n))
+            return matrix, saved["sources"].tolist()
     except Exception:  # whatever the parsers of a damaged archive raise; its arrays have check sums
         return None

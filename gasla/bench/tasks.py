@@ -14,7 +14,7 @@ import numpy as np
 
 from gasla.arrays import array_module, device_of, moved
 from gasla.bench import answers, properties
-from gasla.bench.graphs import KEPT, BenchmarkGraph
+from gasla.bench.graphs import SELECTED, BenchmarkGraph
 from gasla.bench.peers import DRAWN, STEPS
 
 SOME = 4  # sources of a call that takes several, where the table doesn't say how many
@@ -53,7 +53,7 @@ TASKS: dict[str, Task] = {
     "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
     "minimum_spanning_forest": Task("nowhere", properties.lightest_forest, answers.nothing),
-    "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=KEPT),
+    "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=SELECTED),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),

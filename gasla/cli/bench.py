@@ -15,7 +15,7 @@ peer. All contestants take turns in one run. Their answers are compared before a
 reported, not timed.
 
 graphs      ny (roads of New York), openflights, or a family and a scale, such as rmat20 for 2**20 vertices: rmat,
-            kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and kept in the cache.
+            kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and stored in the cache.
             Or a file; its edges are taken in both directions, with weights of 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
             betweenness (from 4 sources); strong_components (of each edge or not, by lot); core_number, hits (20

@@ -61,8 +61,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
         graph = _ranked(graph)
     edges = minimum_spanning_forest(graph).edges
     values = given[edges].astype(np.float64, copy=False)
-    is_kept = values != 0
-    edges, values, lists = edges[is_kept], values[is_kept], graph.out
+    is_nonzero = values != 0
+    edges, values, lists = edges[is_nonzero], values[is_nonzero], graph.out
     is_taken = xp.zeros(graph.m + 1, bool)
     is_taken[edges + 1] = True
     indptr = xp.cumsum(is_taken, dtype=graph.id_dtype)[lists.indptr]

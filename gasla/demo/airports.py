@@ -61,8 +61,8 @@ def network() -> Network:
     """
     matrix, airports = openflights()
     flown = np.flatnonzero(np.diff(matrix.indptr) + np.bincount(matrix.indices, minlength=matrix.shape[0]))
-    kept = Airports(*(column[flown] for column in airports))
-    return Network(matrix[flown][:, flown], kept, matrix.shape[0] - flown.size)
+    served = Airports(*(column[flown] for column in airports))
+    return Network(matrix[flown][:, flown], served, matrix.shape[0] - flown.size)
 
 
 def find_airport(airports: Airports, wanted: str) -> int:

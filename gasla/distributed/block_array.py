@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 
-class Kept:
-    """What ranks keep under a key, for as long as anybody here has this."""
+class Handle:
+    """What ranks keep under a key, for as long as this object lives."""
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key()
@@ -47,8 +47,8 @@ class BlockArray:
         Of the whole array.
     """
 
-    def __init__(self, kept: Kept, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        self.kept, self.name = kept, name
+    def __init__(self, handle: Handle, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.handle, self.name = handle, name
         self.shape, self.dtype, self.ndim = shape, dtype, len(shape)
 
     @property
@@ -63,14 +63,14 @@ class BlockArray:
         >>> gasla.bfs(g, 0).local
         array([0, 1, 2], dtype=int32)
         """
-        return np.concatenate(self.kept.ranks.each(_block, self.kept.key, self.name))
+        return np.concatenate(self.handle.ranks.each(_block, self.handle.key, self.name))
 
     def compute(self) -> np.ndarray:
         """The whole array, gathered."""
-        ranks = self.kept.ranks
+        ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
-        found: np.ndarray = ranks.each(_gathered, self.kept.key, self.name)[0]
+        found: np.ndarray = ranks.each(_gathered, self.handle.key, self.name)[0]
         return found
 
     def to_dask_array(self) -> Any:
@@ -84,13 +84,13 @@ class BlockArray:
         import dask.array as da
         from dask import delayed
 
-        ranks = self.kept.ranks
+        ranks = self.handle.ranks
         if len(ranks.here) < ranks.size:
             raise TypeError("under mpiexec there is no Dask to hold the blocks; expected .local or .compute()")
-        lengths = ranks.each(_length, self.kept.key, self.name)
-        blocks = ranks.held(_block, self.kept.key, self.name)
+        lengths = ranks.each(_length, self.handle.key, self.name)
+        blocks = ranks.held(_block, self.handle.key, self.name)
         if blocks is None:
-            return da.concatenate([da.from_array(x, chunks=-1) for x in ranks.each(_block, self.kept.key, self.name)])
+            return da.concatenate([da.from_array(x, chunks=-1) for x in ranks.each(_block, self.handle.key, self.name)])
         shapes = [(length, *self.shape[1:]) for length in lengths]
         return da.concatenate(
             [da.from_delayed(delayed(x), shape, self.dtype) for x, shape in zip(blocks, shapes, strict=True)]
@@ -114,7 +114,7 @@ class BlockArray:
         return getattr(self.compute(), name)  # sum, max, tolist, …
 
     def __repr__(self) -> str:
-        return f"BlockArray({self.dtype}{self.shape}, in {self.kept.ranks.size} blocks)"
+        return f"BlockArray({self.dtype}{self.shape}, in {self.handle.ranks.size} blocks)"
 
 
 def _operator(name: str) -> Any:

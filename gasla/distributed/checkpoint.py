@@ -134,11 +134,11 @@ class Saver(NamedTuple):
                 f"{self.path} was written by {said['ranks']} ranks and there are {communicator.size}; expected as many"
             )
         with np.load(Path(self.path, said["folder"], _file(communicator))) as found:
-            kept = dict(found)
-        of, expected = str(kept.pop("of")), _identity(run)
+            saved = dict(found)
+        of, expected = str(saved.pop("of")), _identity(run)
         if of != expected:
             raise ValueError(f"{self.path} holds {of}; this is {expected}; expected the same")
-        _put(run, kept)
+        _put(run, saved)
 
 
 _CURRENT = "current.json"
@@ -169,9 +169,9 @@ def _arrays(run: Any) -> dict[str, Any]:
     return found | {name: np.asarray(getattr(run, name)) for name in (*_NUMBERS, *_ARRAYS)}
 
 
-def _put(run: Any, kept: Mapping[str, np.ndarray]) -> None:
+def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
     """Take over what was written."""
-    for name, array in kept.items():
+    for name, array in saved.items():
         kind, _, which = name.partition(".")
         if kind == "field":
             run.state[which][...] = array  # the loop has its address

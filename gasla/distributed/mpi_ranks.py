@@ -48,14 +48,14 @@ class MPICommunicator(Rounds):
         super().__init__(comm.rank, comm.size)
         self._comm, self._patience = comm, patience
         self._torn = False  # in the middle of a round
-        self._out, self._kept, self._passing = (_Slots(self.size) for _ in range(3))
+        self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
         self._large = [NOTHING] * self.size
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
         self.interrupted()
         self._torn = True
-        into = self._kept if kind == EXCHANGE else self._passing  # of an exchange, it may be read for longer
+        into = self._exchanged if kind == EXCHANGE else self._passing  # of an exchange, it may be read for longer
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
         kinds, lengths = into.heads.T.tolist()

@@ -5,14 +5,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, shared_out
 from gasla.distributed.engine.running import block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
-from gasla.distributed.loading.settling import kept_share
+from gasla.distributed.loading.settling import take_share
 from gasla.distributed.together.by_vector import product
 from gasla.distributed.together.facts import SHARE, facts_of, simple_edges
 from gasla.graph.exchange.columns import Column
@@ -77,7 +77,7 @@ class Graph(OneGraph):
     """
 
     ranks: Ranks
-    kept_by_ranks: Kept
+    handle: Handle
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
         return super().__new__(cls)  # type: ignore[return-value]
@@ -94,8 +94,8 @@ class Graph(OneGraph):
     ) -> None:
         asked: Ranks = current() if ranks is None else ranks
         if is_collection(edges):
-            count, kept = hand_out(asked, edges, Columns(src, dst, weight), n)
-            made = Graph.from_shares(asked, count, kept_share, kept.key)
+            count, handle = hand_out(asked, edges, Columns(src, dst, weight), n)
+            made = Graph.from_shares(asked, count, take_share, handle.key)
         elif src is dst is weight is n is None:
             made = Graph.from_graph(edges, asked)
         else:
@@ -157,9 +157,9 @@ class Graph(OneGraph):
         distributed.Graph(n=4, m=4, over 2 ranks)
         """
         asked: Ranks = current() if ranks is None else ranks
-        kept = Kept(asked)
-        count = asked.each(read_share, kept.key, paths, format, Columns(src, dst, weight), n)[0]
-        return cls.from_shares(asked, count, kept_share, kept.key)
+        handle = Handle(asked)
+        count = asked.each(read_share, handle.key, paths, format, Columns(src, dst, weight), n)[0]
+        return cls.from_shares(asked, count, take_share, handle.key)
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges], *arguments: Any) -> "Graph":
@@ -178,8 +178,8 @@ class Graph(OneGraph):
             If an edge leads outside of n vertices.
         """
         graph: Any = cls.__new__(cls)
-        graph.ranks, graph.kept_by_ranks = ranks, Kept(ranks)
-        m, kind, least, largest = ranks.each(_load, graph.kept_by_ranks.key, n, load, arguments)[0]
+        graph.ranks, graph.handle = ranks, Handle(ranks)
+        m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph.n, graph.m, graph.device = n, m, "cpu"
         graph._rows = graph._columns = graph._ends = None
         graph._range = None if kind is None or m == 0 else (least, largest)
@@ -232,12 +232,12 @@ class Graph(OneGraph):
         >>> report[["vertices", "edges", "mirrors"]].tolist()
         [(2, 2, 1), (2, 2, 1)]
         """
-        return np.array(self.ranks.each(_report, self.kept_by_ranks.key)[0], REPORT)
+        return np.array(self.ranks.each(_report, self.handle.key)[0], REPORT)
 
     def _facts(self, weighted: bool = False) -> dict[str, bool]:
         """What ranks find out together, once."""
         key = "facts", weighted
-        found = self.known(key) or self.ranks.each(facts_of, self.kept_by_ranks.key, weighted)[0]
+        found = self.known(key) or self.ranks.each(facts_of, self.handle.key, weighted)[0]
         return self.kept(key, lambda _: found)
 
     @property
@@ -267,7 +267,7 @@ class Graph(OneGraph):
 
     def simplified(self) -> "Graph":
         """The graph with every edge in both directions, once, without self loops and without values."""
-        return Graph.from_shares(self.ranks, self.n, simple_edges, self.kept_by_ranks.key)
+        return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
         """The product with a vector, as `gasla.mxv` and `gasla.vxm` (`by_column`) have it."""
@@ -297,9 +297,9 @@ class Graph(OneGraph):
         return self
 
     def _degrees_by_blocks(self, which: str) -> BlockArray:
-        kept = Kept(self.ranks)
-        kind = self.ranks.each(_degrees, self.kept_by_ranks.key, kept.key, which)[0]
-        return BlockArray(kept, which, (self.n,), kind)
+        handle = Handle(self.ranks)
+        kind = self.ranks.each(_degrees, self.handle.key, handle.key, which)[0]
+        return BlockArray(handle, which, (self.n,), kind)
 
     @property
     def out_degrees(self) -> Any:

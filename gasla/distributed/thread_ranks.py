@@ -72,7 +72,7 @@ class ThreadRanks:
 
     def __init__(self, size: int) -> None:
         self.size, self.here = size, range(size)
-        self._kept: list[dict[Any, Any]] = [{} for _ in range(size)]
+        self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
         self._dropped: list[Any] = []
 
     def forget(self, key: Any) -> None:
@@ -83,15 +83,15 @@ class ThreadRanks:
         """See `Ranks`."""
         while self._dropped:
             key = self._dropped.pop()
-            for kept in self._kept:
-                kept.pop(key, None)
+            for store in self._stores:
+                store.pop(key, None)
         table, results = _Table(self.size), [None] * self.size
         communicators = [ThreadCommunicator(rank, table) for rank in range(self.size)]
         errors: dict[int, BaseException] = {}
 
         def work(rank: int) -> None:
             try:
-                results[rank] = called(Rank(communicators[rank], self._kept[rank]), function, arguments)
+                results[rank] = called(Rank(communicators[rank], self._stores[rank]), function, arguments)
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error
 

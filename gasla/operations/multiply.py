@@ -29,7 +29,7 @@ from gasla.operations.operands import (
 from gasla.program.terms import Array, Lists, Ready, trace
 from semirings import Semiring, TupleType
 
-MOST = 64  # products that are kept
+MOST = 64  # products that are cached
 
 
 def mxv(
@@ -185,7 +185,7 @@ def product(
 
 
 def _again(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """The product, if one like it is kept and x can be taken as it is; else None.
+    """The product, if one like it is cached and x can be taken as it is; else None.
 
     After a kernel that has used all caches a line of Python takes a microsecond, so there are as few as can be.
     """
@@ -200,7 +200,7 @@ def _again(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndar
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """The product over a semiring, kept from an earlier one if the lists are."""
+    """The product over a semiring: that of an earlier call where the lists are cached."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     found = lists.products.get(key)
     if found is None:
@@ -208,7 +208,7 @@ def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: 
         terms = trace(semiring, by_column, value_type, x.dtype, merging, wide=x.ndim > 1)
         products = engine(device_of(lists.indptr)).products()
         found = Ready(terms, (products.ready if x.ndim == 1 else products.ready_wide)(lists, terms, masked))
-        if lists.are_kept:
+        if lists.are_cached:
             if len(lists.products) >= MOST:
                 lists.products.clear()
             lists.products[key] = found

@@ -62,14 +62,14 @@ def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
 
 
 def _rows(graph: Graph) -> Lists:
-    return Lists(graph.out.indptr, graph.out.indices, graph.out_values, graph.n, are_kept=True)
+    return Lists(graph.out.indptr, graph.out.indices, graph.out_values, graph.n, are_cached=True)
 
 
 def _columns(graph: Graph) -> Lists:
     """Those of the rows, where they are the same."""
     if graph.in_.indices is graph.out.indices and graph.in_values is graph.out_values:
         return graph.kept("rows", _rows)
-    return Lists(graph.in_.indptr, graph.in_.indices, graph.in_values, graph.n, are_kept=True)
+    return Lists(graph.in_.indptr, graph.in_.indices, graph.in_values, graph.n, are_cached=True)
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:

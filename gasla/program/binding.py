@@ -260,21 +260,21 @@ class NeighbourLists:
         return len(self._lists.indices)
 
     @property
-    def are_kept(self) -> bool:
+    def are_cached(self) -> bool:
         """Whether the graph keeps these lists."""
         return self._lists is self._of_graph()
 
-    def keeps_values(self, kind: np.dtype) -> bool:
+    def caches_values(self, kind: np.dtype) -> bool:
         """Whether it also keeps its values as this type in the order of these lists."""
-        return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_kept
+        return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_cached
 
-    def kept_values(self) -> Any:
+    def cached_values(self) -> Any:
         """The values in the order of these lists, where the graph keeps them."""
         return self.graph.in_values if self.side == "in" else self.graph.out_values
 
     @property
-    def _values_are_kept(self) -> bool:
-        return self.side != "all" and self.are_kept
+    def _values_are_cached(self) -> bool:
+        return self.side != "all" and self.are_cached
 
     def indptr(self) -> Any:
         return self._lists.indptr
@@ -301,14 +301,14 @@ class NeighbourLists:
         def make(graph: Graph) -> Any:
             return self._lists.by_position(graph.reverse_edge_ids)
 
-        return self.graph.kept(("partners", self.side), make) if self.are_kept else make(self.graph)
+        return self.graph.kept(("partners", self.side), make) if self.are_cached else make(self.graph)
 
     def values(self, kind: np.dtype) -> Any:
         graph = self.graph
         if graph.values is None:
             return converted(self._xp.ones(len(self._lists.indices), computed(kind)), kind)
         check_values(graph, kind)
-        values = self.kept_values() if self._values_are_kept else self._lists.by_position(graph.values)
+        values = self.cached_values() if self._values_are_cached else self._lists.by_position(graph.values)
         assert values is not None
         return converted(values, kind)
 

@@ -1,4 +1,4 @@
-"""What any engine must do for a program: how vertices may reduce, what must be kept apart, what is read."""
+"""What any engine must do for a program: how vertices may reduce, which old values must be saved, what is read."""
 
 import functools
 from collections.abc import Callable, Mapping

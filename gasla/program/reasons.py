@@ -119,7 +119,7 @@ def _order(plan: Plan) -> list[str]:
 
 
 def _copies(plan: Plan) -> list[str]:
-    """What has to be kept apart."""
+    """Which old values must be saved, and how."""
     found = []
     near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
@@ -201,7 +201,7 @@ def _whence(lists: NeighbourLists, made: str) -> str:
     """Where lists come from."""
     if lists.are_given:
         return "as the graph was given"
-    if lists.are_kept:
+    if lists.are_cached:
         return f"in lists made of what was given, {lists.nbytes:,} bytes, which the graph keeps"
     return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
 
@@ -213,9 +213,9 @@ def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists,
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
     if graph.values.dtype != kind:
         return f"{what} is converted from {graph.values.dtype} to {kind}: {size}, made {made}."
-    if not lists.keeps_values(kind):
+    if not lists.caches_values(kind):
         return f"{what} is put in the order of the lists: {size}, made {made}."
-    if lists.kept_values() is graph.values:
+    if lists.cached_values() is graph.values:
         return f"{what} is read where it was given."
     return f"{what} is copied into the order of the lists, {size}, which the graph keeps."
 

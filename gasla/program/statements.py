@@ -91,9 +91,9 @@ def applied(plan: Plan) -> list[Statement]:
     for field in watched(plan):
         statements.append(Copy("before", field, "vertex") if field in had else Load("before", field))
     statements += [Copy("after", field, "before") for field in watched(plan) if field not in written]
-    kept = sorted(plan.doubled - set(written))  # which post_apply changes: until then they are as before
-    statements += [Load("after", field) for field in kept if field not in watched(plan)]
-    statements += map(Store, [*written, *kept])
+    unwritten = sorted(plan.doubled - set(written))  # which post_apply changes: until then they are as before
+    statements += [Load("after", field) for field in unwritten if field not in watched(plan)]
+    statements += map(Store, [*written, *unwritten])
     return [*statements, *map(Reduce, plan.traced.aggregates), *map(Deposit, plan.traced.deposits)]
 
 

@@ -24,14 +24,14 @@ Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # see `Ready`
 class Lists:
     """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True.
 
-    Products that are made of them stay with those that are kept, with a graph or (on a GPU) beside a matrix.
+    Products of lists that are cached, with a graph or (on a GPU) beside a matrix, are cached in them.
     """
 
     indptr: Array
     indices: Array
     values: Array | None
     width: int
-    are_kept: bool = False
+    are_cached: bool = False
     products: dict[Hashable, Ready] = field(default_factory=dict)
 
 

@@ -148,14 +148,14 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     if not np.array_equal(_home(part, graph.n)[vertices], np.arange(part.n)):
         raise VerificationError("vertices are not in the order of their numbers")
     (src, dst, weight), new = _by_number(graph), _by_number(part)
-    kept = np.flatnonzero(inside[src] & inside[dst])
-    numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else kept
-    if not np.array_equal(numbers, kept):
-        raise VerificationError(f"there are {len(numbers)} edges, which are not the {len(kept)} between the vertices")
+    inner = np.flatnonzero(inside[src] & inside[dst])
+    numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
+    if not np.array_equal(numbers, inner):
+        raise VerificationError(f"there are {len(numbers)} edges, which are not the {len(inner)} between the vertices")
     place = np.cumsum(inside) - 1
-    _same("source", new[0], place[src[kept]])
-    _same("end", new[1], place[dst[kept]])
-    _same("value", new[2], weight[kept])
+    _same("source", new[0], place[src[inner]])
+    _same("end", new[1], place[dst[inner]])
+    _same("value", new[2], weight[inner])
 
 
 def _same(what: str, found: Array, right: Array) -> None:

@@ -44,8 +44,8 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
         )
     require(rows[:, 0] == begun, lambda w: f"walker {w} begins at {rows[w, 0]}; expected {begun[w]}")
     _require_vertices(edges, rows)
-    kept = edges.weight > 0 if weighted else np.ones(len(edges.dst), bool)
-    leads = np.bincount(edges.src[kept], minlength=edges.n) > 0
+    usable = edges.weight > 0 if weighted else np.ones(len(edges.dst), bool)
+    leads = np.bincount(edges.src[usable], minlength=edges.n) > 0
     before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
     steps, stays = rows.shape[1] - 1, after < 0
     ends = (before < 0) | ~leads[before] if edges.n else before < 0
@@ -55,7 +55,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
 
     require(~stays | ends, lambda i: f"{told(i)}; expected a step along an edge")
     require(stays | (before >= 0), lambda i: f"{told(i)}; expected -1 after -1")
-    known = _pairs(edges.n, edges.src[kept], edges.dst[kept])
+    known = _pairs(edges.n, edges.src[usable], edges.dst[usable])
     right = stays | np.isin(_pairs(edges.n, before, after), known)
     require(right, lambda i: f"{told(i)}; there is no such edge")
 

@@ -133,9 +133,9 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
             f"it is {c}"
         ),
     )
-    kept = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
-    src, dst = edges.src[kept], edges.dst[kept]
-    weight = edges.weight[kept] if weighted else np.ones(src.size)
+    counted = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
+    src, dst = edges.src[counted], edges.dst[counted]
+    weight = edges.weight[counted] if weighted else np.ones(src.size)
     both = np.r_[src, dst], label[np.r_[dst, src]]
     towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, max(names.size, 1))).tocsr()
     most = towards.max(axis=1).toarray().ravel() if names.size else np.zeros(0)

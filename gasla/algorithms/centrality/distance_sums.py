@@ -105,8 +105,8 @@ def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bo
         count += reached
         if inverse:
             reached &= distance != 0
-        kept = xp.where(reached, distance, 1).astype(np.float64)
-        total += xp.where(reached, 1 / kept if inverse else kept, 0)
+        finite = xp.where(reached, distance, 1).astype(np.float64)
+        total += xp.where(reached, 1 / finite if inverse else finite, 0)
 
 
 def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:

@@ -35,13 +35,13 @@ RANGE = 1e-150, 1e150  # of the sum of weights at a vertex, so that shares of sh
 
 
 class Pushes(VertexProgram):
-    """Who comes to have enough residual keeps the share `kept` of it as score, and sends on the rest."""
+    """A vertex with enough residual adds the share `retained` of it to its score, and sends on the rest."""
 
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
     sent = vertex(np.float64)  # along each edge, by who is active
-    kept = parameter(np.float64, 0)
+    retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
     reduce = semirings.plus
     sources = "active"
@@ -53,9 +53,9 @@ class Pushes(VertexProgram):
         residual = vertex.residual + gathered
         pushed = semirings.where(residual >= self.epsilon * vertex.degree, residual, 0.0)
         return {
-            "score": vertex.score + self.kept * pushed,
+            "score": vertex.score + self.retained * pushed,
             "residual": residual - pushed,
-            "sent": (1 - self.kept) * pushed / vertex.degree,
+            "sent": (1 - self.retained) * pushed / vertex.degree,
         }
 
     def activate(self, before, after):
@@ -195,13 +195,13 @@ def _degrees(graph: Any, weighted: bool) -> tuple[Any, float]:
 
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
     """Scores once nobody can push; the source does so in any case. A lazy step is a plain one, or none."""
-    kept, own = 2 * alpha / (1 + alpha), degree[source].item()
+    retained, own = 2 * alpha / (1 + alpha), degree[source].item()
     program: Any = WeightedPushes.typed(weight=graph.values.dtype) if weighted else Pushes
     fields: dict[str, Any] = {
-        "score": {source: kept if own else 1.0},
-        "sent": {source: (1 - kept) / own if own else 0.0},
+        "score": {source: retained if own else 1.0},
+        "sent": {source: (1 - retained) / own if own else 0.0},
     }
-    program = undirected(program, graph, weighted=weighted)(kept=kept, epsilon=epsilon)
+    program = undirected(program, graph, weighted=weighted)(retained=retained, epsilon=epsilon)
     return run(program, graph, active=[source] if own else [], degree=degree, notice=False, **fields).score
 
 

@@ -10,8 +10,8 @@ from gasla.program.program import VertexProgram
 def undirected(program: type[VertexProgram], graph: Graph, *, weighted: bool = False) -> type[VertexProgram]:
     """The program as it is where every edge has its other direction, else over in-edges and out-edges."""
     has_both = graph.has_symmetric_values if weighted else graph.is_symmetric
-    kept: Any = program
-    return kept if has_both else _both_ways(kept)
+    either: Any = program
+    return either if has_both else _both_ways(either)
 
 
 @functools.cache

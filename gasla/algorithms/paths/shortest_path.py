@@ -266,9 +266,9 @@ def _walk(kind: Any, graph: Graph, distance: Any, source: int, target: int) -> P
 
 
 def _result(graph: Graph, path: list[int], edges: list[int]) -> PathResult:
-    kept = _ids(graph, path, edges)
-    lengths = np.ones(len(edges)) if graph.values is None else moved(graph.values[kept[1]], "cpu")
-    return PathResult(float(lengths.cumsum(dtype=float_type(graph))[-1]) if edges else 0.0, *kept)
+    numbers = _ids(graph, path, edges)
+    lengths = np.ones(len(edges)) if graph.values is None else moved(graph.values[numbers[1]], "cpu")
+    return PathResult(float(lengths.cumsum(dtype=float_type(graph))[-1]) if edges else 0.0, *numbers)
 
 
 def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:

@@ -100,8 +100,8 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
 
 def _is_converted(G: Any) -> bool:
     """Whether NetworkX keeps a conversion of the graph."""
-    kept = getattr(G, "__networkx_cache__", None) or {}
-    return any(isinstance(graph, Converted) for graph in kept.get("backends", {}).get("gasla", {}).values())
+    cached = getattr(G, "__networkx_cache__", None) or {}
+    return any(isinstance(graph, Converted) for graph in cached.get("backends", {}).get("gasla", {}).values())
 
 
 def _size(G: Any, enough: int) -> int:

@@ -351,8 +351,8 @@ def convert_from_nx(
         return graph
     if type(graph) not in PLAIN:
         raise NotImplementedError(f"a {type(graph).__name__}; expected one of NetworkX's own four kinds of graphs")
-    kept = {"everything": preserve_edge_attrs is True, "node_data": preserve_node_attrs is True or bool(node_attrs)}
-    unconverted = Unconverted(partial(Converted, graph, edge_attrs or {}, **kept))
+    kinds = {"everything": preserve_edge_attrs is True, "node_data": preserve_node_attrs is True or bool(node_attrs)}
+    unconverted = Unconverted(partial(Converted, graph, edge_attrs or {}, **kinds))
     try:
         return unconverted.convert()
     except NotImplementedError:

@@ -43,10 +43,10 @@ class Ceilings:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> Ceilings:
+    def from_dict(cls, saved: dict[str, Any]) -> Ceilings:
         """The same, read back."""
-        rates = {kind: {int(s): r for s, r in kept[kind].items()} for kind in ("copy", "gather", "atomics")}
-        return cls(**{**kept, **rates})
+        rates = {kind: {int(s): r for s, r in saved[kind].items()} for kind in ("copy", "gather", "atomics")}
+        return cls(**{**saved, **rates})
 
 
 def measure(device: Device, sizes: tuple[int, ...] = SIZES) -> Ceilings:

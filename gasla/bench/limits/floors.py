@@ -2,7 +2,7 @@
 
 A floor counts only what any way of computing the same must do, so that no program reaches it; it says which of the
 three is in the way. Random reads count on flat random graphs alone: on skewed ones most edges lead to a few vertices,
-which may be kept near, and on grids neighbours are near each other.
+which may lie near, and on grids neighbours are near each other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, KEPT, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, SELECTED, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, STEPS
 
@@ -147,8 +147,8 @@ def components(work: Work, _: list[Reach]) -> Floor:
 
 
 def strong_components(work: Work, _: list[Reach]) -> Floor:
-    """Every edge that is kept is read once, and what is known of its end, forward and backward; a label a vertex."""
-    return work.floor(KEPT * 2 * 4 * work.m + 12 * work.n, KEPT * 2 * work.m, 2)
+    """Every selected edge is read once, and what is known of its end, forward and backward; a label a vertex."""
+    return work.floor(SELECTED * 2 * 4 * work.m + 12 * work.n, SELECTED * 2 * work.m, 2)
 
 
 def triangles(work: Work, _: list[Reach]) -> Floor:

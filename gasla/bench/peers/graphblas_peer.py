@@ -169,8 +169,8 @@ class GraphBLAS:
         indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices
         parent = np.arange(self.n, dtype=np.int32)
         if len(indices) > 2 * SAMPLED_EDGES * self.n:
-            kept = np.minimum(np.diff(indptr), SAMPLED_EDGES)
-            parent = _fast_sv(*_some_edges(indptr, indices, indptr[:-1], kept), parent)
+            sampled = np.minimum(np.diff(indptr), SAMPLED_EDGES)
+            parent = _fast_sv(*_some_edges(indptr, indices, indptr[:-1], sampled), parent)
             sample = parent[np.random.default_rng(0).integers(0, self.n, 864)]
             largest = np.bincount(sample).argmax()
             rest = np.flatnonzero(parent != largest)

@@ -78,7 +78,7 @@ class Report(NamedTuple):
 
     def write(self, path: Path, **more: Any) -> None:
         """Write all of it as JSON."""
-        kept = {
+        saved = {
             "provenance": self.provenance,
             "definition": TEPS,
             "ceilings": self.ceilings.as_dict() if self.ceilings else None,
@@ -88,16 +88,16 @@ class Report(NamedTuple):
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as stream:
-            stream.write((json.dumps(kept, indent=1) + "\n").encode())
+            stream.write((json.dumps(saved, indent=1) + "\n").encode())
 
     @classmethod
     def read(cls, path: Path) -> Report:
         """The same, from the file."""
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        ceilings = kept.get("ceilings")
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        ceilings = saved.get("ceilings")
         return cls(
-            kept["provenance"],
-            kept.get("graphs", {}),
-            [Cell.from_dict(cell) for cell in kept["cells"]],
+            saved["provenance"],
+            saved.get("graphs", {}),
+            [Cell.from_dict(cell) for cell in saved["cells"]],
             Ceilings.from_dict(ceilings) if ceilings else None,
         )

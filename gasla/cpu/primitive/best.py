@@ -34,18 +34,18 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
     k = np.uint64(columns.shape[1])
     for start, end in blocks(control, np.uint64(len(indptr) - 1), _BLOCK):
         for row in range(start, end):
-            count, ids, kept = np.uint64(0), columns[row], best[row]
+            count, ids, heap = np.uint64(0), columns[row], best[row]
             for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])):
                 if count < k:
-                    _rise(ids, kept, count, indices[e], values[e])
+                    _rise(ids, heap, count, indices[e], values[e])
                     count += _ONE
-                elif _is_worse(kept[0], ids[0], values[e], indices[e]):
-                    _sink(ids, kept, k, indices[e], values[e])
+                elif _is_worse(heap[0], ids[0], values[e], indices[e]):
+                    _sink(ids, heap, k, indices[e], values[e])
             while count > _ONE:  # the worst of those left goes behind them
                 count -= _ONE
-                last, value = ids[count], kept[count]
-                ids[count], kept[count] = ids[0], kept[0]
-                _sink(ids, kept, count, last, value)
+                last, value = ids[count], heap[count]
+                ids[count], heap[count] = ids[0], heap[0]
+                _sink(ids, heap, count, last, value)
 
 
 @jit
@@ -54,26 +54,26 @@ def _is_worse(value, column, other, its_column):
 
 
 @jit
-def _rise(ids, kept, at, column, value):
+def _rise(ids, heap, at, column, value):
     """Add an entry to the heap of those before the place `at`."""
     while at:
         parent = (at - _ONE) // _TWO
-        if not _is_worse(value, column, kept[parent], ids[parent]):
+        if not _is_worse(value, column, heap[parent], ids[parent]):
             break
-        ids[at], kept[at] = ids[parent], kept[parent]
+        ids[at], heap[at] = ids[parent], heap[parent]
         at = parent
-    ids[at], kept[at] = column, value
+    ids[at], heap[at] = column, value
 
 
 @jit
-def _sink(ids, kept, count, column, value):
+def _sink(ids, heap, count, column, value):
     """Put an entry in the place of the root of a heap of so many."""
     at, child = np.uint64(0), _ONE
     while child < count:
-        if child + _ONE < count and _is_worse(kept[child + _ONE], ids[child + _ONE], kept[child], ids[child]):
+        if child + _ONE < count and _is_worse(heap[child + _ONE], ids[child + _ONE], heap[child], ids[child]):
             child += _ONE
-        if not _is_worse(kept[child], ids[child], value, column):
+        if not _is_worse(heap[child], ids[child], value, column):
             break
-        ids[at], kept[at] = ids[child], kept[child]
+        ids[at], heap[at] = ids[child], heap[child]
         at, child = child, _TWO * child + _ONE
-    ids[at], kept[at] = column, value
+    ids[at], heap[at] = column, value

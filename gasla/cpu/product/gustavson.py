@@ -214,7 +214,7 @@ class Product(Rows):
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        most = min(width, self.most) + quads.SIZE  # some more are written to or read, and not kept
+        most = min(width, self.most) + quads.SIZE  # some more are written to or read, and not used
         marks, blocks = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
         own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, blocks)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))

@@ -38,7 +38,7 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """None are kept: they are SciPy's own arrays, checked as they are read."""
+    """None are cached: these are SciPy's own arrays, checked as they are read."""
     return make()
 
 

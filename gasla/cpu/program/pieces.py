@@ -207,7 +207,7 @@ class Pieces(Arguments):
             "last_counters = counts[(self_iteration + 2) % 3]",
             "next_queue = queues[1 - parity, thread]",
             "my_receivers = receivers[thread]",
-            "my_far, kept = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
+            "my_far, deferred = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
             "low = lows[(self_iteration + 2) % 3, thread * 8]",
             "high = lows[(self_iteration + 2) % 3, thread * 8 + 1]",
             "active, next_active = bits[parity], bits[1 - parity]",
@@ -222,8 +222,8 @@ class Pieces(Arguments):
         """What a stage leaves in the counters, and elsewhere."""
         sums = {slot: name for name, (_, slot) in COUNTED.items() if name in used}
         lines = [f"counters[block(thread) + {slot}] += np.int64({name})" for slot, name in sums.items()]
-        if "kept" in used:
-            lines.append("counters[block(thread) + LEFT] = np.int64(kept)")
+        if "deferred" in used:
+            lines.append("counters[block(thread) + LEFT] = np.int64(deferred)")
             lines.append("lows[self_iteration % 3, thread * 8] = low")
             lines += [] if self.adds_up else ["lows[self_iteration % 3, thread * 8 + 1] = high"]
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]

@@ -85,14 +85,14 @@ class Prepared(Joining):
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)
         sides = self._sides()
-        lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_kept(name, sides)}
+        lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_cached(name, sides)}
         kinds = self.traced.aggregate_types
         count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [(parts[f"part_{name}"], plan.identities[name]) for name in kinds]
         counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
-        kept = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
-        common = self._scalars() | lists | parts | kept | {"counts": counts}
+        carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
+        common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
         self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
         self._starts = self._find_starts()
@@ -282,14 +282,14 @@ class Prepared(Joining):
             found.append(Start(field, self._places[field.array], kind, value, shapes[field.name], wanted))
         return found
 
-    def _is_kept(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
+    def _is_cached(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
         """Whether an array is one that the graph keeps."""
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
         if name in ("gp", "gi", "gb", "sp", "si", "sb", "leaving"):
-            return lists.are_kept
-        return name[1:3] == "v_" and lists.keeps_values(self.traced.edge_types[name[3:]])
+            return lists.are_cached
+        return name[1:3] == "v_" and lists.caches_values(self.traced.edge_types[name[3:]])
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices says little of their edges."""

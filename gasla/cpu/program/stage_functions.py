@@ -193,22 +193,22 @@ class Stages(Choices):
         """Edges that a push may follow for one that a pull looks at: many, where a pull stops at the first hit."""
         return 15 if self.leave_early() else 2
 
-    def kept(self, at: str) -> list[str]:
-        """Take back what `keep` put aside, or pushes brought together."""
+    def take_back(self, at: str) -> list[str]:
+        """Load what `put_aside` stored, or what pushes brought together."""
         values = [load_text(name, kind, at) for name, kind in self.components]
         if not values:
             return []
         return ["gathered = " + (f"({', '.join(values)},)" if self.is_tuple else values[0])]
 
     def pull_list(self) -> Stage:
-        then = self.keep("v") if self.two_phases else self._finish_to_list("v", receiver=False)
+        then = self.put_aside("v") if self.two_phases else self._finish_to_list("v", receiver=False)
         body = self.over_receivers(1, [*self.pull_edges(woken=True), *then], "g")
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
         return self.stage("gather_list", doc, body)
 
     def pull_all(self) -> Stage:
         if self.two_phases:
-            done = ["if found:", *(INDENT + x for x in [*self.keep("v"), *self.received("v")])]
+            done = ["if found:", *(INDENT + x for x in [*self.put_aside("v"), *self.received("v")])]
             body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
         word, after, listed = [], [], ["held += one"]
@@ -224,8 +224,8 @@ class Stages(Choices):
             then = ["if found:", *(INDENT + x for x in then)]
         per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
         if self.doubled and "mask" in self.functions:
-            kept = [s for n in sorted(self.doubled) for s in (Load("after", n), Store(n))]
-            copies = self.rendered(kept)
+            copied = [s for n in sorted(self.doubled) for s in (Load("after", n), Store(n))]
+            copies = self.rendered(copied)
             per_vertex += ["else:", *(INDENT + s for s in copies)]
         body = self.over_all(per_vertex, word, after)
         return self.stage("gather_all", "Gather over all vertices that the mask admits, and apply.", body)
@@ -245,7 +245,7 @@ class Stages(Choices):
 
     def apply_list(self) -> Stage:
         """Apply to listed receivers what was put aside for them."""
-        body = self.kept("v")
+        body = self.take_back("v")
         if self.accumulates:
             body += self._forget("v")
         body += self._finish_to_list("v", receiver=False)

@@ -3,7 +3,7 @@
 Above all atomic operations on the elements of arrays, which Numba has on GPUs alone. Most functions here become one
 LLVM instruction. Indices are taken as unsigned and are not checked.
 
-This is what gasla needs from inside Numba, llvmlite and CPython, beside `modules.py` (what is compiled, and kept) and
+This is what gasla needs from inside Numba, llvmlite and CPython, beside `modules.py` (what is compiled, and stored) and
 `quads.py` and `vector_math.py` (vectors). Tried with Numba 0.66.0 and 0.68.1, llvmlite 0.48.0 and 0.50.0.
 """
 

@@ -1,4 +1,4 @@
-"""Generated source becomes a Python module, and what Numba compiles is kept for later processes.
+"""Generated source becomes a Python module, and what Numba compiles is stored for later processes.
 
 Numba's own cache trusts its files: a damaged one fails every later call, or runs as it is; two processes that compile
 for different types at once may mix up whose code is whose; and what is in another file isn't seen to change. So here
@@ -23,7 +23,7 @@ import numba
 from numba.core.caching import (
     _Cache,  # what a function asks for compiled code: its own cache can't be changed otherwise
 )
-from numba.core.compiler import Compiler, CompileResult  # how it compiles; what it gets, and makes of what was kept
+from numba.core.compiler import Compiler, CompileResult  # how it compiles; what it returns, and restores
 from numba.core.serialize import dumps  # pickles these parts: functions of C and intrinsics among them
 
 from gasla import cache
@@ -55,11 +55,11 @@ def load(source: str, tag: str) -> ModuleType:
 def _code(source: str, file: str, name: str) -> Any:
     """Python's code of a module: to find it takes a tenth of the time to make it."""
     key = f"{_FOLDER}/{name}-{MAGIC_NUMBER.hex()}.code"
-    data = cache.kept(key)
+    data = cache.load(key)
     if data is not None:
         return marshal.loads(data)
     code = compile(source, file, "exec")
-    cache.keep(key, marshal.dumps(code))
+    cache.store(key, marshal.dumps(code))
     return code
 
 
@@ -98,7 +98,7 @@ def compiled(packs: bool = False, **options: Any) -> Callable[[Callable[..., Any
         dispatcher = numba.njit(**options, pipeline_class=Packing if packs else Plain)(function)
         file = function.__code__.co_filename
         if _is_generated(file) or Path(file).is_file():  # else there is no telling whether it has changed
-            dispatcher._cache = _Kept(function)  # there is no public place for a cache
+            dispatcher._cache = _CodeCache(function)  # there is no public place for a cache
         return dispatcher
 
     return decorate
@@ -109,10 +109,10 @@ def is_compiled(kernel: Any, arguments: Sequence[Any]) -> bool:
     signature = tuple(map(numba.typeof, arguments))
     if signature in kernel.overloads:
         return True
-    return cache.kept(kernel._cache._name(signature, kernel.targetctx)) is not None
+    return cache.load(kernel._cache._name(signature, kernel.targetctx)) is not None
 
 
-class _Kept(_Cache):
+class _CodeCache(_Cache):
     """The compiled code of one function, as Numba asks for it."""
 
     cache_path = None
@@ -123,7 +123,7 @@ class _Kept(_Cache):
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The code for a signature, or None: then Numba compiles it, and has it saved."""
         target.refresh()
-        data = cache.kept(self._name(signature, target))
+        data = cache.load(self._name(signature, target))
         if data is None:
             return None
         try:
@@ -133,7 +133,7 @@ class _Kept(_Cache):
 
     def save_overload(self, signature: Any, result: Any) -> None:
         if not (result.library.has_dynamic_globals or result.lifted):  # what holds addresses is of no use to others
-            cache.keep(self._name(signature, result.target_context), dumps(result._reduce()))
+            cache.store(self._name(signature, result.target_context), dumps(result._reduce()))
 
     def _name(self, signature: Any, target: Any) -> str:
         """The name of a file, which tells the function, its types, the processor, and what compiles it for that."""

@@ -109,15 +109,15 @@ def _declared(module, kind, name):
 def _keep(module, function):
     """Keep the declaration of a function that nothing calls yet."""
     entry = function.bitcast(ir.IntType(8).as_pointer())
-    kept = module.globals.get("llvm.compiler.used")
-    if kept is None:
-        kept = ir.GlobalVariable(module, ir.ArrayType(entry.type, 0), "llvm.compiler.used")
-        kept.linkage, kept.section, kept.initializer = "appending", "llvm.metadata", ir.Constant(kept.value_type, [])
-    entries = kept.initializer.constant
+    used = module.globals.get("llvm.compiler.used")
+    if used is None:
+        used = ir.GlobalVariable(module, ir.ArrayType(entry.type, 0), "llvm.compiler.used")
+        used.linkage, used.section, used.initializer = "appending", "llvm.metadata", ir.Constant(used.value_type, [])
+    entries = used.initializer.constant
     if entry not in entries:
-        kept.value_type = ir.ArrayType(entry.type, len(entries) + 1)
-        kept.type = kept.value_type.as_pointer()
-        kept.initializer = ir.Constant(kept.value_type, [*entries, entry])
+        used.value_type = ir.ArrayType(entry.type, len(entries) + 1)
+        used.type = used.value_type.as_pointer()
+        used.initializer = ir.Constant(used.value_type, [*entries, entry])
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.block import Block, block_of, degrees
@@ -102,10 +102,12 @@ class DistributedRun:
         out: Mapping[str, Any],
     ) -> None:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-        self._graph, self._kept = graph, Kept(graph.ranks)
+        self._graph, self._handle = graph, Handle(graph.ranks)
         check_out(program, graph.n, out)
         self._out, fields = out, {**out, **fields}
-        sent = {name: _Reference(x.kept.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
+        sent = {
+            name: _Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()
+        }
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 5), np.int64)
         self._saver = Saver.of_run(out)
@@ -114,12 +116,12 @@ class DistributedRun:
         if self._beginning is None:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
-        self._tell(_begin, self._graph.kept_by_ranks.key, options, program, sent, frontier, drains)
+        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains)
         if self._saver is not None and self._saver.resume:
             self._tell(_restore, self._saver)
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
-        told: Told = self._graph.ranks.each(function, self._kept.key, *arguments)[0]
+        told: Told = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
         self.iteration, self.edges, self.ended, self.stopped, self._rows = told
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
@@ -132,7 +134,7 @@ class DistributedRun:
             self._tell(_advance, stop if self._saver is None else self._saver.next_stop(stop, self.iteration), trace)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
-                self._graph.ranks.each(_save, self._kept.key, self._saver)
+                self._graph.ranks.each(_save, self._handle.key, self._saver)
             if progress is not None:
                 progress(self.iteration)
         self._rows = np.concatenate(rows)
@@ -159,13 +161,13 @@ class DistributedRun:
     def found(self) -> Found:
         """What the run has left by now: fields are a copy."""
         self._begin(drains=False)
-        kept = Kept(self._graph.ranks)
-        fields, active, aggregates = self._graph.ranks.each(_leave, self._kept.key, kept.key)[0]
+        handle = Handle(self._graph.ranks)
+        fields, active, aggregates = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
         n = self._graph.n
-        state = {name: BlockArray(kept, name, shape, kind) for name, (shape, kind) in fields.items()}
+        state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
         for name, array in self._out.items():
             if isinstance(array, BlockArray):
-                self._graph.ranks.each(_copy, array.kept.key, array.name, kept.key, name)
+                self._graph.ranks.each(_copy, array.handle.key, array.name, handle.key, name)
             else:
                 array[...] = state[name].compute()
             state[name] = array
@@ -178,13 +180,13 @@ class DistributedRun:
 
     def changed(self) -> Mapping[str, Any]:
         """The parameters that `idle` may change, as they are now."""
-        found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._kept.key)[0]
+        found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return found
 
     def close(self) -> None:
         """Have ranks drop the run."""
         if self._beginning is None:
-            self._graph.ranks.each(_close, self._kept.key)
+            self._graph.ranks.each(_close, self._handle.key)
         self._beginning = ()
 
 
@@ -204,17 +206,17 @@ class _Reference(NamedTuple):
 def block_on(rank: Rank, graph: Any, direction: str) -> Any:
     """The rank's block of a graph for a direction: made when it is first asked for."""
     share = rank.kept[graph][SHARE]
-    return _kept(rank, graph, direction, lambda: block_of(rank.communicator, share, direction))
+    return _made(rank, graph, direction, lambda: block_of(rank.communicator, share, direction))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
     """The degrees of a block's vertices, likewise."""
     block, share = block_on(rank, graph, direction), rank.kept[graph][SHARE]
-    made: np.ndarray = _kept(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
+    made: np.ndarray = _made(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
     return made
 
 
-def _kept(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+def _made(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     """What ranks make together, once: anew if any has it not, as after one has failed while others were done."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):

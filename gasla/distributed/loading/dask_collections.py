@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.distributed.block_array import Kept
+from gasla.distributed.block_array import Handle
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.reading import Columns, of_table
 from gasla.distributed.loading.settling import Piece, settle
@@ -21,13 +21,13 @@ def is_collection(edges: Any) -> bool:
     return hasattr(edges, "to_delayed") and hasattr(edges, "__dask_graph__")
 
 
-def hand_out(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Kept]:
-    """Have ranks keep shares of the edges; how many vertices there are, and where the shares are kept."""
+def hand_out(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Handle]:
+    """Have ranks keep shares of the edges; how many vertices there are, and the handle of these."""
     parts, places = _parts(edges, columns)
-    kept = Kept(ranks)
-    if ranks.place(kept.key, parts):
-        return ranks.each(_settle_placed, kept.key, places, n)[0], kept
-    return ranks.each(_settle_own, kept.key, parts, places, n)[0], kept
+    handle = Handle(ranks)
+    if ranks.place(handle.key, parts):
+        return ranks.each(_settle_placed, handle.key, places, n)[0], handle
+    return ranks.each(_settle_own, handle.key, parts, places, n)[0], handle
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:

@@ -45,8 +45,8 @@ def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
     return _count(rank.communicator, pieces, n)
 
 
-def kept_share(rank: Rank, key: Any) -> Edges:
-    """The share that `settle` has kept, which it then keeps no more."""
+def take_share(rank: Rank, key: Any) -> Edges:
+    """Take the share that `settle` left on the rank."""
     share: Edges = rank.kept.pop(key)
     return share
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.distributed.block_array import BlockArray, Kept
+from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import Share, exchanged, owners_of
 from gasla.distributed.engine.running import Compiled
@@ -44,9 +44,9 @@ class DistributedPrimitives:
             labels: Any = running.state()["label"]
         finally:
             running.close()
-        kept = Kept(graph.ranks)
-        count = graph.ranks.each(_numbered, graph.kept_by_ranks.key, labels.kept.key, kept.key)[0]
-        return count, BlockArray(kept, "labels", (graph.n,), graph.id_dtype)
+        handle = Handle(graph.ranks)
+        count = graph.ranks.each(_numbered, graph.handle.key, labels.handle.key, handle.key)[0]
+        return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
 
     def simplify(self, graph: Any) -> Any:
         """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
@@ -58,9 +58,9 @@ class DistributedPrimitives:
 
     def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
         """How many triangles a simple graph has, and how many each vertex is in."""
-        kept = Kept(lists.ranks)
-        total = lists.ranks.each(count_triangles, lists.kept_by_ranks.key, kept.key, per_vertex)[0]
-        return total, BlockArray(kept, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
+        handle = Handle(lists.ranks)
+        total = lists.ranks.each(count_triangles, lists.handle.key, handle.key, per_vertex)[0]
+        return total, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(f"a distributed graph has no {name}: it needs lists of neighbours that no process has")

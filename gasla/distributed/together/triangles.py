@@ -18,7 +18,7 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """How many there are in a simple graph; those at own vertices are kept, if asked for."""
+    """How many there are in a simple graph; those at own vertices are left on the rank, if asked for."""
     block = block_on(rank, graph, "in")
     local = block.graph.in_
     owners, neighbours = local.owners().astype(np.int64), local.indices.astype(np.int64)

@@ -117,7 +117,7 @@ class Lines(NamedTuple):
     indices: Array  # int32
     values: Array | None
     width: int
-    known: dict[str, Any]  # what was found out about it, kept as long as the matrix
+    known: dict[str, Any]  # what was found out about it, cached as long as the matrix lives
 
     @property
     def order(self) -> Order:

@@ -87,7 +87,7 @@ class Kernels(NamedTuple):
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
     """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
-    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without products, so that no circle arises
     return functools.partial(multiply, arrays, terms)
 
 
@@ -182,22 +182,22 @@ _known: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Kept while the matrix lives and holds the same arrays: to check them again would take longer than a launch."""
+    """Cached while the matrix lives and holds the same arrays: to check them again would take longer than a launch."""
     if known := _known_lists(A, form):
         return known
     lists, key = make(), id(A)
     if A.format == form and A.indptr is lists.indptr:
-        lists.are_kept = True
+        lists.are_cached = True
         _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
     return lists
 
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
     """What was made of this matrix before, if it is of this format and still holds the same arrays."""
-    kept = _known.get(id(A))
-    if kept is None or kept[0]() is not A or A.format != form:
+    found = _known.get(id(A))
+    if found is None or found[0]() is not A or A.format != form:
         return None
-    lists = kept[1]
+    lists = found[1]
     if A.shape[form == "csr"] != lists.width:
         return None
     same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values

@@ -106,7 +106,7 @@ class Kernels(NamedTuple):
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
     """See `gasla.engines.Products.ready_wide`."""
-    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without what is kept: no circle
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without products, so that no circle arises
     return functools.partial(multiply, arrays, terms)
 
 

@@ -114,7 +114,7 @@ class RowShares:
     limit: int
     pieces: int
     cut: int
-    arrays: tuple[Any, ...]  # kept alive for `rows`
+    arrays: tuple[Any, ...]  # what `rows` points to
     rows: Any  # the struct `gasla::Rows` but for partials
     known: dict[str, Any] = field(default_factory=dict)  # what users of these very arrays found out about them
 
@@ -165,9 +165,9 @@ def share_out(indptr: Any, indices: Any, whole: int | None = None) -> RowShares:
     With `whole`, rows of more entries are cut into pieces of so many.
     """
     key = id(indptr), id(indices), whole
-    kept = _shares.get(key)
-    if kept is not None and kept[0]() is indptr and kept[1]() is indices:
-        return kept[2]
+    known = _shares.get(key)
+    if known is not None and known[0]() is indptr and known[1]() is indices:
+        return known[2]
     if whole is None:
         made = make_shares(indptr, find_facts(indptr, indices))
     else:

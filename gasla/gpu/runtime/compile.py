@@ -73,7 +73,7 @@ def ahead(source: str, function: str) -> None:
 def _begin(source: str, name: str, device: int) -> None:
     architecture = _architecture(device)
     key = _key(source, architecture)
-    if cache.kept(key) is None:
+    if cache.load(key) is None:
         _coming[key] = _threads().submit(_compile_and_keep, source, name, architecture, key)
 
 
@@ -115,7 +115,7 @@ def _cubin(source: str, name: str, architecture: str) -> bytes:
     coming = _coming.pop(key, None)
     if coming is not None:
         return coming.result()
-    return cache.kept(key) or _compile_and_keep(source, name, architecture, key)
+    return cache.load(key) or _compile_and_keep(source, name, architecture, key)
 
 
 def _key(source: str, architecture: str) -> str:
@@ -128,13 +128,13 @@ def _key(source: str, architecture: str) -> str:
 
 def is_compiled(source: str) -> bool:
     """Whether the cache has machine code of a source for the current device."""
-    return cache.kept(_key(source, _architecture(device()))) is not None
+    return cache.load(_key(source, _architecture(device()))) is not None
 
 
 def _compile_and_keep(source: str, name: str, architecture: str, key: str) -> bytes:
     """Compile, and put into the cache."""
     code = compile_source(source, architecture, name)
-    cache.keep(key, code)
+    cache.store(key, code)
     return code
 
 

@@ -1,6 +1,6 @@
 """What kernels count in.
 
-Every kernel leaves its counters at zero. They are kept for each thread and stream, so that launches that may run at the
+Every kernel leaves its counters at zero. Each thread and stream has some, so that launches that may run at the
 same time never share them.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 from gasla.gpu.runtime.compile import device
 
 
-class _Kept(threading.local):
+class _Counters(threading.local):
     def __init__(self) -> None:
         self.counters: dict[tuple[int, int, int], Any] = {}
 
 
-_kept = _Kept()
+_own = _Counters()
 
 
 def counters(words: int) -> Any:
@@ -27,7 +27,7 @@ def counters(words: int) -> Any:
     import cupy
 
     key = device(), cupy.cuda.get_current_stream().ptr, words
-    found = _kept.counters.get(key)
+    found = _own.counters.get(key)
     if found is None:
-        found = _kept.counters[key] = cupy.zeros(words, np.uint64)
+        found = _own.counters[key] = cupy.zeros(words, np.uint64)
     return found

@@ -66,12 +66,12 @@ class Derivable(Structure):
         >>> far.values, far.origin.edges
         (array([5, 4]), array([0, 2], dtype=int32))
         """
-        kept = self._chosen("edges", edges, self.m).astype(self.offset_dtype)
-        if any_true(array_module(kept).less_equal(kept[1:], kept[:-1])):
+        selected = self._chosen("edges", edges, self.m).astype(self.offset_dtype)
+        if any_true(array_module(selected).less_equal(selected[1:], selected[:-1])):
             raise ValueError("the numbers of edges don't ascend; expected each once, in ascending order: numpy.unique")
         src, dst = self._edges()
         same = Numbers(self.device, self.n, self.n)
-        return self._made(self.n, src[kept], dst[kept], self._of(kept), same, kept)
+        return self._made(self.n, src[selected], dst[selected], self._of(selected), same, selected)
 
     def subgraph(self, vertices: ArrayLike) -> Self:
         """The graph of some vertices and all edges between them.
@@ -110,9 +110,9 @@ class Derivable(Structure):
         src, dst, ids = self._leaving_from(chosen)
         src, dst = number[src], number[dst]
         within = xp.flatnonzero(xp.greater_equal(xp.minimum(src, dst), 0))
-        kept = (within if ids is None else ids[within]).astype(self.offset_dtype)
+        selected = (within if ids is None else ids[within]).astype(self.offset_dtype)
         origin = Numbers(self.device, self.n, count, chosen)
-        return self._made(count, src[within], dst[within], self._of(kept), origin, kept)
+        return self._made(count, src[within], dst[within], self._of(selected), origin, selected)
 
     def simple(self, combine: Monoid | None = None, *, loops: bool = False) -> Self:
         """The graph without self loops, and with one edge for all from i to j.
@@ -145,9 +145,9 @@ class Derivable(Structure):
         if loops or not self.has_self_loops:
             return self._merged(weights, combine, same)
         src, dst = self._edges()
-        kept = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
-        less = self._made(self.n, src[kept], dst[kept], None, same, kept)
-        return less._merged(None if weights is None else weights[kept], combine, same, kept, self.m)
+        selected = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
+        less = self._made(self.n, src[selected], dst[selected], None, same, selected)
+        return less._merged(None if weights is None else weights[selected], combine, same, selected, self.m)
 
     # --- others -----------------------------------------------------------------------------------------------------
 
@@ -274,13 +274,13 @@ class Derivable(Structure):
     # --- how --------------------------------------------------------------------------------------------------------
 
     def _made(
-        self, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, kept: Array | None
+        self, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, selected: Array | None
     ) -> Self:
-        """A graph of edges that are known to be right, of which `kept` says which they were."""
+        """A graph of edges that are known to be right, of which `selected` says which they were."""
         graph: Self = type(self).__new__(type(self))
         graph.n, graph.m, graph.device, graph.values = n, len(src), self.device, values
         graph._hold(*(ends.astype(graph.id_dtype, copy=False) for ends in (src, dst)))
-        graph.origin = Origin(vertices, Numbers(self.device, self.m, len(src), kept))
+        graph.origin = Origin(vertices, Numbers(self.device, self.m, len(src), selected))
         graph._names = None if self._names is None else vertices.handed_on(self._names)
         return graph
 
@@ -292,10 +292,10 @@ class Derivable(Structure):
         weights: Array | None,
         combine: Monoid | None,
         vertices: Numbers,
-        kept: Array | None = None,
+        selected: Array | None = None,
         before: int | None = None,
     ) -> Self:
-        """The graph with one edge for all from i to j; of its edges, `kept` says which of `before` they were."""
+        """The graph with one edge for all from i to j; of its edges, `selected` says which of `before` they were."""
         lists = self.sorted_out
         ids, indices = lists.numbers(), lists.indices
         xp, m = array_module(indices), self.m
@@ -313,7 +313,7 @@ class Derivable(Structure):
         graph._rows = Adjacency(indptr, indices if whole else indices[begins])
         graph._columns = graph._ends = None
         graph._names = self._names
-        members = ids if kept is None else kept[ids]
+        members = ids if selected is None else selected[ids]
         numbers = Numbers(self.device, before or m, graph.m, members, None if whole else begins)
         graph.origin = Origin(vertices, numbers)
         return graph
@@ -321,14 +321,14 @@ class Derivable(Structure):
     def _grouped(self, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool) -> Self:
         """The graph of groups, of which each vertex became one."""
         src, dst = (became[ends] for ends in self._edges())
-        kept = None
+        selected = None
         if not loops:
-            kept = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
-            src, dst = src[kept], dst[kept]
-        weights = weights if weights is None or kept is None else weights[kept]
+            selected = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
+            src, dst = src[selected], dst[selected]
+        weights = weights if weights is None or selected is None else weights[selected]
         groups = Numbers(self.device, self.n, count, became=became)
-        edges = self._made(count, src, dst, weights, groups, kept)
-        return edges if combine is None else edges._merged(weights, combine, groups, kept, self.m)
+        edges = self._made(count, src, dst, weights, groups, selected)
+        return edges if combine is None else edges._merged(weights, combine, groups, selected, self.m)
 
     def _summed(self, weights: Array | None, became: Array, count: int, loops: bool) -> Self:
         """The same, weights added up; which edges each was made of is worked out when somebody asks."""
@@ -383,8 +383,8 @@ class Derivable(Structure):
         order = xp.argsort(ids)
         return chosen[owners[order]], lists.indices[places[order]], ids[order]
 
-    def _of(self, kept: Array) -> Array | None:
-        return None if self.values is None else self.values[kept]
+    def _of(self, selected: Array) -> Array | None:
+        return None if self.values is None else self.values[selected]
 
     def _require_here(self, name: str, given: Array) -> None:
         if len(given) and device_of(given) != self.device:

@@ -1,6 +1,6 @@
 """Where the vertices and edges of a graph came from that was made of another one, and where those of that one went.
 
-Both follow from who became whom, which is kept; each is worked out when it is first asked for.
+Both follow from the old number of each new one, which is stored; each is worked out when it is first asked for.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Pairing(Derivable, Changing):
         """For each edge, in the order of the input, the number of its partner, which leads the other way.
 
         The k-th edge from i to j is the partner of the k-th from j to i, in the order of the input. So a loop is its
-        own. Made when it is first asked for, by turning lists round, and kept.
+        own. Made when it is first asked for, by turning lists round, and then kept.
 
         Raises
         ------

@@ -57,7 +57,7 @@ def pagerank(
 
     total = rank.sum()
     slack = tol + 16 * np.finfo(given.dtype).eps * max(total, 1.0)
-    if not normalized:  # the tolerance is each vertex's own, for every small move that it kept to itself
+    if not normalized:  # the tolerance is each vertex's own, for every small change that it did not pass on
         slack *= edges.n / max(1 - alpha, 1e-3)
     elif abs(total - 1) > slack / max(1 - alpha, 1e-3):
         raise VerificationError(f"the ranks sum to {total:.9g}, not to 1")

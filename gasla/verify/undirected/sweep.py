@@ -76,13 +76,13 @@ def _both_ways(edges: Edges, weighted: bool) -> Edges:
 
 
 def _check_residual(
-    edges: Edges, weight: Array, degree: Array, source: int, score: Array, kept: float, epsilon: float
+    edges: Edges, weight: Array, degree: Array, source: int, score: Array, retained: float, epsilon: float
 ) -> None:
     """Residual is what began at the source, less what scores stand for, but for what those who have them sent on."""
     sent = score / np.where(degree > 0, degree, 1)
     arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
-    residual = (np.arange(edges.n) == source) - (score - (1 - kept) * arrived) / kept
-    off = ROUNDING * (1 + degree * np.max(sent, initial=0)) / kept
+    residual = (np.arange(edges.n) == source) - (score - (1 - retained) * arrived) / retained
+    off = ROUNDING * (1 + degree * np.max(sent, initial=0)) / retained
     require(residual >= -off, lambda v: f"vertex {v} has residual {residual[v]:g}; expected 0 or more")
     require(
         (residual <= epsilon * degree * (1 + 1e-6) + off),

@@ -154,7 +154,7 @@ class Pushes(Pieces):
         """Note what range of priorities waits."""
         return ["low = min(low, priority)", *([] if self.adds_up else ["high = higher(high, priority)"])]
 
-    _put_off = ("my_far[kept] = v", "kept += one")
+    _put_off = ("my_far[deferred] = v", "deferred += one")
 
     def split(self) -> Stage:
         """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
@@ -168,7 +168,7 @@ class Pushes(Pieces):
             known = self.loads("vertex", "v", "priority")
             test, then = "priority >= threshold", [forget, "if priority >= last_threshold:"]
         body = [
-            "count, kept, low = kept, zero, np.inf",
+            "count, deferred, low = deferred, zero, np.inf",
             *([] if self.adds_up else ["high = -np.inf"]),
             "for position in range(count):",
             f"    prefetch({self._target().format('np.uint64(my_far[min(position + FAR, count - one)])')})",
@@ -225,7 +225,7 @@ class Pushes(Pieces):
     def _keep_gathered(self) -> list[str]:
         if self.is_single:
             return [f"acc[v] = {self.call('gather')}"]
-        return [f"gathered = {self.call('gather')}", *self.keep("v")]
+        return [f"gathered = {self.call('gather')}", *self.put_aside("v")]
 
     def _forget(self, at: str) -> list[str]:
         """Have accumulators hold the identity."""
@@ -242,7 +242,7 @@ class Pushes(Pieces):
             return [*self.finish(at, receiver=False), *note]
         return [*self.finish(at, receiver), *self.if_active(at, self.activated(at))]
 
-    def keep(self, at: str) -> list[str]:
+    def put_aside(self, at: str) -> list[str]:
         """Put `gathered` aside for the apply stage, and list the vertex as a receiver."""
         lines = [
             s

@@ -55,7 +55,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbours, touched);
         const bool receives = open && result.found;
         if constexpr (P::TWO_PHASES) {
-            if (receives) P::keep(c, (vertex_t)v, result.gathered);
+            if (receives) P::put_aside(c, (vertex_t)v, result.gathered);
             if constexpr (P::SUMS_IN_ORDER) {
                 const u32 word = __ballot_sync(ALL, receives);
                 if (lane() == 0) c.a.received[w] = word;
@@ -84,7 +84,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
     over_put_off<false>([&](vertex_t v, const Row<P>& row) {
         const bool receives = lane() == 0 && row.found;
         if constexpr (P::TWO_PHASES) {
-            if (receives) P::keep(c, v, row.gathered);
+            if (receives) P::put_aside(c, v, row.gathered);
             if constexpr (P::SUMS_IN_ORDER)
                 if (receives) atomicOr(c.a.received + v / WARP, bit_of(v));
         } else if (receives && (P::finish(c, v, row.gathered) & ACTIVE)) {
@@ -146,7 +146,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         bool active = false;
         if (is) {
             if constexpr (P::TWO_PHASES) {
-                if (!P::KEYED || result.found) P::keep(c, v, result.gathered);
+                if (!P::KEYED || result.found) P::put_aside(c, v, result.gathered);
             } else {
                 if (!P::KEYED || result.found) active = P::finish(c, v, result.gathered) & ACTIVE;
                 if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
@@ -158,7 +158,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         bool active = false;
         if (lane() == 0) {
             if constexpr (P::TWO_PHASES)
-                P::keep(c, v, row.gathered);
+                P::put_aside(c, v, row.gathered);
             else
                 active = P::finish(c, v, row.gathered) & ACTIVE;
         }
@@ -175,8 +175,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const ver
     const auto apply = [&](bool is, vertex_t v) {
         bool active = false;
         if (is) {
-            const Gathered gathered = P::kept(c, v);
-            if constexpr (P::ACCUMULATES) P::keep(c, v, P::identity());
+            const Gathered gathered = P::take_back(c, v);
+            if constexpr (P::ACCUMULATES) P::put_aside(c, v, P::identity());
             active = P::finish(c, v, gathered) & ACTIVE;
             if constexpr (P::CLAIMS) c.claimed()[v / WARP] = 0;
         }

@@ -2,7 +2,7 @@
 //
 // A warp takes some words of vertices, passes over those that are closed, and looks at one neighbour of each of the others
 // side by side, or at a few that one load brings. Whoever goes on waits in a list of the warp's, from which all its lanes
-// are kept busy: some vertices take long.
+// are busy: some vertices take long.
 //
 // Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (heads.cuh).
 // Heads stand next to each other, where rows are far apart, and most are active.

@@ -68,7 +68,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
     if constexpr (P::ACCUMULATES)
-        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) P::keep(c, (vertex_t)v, P::identity());
+        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());
     publish_sums(1);
     if constexpr (P::KEEPS_ACTIVE) list_active();
     wait_and_read();

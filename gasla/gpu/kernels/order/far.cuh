@@ -83,24 +83,24 @@ template <class Loop> struct Far {
         const vertex_t* from = list(0);
         const u64 waiting = now.far;
         auto next = loop.to_queue(1 - loop.parity());
-        auto kept = appender(1);
+        auto later = appender(1);
         Range again;
         for (u64 base = this_warp_of_grid() * WARP; base < waiting; base += threads_of_grid()) {
             const bool is = base + lane() < waiting;
             const vertex_t v = is ? from[base + lane()] : 0;
             const double priority = is ? P::priority_of(loop.c, v) : 0;
             const bool sent = P::WAITS ? priority == infinity() : priority < now.last_threshold;
-            const bool keep = is && priority >= now.threshold && !(P::WAITS && sent);
-            const bool near = is && !keep && !sent;
+            const bool waits = is && priority >= now.threshold && !(P::WAITS && sent);
+            const bool near = is && !waits && !sent;
             if constexpr (P::WAITS)
                 if (near) loop.c.a.waits[v] = ordered(infinity());
-            if (keep) again.take(priority);
-            if (is && !keep) atomicAnd(loop.c.a.far_bits + v / WARP, ~bit_of(v));
+            if (waits) again.take(priority);
+            if (is && !waits) atomicAnd(loop.c.a.far_bits + v / WARP, ~bit_of(v));
             next.add(near, v);
-            kept.add(keep, v);
+            later.add(waits, v);
         }
         next.flush_block();
-        kept.flush_block();
+        later.flush_block();
         if (thread_of_grid() == 0) {
             *count(2) = 0;
             *low(2) = ordered(infinity());

@@ -90,11 +90,11 @@ __device__ __forceinline__ void keep_higher(
         const bool there = last - at > (offset_t)lane();
         const vertex_t w = there ? indices[at + lane()] : v;
         const u32 other = there ? degrees[w] : 0;
-        const bool kept = other > degree || (other == degree && w > v);
-        const u32 votes = __ballot_sync(ALL, kept);
+        const bool higher = other > degree || (other == degree && w > v);
+        const u32 votes = __ballot_sync(ALL, higher);
         if (!votes) continue;
         vertex_t* place = forward + reserve(__popc(votes));
-        if (kept) place[__popc(votes & lanes_below())] = w;
+        if (higher) place[__popc(votes & lanes_below())] = w;
     }
 }
 
@@ -117,10 +117,10 @@ extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
         for (u32 left = __ballot_sync(ALL, degree && degree <= BUSY); left; left &= left - 1) {
             const u32 which = __ffs(left) - 1;
             const offset_t from = shuffle(first, which);
-            u32 kept = 0;
+            u32 copied = 0;
             keep_higher(degrees, indices, forward, (vertex_t)(start + which), from, from + (offset_t)shuffle(degree, which),
-                        [&](u32 count) { return from + (kept += count) - count; });
-            if (lane() == which) length = kept;
+                        [&](u32 count) { return from + (copied += count) - count; });
+            if (lane() == which) length = copied;
         }
         if (v < n) lengths[v] = length;
     }
@@ -222,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     tell_total(word, result, found);
 }
 
-template <bool kept> struct Place {  // takes no room where it isn't kept
+template <bool is_used> struct Place {  // takes no memory where it isn't used
     __device__ void put(offset_t) {}
     __device__ offset_t place() const { return 0; }
 };

@@ -91,7 +91,7 @@ template <class P> struct Receiver : P::Body {
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
     // Which of the listed vertices' entries a thread begins with. Where some rows are far longer than others, vertices are
-    // dealt out a few to each warp in turn: a warp that had 32 of a short list of hubs kept the others waiting.
+    // dealt out a few to each warp in turn: a warp that had 32 of a short list of hubs had the others wait.
     __device__ __forceinline__ static u64 place() {
         constexpr u32 together = P::IS_FLAT ? WARP : TOGETHER;
         return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;

@@ -7,7 +7,7 @@ namespace gasla {
 // Iterations until the schedule's end; what they read is asked for in time (schedule.cuh).
 template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     if constexpr (P::LISTS_ROWS) {
-        // Then most iterations have no accounts: only their number is kept.
+        // Then most iterations have no accounts: only their number is noted.
         constexpr bool ends = ENDS && !P::AGGREGATES && !P::HAS_STOP;
         Schedule<P> schedule;
         Receiver<P> receiver(c);

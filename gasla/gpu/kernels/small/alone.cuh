@@ -26,7 +26,7 @@ __device__ __forceinline__ u32 start_of_near() {
     extern __shared__ double start[];
     return hide((u32)__cvta_generic_to_shared(start));
 }
-// A variable there, by an address that is kept as well: 3 to 8% fewer instructions.
+// A variable there, by an address that is hidden from the compiler, too: 3 to 8% fewer instructions.
 template <class T> __device__ __forceinline__ T& hidden(T& shared) {
     return *near<T>(hide((u32)__cvta_generic_to_shared(&shared)));
 }

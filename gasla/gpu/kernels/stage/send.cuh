@@ -126,7 +126,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     if constexpr (P::PUSHES) {
                         if constexpr (P::TAKES_FIRST) {
                             first[j] = claim(c.claimed(), v[j]);
-                            if (first[j]) P::keep(c, v[j], P::gather(c, source[j], target, edge));
+                            if (first[j]) P::put_aside(c, v[j], P::gather(c, source[j], target, edge));
                         } else {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
                             first[j] = claim(c.claimed(), v[j]);

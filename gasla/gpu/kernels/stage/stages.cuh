@@ -36,13 +36,13 @@ template <class P> struct Stages {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
             if constexpr (P::WIDE) {
-                P::keep(c, v, gather_row<P, true>(c, v, touched).gathered);
+                P::put_aside(c, v, gather_row<P, true>(c, v, touched).gathered);
             } else {
                 const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
                 Neighbours<ahead_of<P>> neighbours;
                 neighbours.load(c.a.gi, first, last, 1);
                 const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
-                if (is) P::keep(c, v, row.gathered);
+                if (is) P::put_aside(c, v, row.gathered);
             }
         });
     }
@@ -50,7 +50,7 @@ template <class P> struct Stages {
     // Every receiver applies what was put aside for it; a flag says whether it is active from then on.
     __device__ __forceinline__ void apply() {
         over_vertices([&](bool is, u64, vertex_t v) {
-            if (is) c.a.flags[v] = P::finish(c, v, P::kept(c, v)) & ACTIVE;
+            if (is) c.a.flags[v] = P::finish(c, v, P::take_back(c, v)) & ACTIVE;
         });
     }
 

@@ -39,7 +39,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
         const Row<P> row = reduce();
         if (!row.found) return 0;
         if constexpr (P::TWO_PHASES) {
-            P::keep(c, v, row.gathered);
+            P::put_aside(c, v, row.gathered);
             return OPEN;
         } else if constexpr (asks) {
             return P::finish(c, v, row.gathered, had);
@@ -123,7 +123,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
             const Row<P> row = gather_row<P, P::SCHEDULED>(c, v, touched);
             receives = row.found;
             if constexpr (P::TWO_PHASES) {
-                if (receives) P::keep(c, v, row.gathered);
+                if (receives) P::put_aside(c, v, row.gathered);
             } else if (receives) {
                 active = P::finish(c, v, row.gathered) & ACTIVE;
             }
@@ -143,7 +143,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](vertex_t v) {
-        const bool active = P::finish(c, v, P::kept(c, v)) & ACTIVE;
+        const bool active = P::finish(c, v, P::take_back(c, v)) & ACTIVE;
         if constexpr (P::KEEPS_ACTIVE) next.add(active && lane() == 0, v);
     };
     if constexpr (P::SUMS_IN_ORDER) {

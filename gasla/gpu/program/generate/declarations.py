@@ -139,9 +139,9 @@ def types(plan: GpuPlan) -> str:
     uniform += changed
     context = "\n".join([struct("Uniform", uniform), CONTEXT])
     held, whole = (f.ctype(t.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
-    kept = [struct("Changed", changed)] if changed else []
+    changes = [struct("Changed", changed)] if changed else []
     return "\n".join(
-        [*kept, arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"]
+        [*changes, arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"]
     )
 
 

@@ -17,12 +17,12 @@ def reduction(plan: GpuPlan) -> list[str]:
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({ends})", [f"return {edge_mask};"])]
     if plan.keyed is not None and plan.traced.monoid is not None:
-        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_kept(plan) if plan.keeps else [])]
+        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_aside(plan) if plan.keeps else [])]
     parts.append(function(f"Gathered gather({ends})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
     if not plan.gathers:
         parts.append(function("Gathered identity()", ["return 0;"]))
-        parts.append(function("Gathered kept(const Context& c, vertex_t v)", ["return 0;"]))
-        parts.append(function("void keep(const Context& c, vertex_t v, const Gathered& gathered)", []))
+        parts.append(function("Gathered take_back(const Context& c, vertex_t v)", ["return 0;"]))
+        parts.append(function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", []))
         return parts
     kind, monoid = plan.traced.gathered_type, plan.traced.monoid
     assert monoid is not None
@@ -32,7 +32,7 @@ def reduction(plan: GpuPlan) -> list[str]:
     parts.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
-    parts += _kept(plan) if plan.keeps else []
+    parts += _aside(plan) if plan.keeps else []
     parts += _whole(plan) if plan.wide and plan.shares_rows else []
     if plan.absorbs:
         parts += _improve(plan)
@@ -41,18 +41,18 @@ def reduction(plan: GpuPlan) -> list[str]:
     return parts
 
 
-def _kept(plan: GpuPlan) -> list[str]:
+def _aside(plan: GpuPlan) -> list[str]:
     """Values put aside: an array for each part of a tuple."""
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
-        keep = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
-        kept = f"return Gathered{{{', '.join(got(kind, at) for at, kind in places)}}};"
+        stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
+        load = f"return Gathered{{{', '.join(got(kind, at) for at, kind in places)}}};"
     else:
         ((at, kind),) = places
-        keep, kept = put(plan, at, "gathered"), f"return {got(kind, at)};"
+        stores, load = put(plan, at, "gathered"), f"return {got(kind, at)};"
     return [
-        function("void keep(const Context& c, vertex_t v, const Gathered& gathered)", keep),
-        function("Gathered kept(const Context& c, vertex_t v)", [kept]),
+        function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", stores),
+        function("Gathered take_back(const Context& c, vertex_t v)", [load]),
     ]
 
 
