@@ -209,7 +209,7 @@ def main(arguments: list[str] | None = None) -> None:
     generator = made.module_at(options.graphs_module)
     on_cpu = options.device == "cpu"
     report, times = Report(provenance(options.device, options.commit), {}, []), dict[str, float]()
-    for name, seconds in report.watched("times of processes", process_seconds) if on_cpu else ():
+    for name, seconds in report.watch("times of processes", process_seconds) if on_cpu else ():
         times[name] = seconds
         verdict = "ok" if seconds <= BARS[name] else "OVER"
         print(f"{name:<32}{seconds:8.2f} s   at most {BARS[name]:.1f} s   {verdict}", flush=True)

@@ -250,7 +250,7 @@ def main(arguments: list[str] | None = None) -> None:
             algorithm: product if algorithm == "mxv" else of_gasla(call_of(algorithm, benchmark))
             for algorithm in options.algorithms.split(",")
         }
-        for algorithm, found in report.watched(name, partial(each, calls, options.engine)):
+        for algorithm, found in report.watch(name, partial(each, calls, options.engine)):
             kept[name, algorithm] = {"graph": name, "edges": graph.m, "algorithm": algorithm, **found}
             print(line(kept[name, algorithm]), flush=True)
         if options.json:

@@ -489,7 +489,7 @@ def test_what_was_disturbed_is_measured_once_more(
     monkeypatch.setattr(machine, "_fastest", float("inf"))
     monkeypatch.setattr(machine, "PAUSE", 0)
     notes: list[dict[str, Any]] = []
-    assert list(machine.watched("grid4", lambda: ["cell"], notes)) == ["cell"] * times
+    assert list(machine.watch("grid4", lambda: ["cell"], notes)) == ["cell"] * times
     assert not left and len(notes) == times and {note["measured"] for note in notes} == {"grid4"}
     said = capsys.readouterr().err
     is_much = [note["stolen"] > 0.05 or note["slowed"] > 0.25 for note in notes]

@@ -39,7 +39,7 @@ def kernel(body: str) -> str:
 def test_each_source_is_compiled_once_in_a_thread(compiled: list[str]) -> None:
     sources = [kernel(f"*x = {i};") for i in range(3)]
     for source in [*sources, *sources]:
-        gpu.ahead(source, "f")
+        gpu.compile_ahead(source, "f")
     codes = [gpu._cubin(source, "f.cu", "sm_80") for source in sources]
     assert len(set(codes)) == len(compiled) == 3
     assert threading.current_thread().name not in compiled
@@ -51,13 +51,13 @@ def test_each_source_is_compiled_once_in_a_thread(compiled: list[str]) -> None:
 def test_what_the_folder_has_is_not_compiled(compiled: list[str]) -> None:
     source = kernel("")
     gpu._cubin(source, "f.cu", "sm_80")
-    gpu.ahead(source, "f")
+    gpu.compile_ahead(source, "f")
     assert compiled == [threading.current_thread().name] and not gpu._coming
 
 
 def test_an_error_is_told_to_whoever_wants_the_code(compiled: list[str]) -> None:
     wrong = kernel("nonsense")
-    gpu.ahead(wrong, "f")
+    gpu.compile_ahead(wrong, "f")
     for _ in range(2):
         with pytest.raises(RuntimeError, match="nonsense"):
             gpu._cubin(wrong, "f.cu", "sm_80")

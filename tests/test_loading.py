@@ -15,7 +15,7 @@ import gasla
 from gasla import distributed
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.loading import reading
-from gasla.distributed.loading.reading import Columns, Unit, listed, read_share
+from gasla.distributed.loading.reading import Columns, Unit, list_files, read_share
 from gasla.distributed.loading.settling import Piece, settle, take_share
 from gasla.graph.io import FormatError
 from gasla.graph.io.edges import read_part
@@ -168,7 +168,7 @@ def test_shares_are_balanced() -> None:
     for Two.rank in range(2):
         found.append(reading._own(Two, units))  # type: ignore[arg-type]
     assert found == [(0, 3), (3, 5)]
-    assert listed(__file__) == [__file__]
+    assert list_files(__file__) == [__file__]
 
 
 @settings(max_examples=25)

@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
 
     for name in options.graphs:
         graphs.check(name)
-    groups = known("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
-    rivals = chosen_peers(options.peers, options.device)
+    groups = check_names("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
+    rivals = choose_peers(options.peers, options.device)
     functions = programs.functions_of(Path(options.functions)) if options.functions else {}
     with bar("measuring the machine's ceilings"):
         settings = cells.Settings(
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     report = Report.begin(settings.ceilings)
     say(*table.introduction(report), "", table.HEADER)
     for name in options.graphs:
-        for cell in report.measure(loaded(name, options.device), groups, rivals, settings, functions):
+        for cell in report.measure(load_graph(name, options.device), groups, rivals, settings, functions):
             say(table.line(cell))
             if json:  # now, so that who stops here keeps what there is
                 report.write(json)
@@ -114,7 +114,7 @@ def say(*lines: str) -> None:
         print(line, flush=True)
 
 
-def loaded(name: str, device: Device) -> Any:
+def load_graph(name: str, device: Device) -> Any:
     """The graph of this name, on that device."""
     from gasla.bench.graphs import load
 
@@ -122,7 +122,7 @@ def loaded(name: str, device: Device) -> Any:
         return load(name).on(device)
 
 
-def known(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
+def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
     """What was given, if it all exists."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
@@ -130,13 +130,13 @@ def known(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
     return given
 
 
-def chosen_peers(wanted: list[str], device: Device) -> list[str]:
+def choose_peers(wanted: list[str], device: Device) -> list[str]:
     """The peers to compare with, as far as they are installed; "all" means all of those."""
     from gasla.bench import peers
 
     if wanted == ["all"]:
         return peers.installed(device)
-    there = [name for name in known("--peers", wanted, peers.PEERS) if peers.is_there(name)]
+    there = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_there(name)]
     for name in wanted:
         if name not in there:
             say(f"{name} is left out: {peers.PEERS[name].package} is not installed")

@@ -33,7 +33,7 @@ def sparing(reason: str, csgraph: Any) -> str:
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
-def _passed(name: str) -> Callable[..., Any]:
+def _pass_on(name: str) -> Callable[..., Any]:
     """SciPy's function, which says that CuPy's arrays are not for it."""
 
     @wraps(SCIPY[name])
@@ -43,21 +43,21 @@ def _passed(name: str) -> Callable[..., Any]:
     return function
 
 
-breadth_first_order = _passed("breadth_first_order")
-breadth_first_tree = _passed("breadth_first_tree")
-construct_dist_matrix = _passed("construct_dist_matrix")
-csgraph_from_dense = _passed("csgraph_from_dense")
-csgraph_from_masked = _passed("csgraph_from_masked")
-csgraph_masked_from_dense = _passed("csgraph_masked_from_dense")
-csgraph_to_dense = _passed("csgraph_to_dense")
-csgraph_to_masked = _passed("csgraph_to_masked")
-depth_first_order = _passed("depth_first_order")
-depth_first_tree = _passed("depth_first_tree")
-floyd_warshall = _passed("floyd_warshall")
-johnson = _passed("johnson")
-maximum_bipartite_matching = _passed("maximum_bipartite_matching")
-min_weight_full_bipartite_matching = _passed("min_weight_full_bipartite_matching")
-reconstruct_path = _passed("reconstruct_path")
-reverse_cuthill_mckee = _passed("reverse_cuthill_mckee")
-structural_rank = _passed("structural_rank")
-yen = _passed("yen")
+breadth_first_order = _pass_on("breadth_first_order")
+breadth_first_tree = _pass_on("breadth_first_tree")
+construct_dist_matrix = _pass_on("construct_dist_matrix")
+csgraph_from_dense = _pass_on("csgraph_from_dense")
+csgraph_from_masked = _pass_on("csgraph_from_masked")
+csgraph_masked_from_dense = _pass_on("csgraph_masked_from_dense")
+csgraph_to_dense = _pass_on("csgraph_to_dense")
+csgraph_to_masked = _pass_on("csgraph_to_masked")
+depth_first_order = _pass_on("depth_first_order")
+depth_first_tree = _pass_on("depth_first_tree")
+floyd_warshall = _pass_on("floyd_warshall")
+johnson = _pass_on("johnson")
+maximum_bipartite_matching = _pass_on("maximum_bipartite_matching")
+min_weight_full_bipartite_matching = _pass_on("min_weight_full_bipartite_matching")
+reconstruct_path = _pass_on("reconstruct_path")
+reverse_cuthill_mckee = _pass_on("reverse_cuthill_mckee")
+structural_rank = _pass_on("structural_rank")
+yen = _pass_on("yen")

@@ -88,7 +88,7 @@ def shortest_path(
     if not least > -np.inf or (method == "D" and least < 0):
         return passing.by_scipy("shortest_path", _odd(least), csgraph, **given)
     anywhere = least < 0 and method != "BF"
-    return _searched(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
+    return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
 
 
 def dijkstra(
@@ -147,7 +147,7 @@ def dijkstra(
     sources = sources_of(indices, graph.n)
     if min_only:
         return _nearest(graph, sources, return_predecessors, limit)
-    return _searched(graph, sources, return_predecessors, unweighted, limit)
+    return _search(graph, sources, return_predecessors, unweighted, limit)
 
 
 def bellman_ford(
@@ -191,7 +191,7 @@ def bellman_ford(
     graph = _seen(csgraph, directed, unweighted)
     if not (least := _least_length(graph)) > -np.inf:
         return passing.by_scipy("bellman_ford", _odd(least), csgraph, **given)
-    return _searched(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
+    return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
@@ -229,7 +229,7 @@ def _least_length(graph: Graph) -> Any:
     return least if least != least else min(least, 0)
 
 
-def _searched(
+def _search(
     graph: Graph,
     sources: np.ndarray,
     return_predecessors: bool,

@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import told
-from gasla.distributed.rounds import SPLIT, Rounds, called
+from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 Channel = tuple[int, ...]  # the number of the call; of a part of its ranks, how they came about
 
@@ -141,7 +141,7 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, told: byt
 
     value, failure = None, None
     try:
-        value = called(Rank(communicator, seat.kept), unpacked, ())
+        value = invoke(Rank(communicator, seat.kept), unpacked, ())
     except BaseException as error:
         failure = _portable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
@@ -201,11 +201,11 @@ def _over_mpi(seat: _Seat, call: int, worlds: list[int], wanted: _Wanted) -> Any
         group = MPI.COMM_WORLD.group.Incl(worlds)
         seat.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
 
-    def interrupted() -> None:
+    def raise_if_interrupted() -> None:
         seat.check(call, RuntimeError)  # which the others have to be told
         wanted.check()
 
-    seat.mpi.interrupted = interrupted
+    seat.mpi.raise_if_interrupted = raise_if_interrupted
     return seat.mpi
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import note
-from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPLIT, Rounds, called
+from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPLIT, Rounds, invoke
 
 SLOT = 512
 _HEAD = 16  # bytes: the kind of the round, and the length of the message
@@ -53,7 +53,7 @@ class MPICommunicator(Rounds):
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
-        self.interrupted()
+        self.raise_if_interrupted()
         self._torn = True
         into = self._exchanged if kind == EXCHANGE else self._passing  # of an exchange, it may be read for longer
         self._out.fill(kind, parts, self.rank)
@@ -69,7 +69,7 @@ class MPICommunicator(Rounds):
         self._torn = False
         return found
 
-    def interrupted(self) -> None:
+    def raise_if_interrupted(self) -> None:
         """Raise if whoever called the ranks wants no more of them."""
 
     def _send_large(
@@ -187,7 +187,7 @@ class MPIRanks:
         """See `Ranks`."""
         while self._dropped:
             self._rank.kept.pop(self._dropped.pop(), None)
-        return [called(self._rank, function, arguments)]
+        return [invoke(self._rank, function, arguments)]
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """See `Ranks`."""

@@ -90,7 +90,7 @@ def _name(kind: int) -> str:
     return _NAMES[kind & ((1 << _SHIFT) - 1)] + of
 
 
-def called(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """What a function returns on a rank, once it has on all of them; if it raises, the others hear of it."""
     communicator: Any = rank.communicator
     communicator.superstep = 0

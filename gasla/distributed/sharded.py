@@ -8,7 +8,7 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.engine.partition import Edges, shared_out
+from gasla.distributed.engine.partition import Edges, share_out
 from gasla.distributed.engine.running import block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
@@ -333,7 +333,7 @@ for _name in LISTS:
 
 
 def _load(rank: Rank, key: Any, n: int, load: Callable[..., Edges], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    share = shared_out(rank.communicator, n, load(rank, *arguments))
+    share = share_out(rank.communicator, n, load(rank, *arguments))
     rank.kept[key] = {SHARE: share}
     values = share.edges.values
     if values is None:

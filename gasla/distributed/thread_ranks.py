@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import raise_first, told
-from gasla.distributed.rounds import SPLIT, Rounds, called
+from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 
 class _Table:
@@ -91,7 +91,7 @@ class ThreadRanks:
 
         def work(rank: int) -> None:
             try:
-                results[rank] = called(Rank(communicators[rank], self._stores[rank]), function, arguments)
+                results[rank] = invoke(Rank(communicators[rank], self._stores[rank]), function, arguments)
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error
 

@@ -9,7 +9,7 @@ from gasla.arrays import Device
 from gasla.engines import Running, Runs, runner
 from gasla.graph.arguments import NO_LIMIT, most_iterations
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.result import Result, go_on, left_by, remembered, under_way
+from gasla.operations.result import Result, go_on, left_by, remember, under_way
 from gasla.program.binding import AUTO, PULL, PUSH
 from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
@@ -229,14 +229,14 @@ def run_once(
             if not (trace or callback):
                 is_left = not wait and not progress and running.leave(limit)
                 if is_left:
-                    return remembered(under_way(running), program, graph)
+                    return remember(under_way(running), program, graph)
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
-                return remembered(left_by(running), program, graph)
+                return remember(left_by(running), program, graph)
             rows = in_pieces(running, limit, trace, callback, progress)
             table = _as_table(rows, running.reasons()) if trace else None
-            return remembered(left_by(running, table), program, graph)
+            return remember(left_by(running, table), program, graph)
         finally:
             if not is_left:
                 running.close()

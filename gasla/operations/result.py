@@ -103,7 +103,7 @@ def _wait_for(own: dict[str, Any]) -> None:
 # --- going on --------------------------------------------------------------------------------------------------------
 
 
-def remembered(result: Result, program: VertexProgram, graph: Graph) -> Result:
+def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
     """The result, which from now on knows what it is of."""
     result.__dict__["_origin"] = program, graph.edition
     return result

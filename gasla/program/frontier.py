@@ -45,7 +45,7 @@ class Frontier:
             raise TypeError("a Frontier takes ids or a mask; expected exactly one of them")
         self.n = index(n)
         if ids is not None:
-            self.ids = _checked_ids(self.n, ids)
+            self.ids = _check_ids(self.n, ids)
         else:
             mask = array_module(mask).asarray(mask)
             if mask.shape != (self.n,) or mask.dtype != np.dtype(bool):
@@ -193,7 +193,7 @@ def as_frontier(n: int, active: Any) -> Frontier:
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
 
 
-def _checked_ids(n: int, ids: Any) -> np.ndarray:
+def _check_ids(n: int, ids: Any) -> np.ndarray:
     xp = array_module(ids)
     array: np.ndarray = xp.asarray(ids)
     array = array if array.ndim else array.reshape(1)

@@ -94,7 +94,7 @@ def statements(
     What is the same for all lanes comes before any loop that fills a target, and a turn of such a loop reads all that
     it needs of a lane before it writes that lane: so a target may be a vector that a result is computed of.
     """
-    return Body(known, expression, targets).written(results)
+    return Body(known, expression, targets).write(results)
 
 
 class Body:
@@ -111,7 +111,7 @@ class Body:
         self.texts: dict[Expr, str] = {**known, **targets}
         self.of_lanes: set[Expr] = set()
 
-    def written(self, results: Sequence[Expr]) -> tuple[list[Statement], list[str]]:
+    def write(self, results: Sequence[Expr]) -> tuple[list[Statement], list[str]]:
         self.of_lanes = of_lanes(results)
         order = [e for e in in_order(results) if e not in self.of_lanes and e.op != "each"]
         uses = Counter(arg for e in in_order(results) for arg in e.args)

@@ -156,7 +156,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
     targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
     known = constants | dict[Expr, str](zip(parameters, names, strict=True))
-    found, values = _Body(known, _expression, targets).written(results)
+    found, values = _Body(known, _expression, targets).write(results)
     kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
     value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
     arguments = cuda.parameter_list(parameters, names, results, ctype)

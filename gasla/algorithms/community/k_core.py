@@ -62,14 +62,14 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     """
     graph = as_graph(graph)
     least = None if k is None else whole_number("k", k)
-    cores = find_core_number(graph) if core_number is None else _checked(core_number, graph.n)
+    cores = find_core_number(graph) if core_number is None else _check(core_number, graph.n)
     if least is None:
         least = int(cores.max()) if graph.n else 0
     found: np.ndarray = cores >= least
     return found
 
 
-def _checked(core_number: Any, n: int) -> Any:
+def _check(core_number: Any, n: int) -> Any:
     cores = array_module(core_number).asarray(core_number)
     if cores.shape != (n,):
         raise ValueError(f"core_number has the shape {cores.shape}; expected ({n},), as gasla.core_number returns it")

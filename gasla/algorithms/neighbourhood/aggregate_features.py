@@ -87,7 +87,7 @@ def aggregate_features(
     weighted = weighted and graph.values is not None
     if reduce not in MONOIDS:
         raise ValueError(f"reduce is {reduce!r}; expected one of {', '.join(map(repr, get_args(Reduction)))}")
-    features = _checked(graph, features)
+    features = _check(graph, features)
     if weighted:
         graph.notice_values()
         if reduce == "mean":
@@ -112,7 +112,7 @@ def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
     return Semiring(MONOIDS[reduce], message, name=f"{reduce}_of_features")
 
 
-def _checked(graph: Graph, features: Any) -> Any:
+def _check(graph: Graph, features: Any) -> Any:
     """The features as an array, a row a vertex."""
     if array_module(features) is np:
         features = np.asarray(features)

@@ -72,13 +72,13 @@ def spin() -> Spin:
     return Spin(max(max(1 - own / wall, 0.0) for wall, own in found), max(own for _, own in found))
 
 
-def watched(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
+def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
     """Yield what is measured, and once more if the machine was disturbed; each time is noted.
 
     Examples
     --------
     >>> notes = []
-    >>> {*watched("a sum", lambda: [sum(range(100))], notes)}
+    >>> {*watch("a sum", lambda: [sum(range(100))], notes)}
     {4950}
     >>> [note["measured"] for note in notes][0]
     'a sum'

@@ -12,7 +12,7 @@ from gasla.bench import peers
 from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.reports.machine import watched
+from gasla.bench.reports.machine import watch
 from gasla.bench.reports.provenance import provenance
 from gasla.output import replacing
 
@@ -70,11 +70,11 @@ class Report(NamedTuple):
                 self.cells.append(cell)
                 yield cell
 
-        yield from self.watched(graph.name, attempt)
+        yield from self.watch(graph.name, attempt)
 
-    def watched(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
+    def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
         """Yield what is measured, and all of it once more if the machine was disturbed; the provenance says so."""
-        return watched(what, measure, self.provenance.setdefault("machine", []))
+        return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def write(self, path: Path, **more: Any) -> None:
         """Write all of it as JSON."""

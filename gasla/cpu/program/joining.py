@@ -28,7 +28,7 @@ class Joining(Binding):
         """Pass this to the kernel."""
 
     @abstractmethod
-    def _passed(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         """What the kernel is passed."""
 
     @abstractmethod
@@ -56,18 +56,18 @@ class Joining(Binding):
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
         if "queues" in self._places:
-            last = self._passed("counts")[(self.iteration + 2) % 3]
+            last = self._get("counts")[(self.iteration + 2) % 3]
             last[queues.FIRST + queues.NEXT :: queues.BLOCK] = 0
             last[queues.FIRST + queues.NEXT] = len(active)
-            self._passed("queues")[self.iteration & 1, 0, : len(active)] = active
+            self._get("queues")[self.iteration & 1, 0, : len(active)] = active
         if "sp" in self._places:
-            offsets = self._passed("sp")
+            offsets = self._get("sp")
             words[EDGE_SUM] = int((offsets[active + 1] - offsets[active]).sum())
         if plan.starts_active:
             self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
         if plan.sends_news:
-            self._passed("news")[active] = (1 << len(plan.parts)) - 1
+            self._get("news")[active] = (1 << len(plan.parts)) - 1
         if plan.prioritised:  # all are near, as at a run's start
-            lows, bounds = self._passed("lows"), self._passed("bounds")
+            lows, bounds = self._get("lows"), self._get("bounds")
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf

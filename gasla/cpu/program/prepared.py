@@ -186,7 +186,7 @@ class Prepared(Joining):
         """Pass this to the kernel."""
         self._arguments[self._places[name]] = value
 
-    def _passed(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         """What the kernel is passed."""
         return self._arguments[self._places[name]]
 
@@ -213,7 +213,7 @@ class Prepared(Joining):
             for name, value in (values := self.parameters()).items():
                 self._put(f"self_{name}", value)
             for name in self.plan.carried:
-                self._passed(f"set_{name}")[0] = values.get(name, -1)
+                self._get(f"set_{name}")[0] = values.get(name, -1)
         if self.plan.has_halves:
             self._arguments = [_words(array) for array in self._arguments]
 
@@ -222,7 +222,7 @@ class Prepared(Joining):
         if given is None and start.value is not None:
             filling = start.alike
         elif type(given) is dict and start.value is not None:
-            filling = start.seeded(given, self.graph.n, self._check_seed)
+            filling = start.seed(given, self.graph.n, self._check_seed)
         elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
             filling = given, NOTHING  # of a subclass Numba might refuse
         else:
@@ -235,7 +235,7 @@ class Prepared(Joining):
         """An array that a field is to live in, with what it starts with: what it holds, if nothing is given."""
         filling = start.nothing
         if type(given) is dict and start.value is not None:
-            filling = start.seeded(given, self.graph.n, self._check_seed)
+            filling = start.seed(given, self.graph.n, self._check_seed)
         elif given is not None and given is not array:
             self.check({start.name: given})
             array[...] = self._start_array(start.name, given)
@@ -362,12 +362,12 @@ class Prepared(Joining):
         if count > ALONE:
             words[launch.WAITS] = launch.FOR_CORES
         if plan.starts_active:
-            self._passed("bits")[:] = 0
+            self._get("bits")[:] = 0
             self.set_active(frontier)
 
     def _queue(self, ids: np.ndarray, team: int) -> None:
         """Share out the active vertices among threads, as `queues.begin` counts them."""
-        queues, count = self._passed("queues"), len(ids)
+        queues, count = self._get("queues"), len(ids)
         for t in range(team):
             part = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
             queues[0, t, : len(part)] = part
@@ -375,14 +375,14 @@ class Prepared(Joining):
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
         """Say who is active, for a gather that looks at those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
-        self._passed("bits")[parity].view(np.uint8)[: len(packed)] = packed
+        self._get("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
     def _first_aggregates(self) -> None:
         """Reduce over the initial state, as though an iteration before the first had left it."""
         self._put("self_iteration", -1)
         self.call("start")
         self._put("self_iteration", 0)
-        self._passed("counts")[2, queues.DENSE_TICKET] = 0
+        self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations until the one numbered `until`, or the program's end, or until Python should hear Ctrl-C."""
@@ -404,7 +404,7 @@ class Prepared(Joining):
         self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or self.stopped
 
     def log(self, rows: int) -> np.ndarray:
-        found: np.ndarray = self._passed("log")[:rows].copy()
+        found: np.ndarray = self._get("log")[:rows].copy()
         return found
 
     def reasons(self) -> Mapping[int, str]:
@@ -423,12 +423,12 @@ class Prepared(Joining):
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
         for name in self.plan.edge_states:
-            now[name] = self._passed(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
+            now[name] = self._get(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
         return self.by_given_name(now)
 
     def changed(self) -> Mapping[str, Any]:
         """The parameters that idle may change, as they are now."""
-        return self.by_given_name({name: self._passed(f"set_{name}").item() for name in self.plan.changes})
+        return self.by_given_name({name: self._get(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
         """What the aggregates came to in the last iteration."""
@@ -436,10 +436,8 @@ class Prepared(Joining):
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
         last = None if self.plan.sums_in_order else self.threads * step
-        found = {
-            n: a.monoid.reduce(self._passed(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()
-        }
-        found |= {n: self._passed(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
+        found = {n: a.monoid.reduce(self._get(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()}
+        found |= {n: self._get(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
         return self.by_given_name(found)
 
     def frontier(self) -> Frontier:
@@ -451,10 +449,10 @@ class Prepared(Joining):
             return Frontier.all(n)
         row = self.iteration & 1
         if self.control[launch.FORM] == queues.LIST:
-            sizes = self._passed("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
-            listed = self._passed("queues")[row]
+            sizes = self._get("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
+            listed = self._get("queues")[row]
             return Frontier.of(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
-        bytes_ = self._passed("bits")[row].view(np.uint8)
+        bytes_ = self._get("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
 

@@ -37,16 +37,16 @@ class Staged(Prepared):
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
         """Put aside what each receiver gathers."""
         if self.plan.keeps_active:
-            self._passed("bits")[:] = 0
+            self._get("bits")[:] = 0
             for parity in (0, 1):
                 self.set_active(active, parity)
         self._over("gather_list", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
         """Apply what was put aside; returns a mask of who is active from then on."""
-        self._passed("activated")[:] = False
+        self._get("activated")[:] = False
         self._over("apply_list", receivers, iteration)
-        activated: np.ndarray = self._passed("activated").copy()
+        activated: np.ndarray = self._get("activated").copy()
         return activated
 
     def scatter(self, vertices: np.ndarray, iteration: int) -> None:
@@ -76,7 +76,7 @@ class Staged(Prepared):
     def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
         """Call one generated stage function for some vertices."""
         self._put("receivers", np.ascontiguousarray(vertices, self.ids))
-        self._passed("counts")[:] = 0
+        self._get("counts")[:] = 0
         self._put("receiver_count", np.int64(len(vertices)))
         self._put("self_iteration", np.int64(iteration))
         self.call(stage)
@@ -93,7 +93,7 @@ class Staged(Prepared):
         """The fields of some vertices, as the program's functions see them."""
         graph = self.graph
         kinds = self.traced.vertex_types
-        fields = self.by_given_name({n: _items_first(self._passed(f"v_{n}")[ids], kinds[n]) for n in kinds})
+        fields = self.by_given_name({n: _items_first(self._get(f"v_{n}")[ids], kinds[n]) for n in kinds})
         degrees = {"in_degree": graph.in_degrees, "out_degree": graph.out_degrees}
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
 
@@ -106,7 +106,7 @@ class Staged(Prepared):
                 fields[name] = np.ones(len(ids)) if values is None else values[ids]
             else:
                 kind = self.traced.edge_types[inner(name)]
-                fields[name] = _items_first(self._passed(f"e_{inner(name)}")[ids], kind)
+                fields[name] = _items_first(self._get(f"e_{inner(name)}")[ids], kind)
         return fields
 
 

@@ -35,7 +35,7 @@ class Start:
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-math.inf, math.inf)
 
-    def seeded(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
+    def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
         """What fills it if it starts with something else at some of n vertices; `check` has a closer look at those."""
         values, places = self._seeds
         if len(values) != len(given) + 1:

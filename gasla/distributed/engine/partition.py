@@ -57,7 +57,7 @@ def owners_of(bounds: np.ndarray, vertices: np.ndarray) -> np.ndarray:
     return np.searchsorted(bounds[1:-1], vertices, side="right")
 
 
-def shared_out(communicator: Communicator, n: int, edges: Edges) -> Share:
+def share_out(communicator: Communicator, n: int, edges: Edges) -> Share:
     """Each rank's share of the edges that they hold together, in any order.
 
     Raises

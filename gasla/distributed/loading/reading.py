@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     weight: Column | None
 
 
-def listed(paths: Paths) -> list[str]:
+def list_files(paths: Paths) -> list[str]:
     """The files that are meant: those of a pattern by name, others as they are given.
 
     Raises
@@ -76,7 +76,7 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
     """What there is to read, in order: the first rank says which files, and each looks into some of them."""
-    files = _told(communicator, listed(paths) if communicator.rank == 0 else None)[0]
+    files = _told(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
     other = next((path for path in files if formats[path] not in io.TABLES), None)
     if other is not None and any(column is not None for column in columns):
@@ -110,7 +110,7 @@ def _divided(path: str, format: str) -> Iterator[Unit]:
     size = os.path.getsize(path)
     packed = Path(path).suffix.lower() in COMPRESSIONS
     if format == "parquet" and not packed:
-        with _explained(path, 0):
+        with _explain(path, 0):
             about = arrow("pyarrow.parquet").read_metadata(path)
         for group in range(about.num_row_groups):
             yield Unit(path, group, group + 1, about.row_group(group).total_byte_size)
@@ -133,7 +133,7 @@ def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
 
 
 @contextmanager
-def _explained(path: str, group: int) -> Iterator[None]:
+def _explain(path: str, group: int) -> Iterator[None]:
     """What is wrong with the row group of a file, as an error of the file."""
     try:
         yield
@@ -150,7 +150,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
         return Piece(number, unit.path, *part)
     if unit.stop < 0:
         return _whole(number, path, known, columns)
-    with _explained(unit.path, unit.start):
+    with _explain(unit.path, unit.start):
         file = arrow("pyarrow.parquet").ParquetFile(unit.path)
         titles = file.schema_arrow.names
         chosen = [titles[place] for place in choose(titles, *columns) if place is not None]

@@ -37,7 +37,7 @@ class Prepared:
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Begin to compile what its runs will need, for a caller who has something else to do first."""
-        compile.ahead(self._find(program, graph).plan.source, "run_loop")
+        compile.compile_ahead(self._find(program, graph).plan.source, "run_loop")
         if self._scheduled:
             levels.begin(graph.id_dtype)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import Kernel, ahead, device
+from gasla.gpu.runtime.compile import Kernel, compile_ahead, device
 from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
@@ -32,7 +32,7 @@ def source(vertex_size: int) -> str:
 
 def begin(ids: np.dtype) -> None:
     """Begin to compile what sorts few levels."""
-    ahead(source(ids.itemsize), "count_levels")
+    compile_ahead(source(ids.itemsize), "count_levels")
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:

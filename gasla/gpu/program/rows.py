@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.gpu.runtime.compile import Kernel, ahead, device, multiprocessors, struct
+from gasla.gpu.runtime.compile import Kernel, compile_ahead, device, multiprocessors, struct
 from semirings.printers.cuda import ctype
 
 FACTS = np.dtype(
@@ -232,7 +232,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 def begin_heads(offset_type: np.dtype, id_type: np.dtype) -> None:
     """Begin to compile what finds heads, for a caller who has something else to compile."""
-    ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)), "heads")
+    compile_ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)), "heads")
 
 
 def find_heads(indptr: Any, indices: Any, heads: Any) -> None:

@@ -64,7 +64,7 @@ def _module(source: str, name: str, device: int) -> Any:
     return loaded
 
 
-def ahead(source: str, function: str) -> None:
+def compile_ahead(source: str, function: str) -> None:
     """Begin to compile the source of a `Kernel` in a thread: one of several that will be wanted, side by side."""
     _begin(source, f"{function}.cu", device())
 
