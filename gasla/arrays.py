@@ -1,6 +1,6 @@
 """NumPy or CuPy: whose arrays are these, and how do they get to the other device.
 
-CuPy is imported only once somebody brings an array of it, or asks for the GPU.
+CuPy is imported only once an array of it is passed, or the GPU is asked for.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
-    """What tells that somebody has written into an array: sums of every 509th word, and the bytes after those.
+    """What tells that an array was written to: sums of every 509th word, and the bytes after those.
 
     A pass at the speed of memory. Not all changes show: two words that swap places in the same sum do not.
     """

@@ -59,7 +59,7 @@ class Products(Protocol):
         """
 
     def available(self) -> int | None:
-        """Bytes of memory that could be had now; None where nobody can say."""
+        """Bytes of memory that could be had now; None where the system doesn't tell."""
 
     def in_format(self, A: Any, wanted: Format) -> Any:
         """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
@@ -122,7 +122,7 @@ class Part(Running, Protocol):
 class Runs(Protocol):
     """What the runs of a program on a graph have in common. It refers to no graph, so that a graph may keep it."""
 
-    turn: Lock  # whoever begins a run has acquired it
+    turn: Lock  # acquired by whatever begins a run
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Begin to compile, where that doesn't take this thread's time."""
@@ -219,7 +219,7 @@ class Engine(Runner, Protocol):
         """What such runs do, and why: a sentence each."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
-        """A program and a graph for a loop that somebody writes by hand."""
+        """A program and a graph for a loop written by hand."""
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
         """The code that is generated for a program."""

@@ -53,7 +53,7 @@ class BlockArray:
 
     @property
     def local(self) -> np.ndarray:
-        """The block of the rank whose process this is; where one process speaks for several, theirs in one array.
+        """The block of this process's rank; where one process speaks for several ranks, all blocks in one array.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""`Cluster`: who does the work on a graph that is larger than one machine."""
+"""`Cluster`: the ranks that work on a graph larger than one machine."""
 
 from collections.abc import Callable, Sequence
 from types import TracebackType

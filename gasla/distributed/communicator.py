@@ -1,4 +1,4 @@
-"""What ranks are to each other, and to whoever has them work: the two interfaces below which a transport is.
+"""How ranks talk to each other, and how a caller has them work: the two interfaces that a transport implements.
 
 Ranks run the same function on parts of one graph, each on its own. `Communicator` is what such a function uses: over
 threads, MPI, Dask. `Ranks` is what calls it: on every rank, from one process that speaks for all (threads, a Dask

@@ -70,7 +70,7 @@ class MPICommunicator(Rounds):
         return found
 
     def raise_if_interrupted(self) -> None:
-        """Raise if whoever called the ranks wants no more of them."""
+        """Raise if the caller of the ranks has stopped them."""
 
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], buffers: list[np.ndarray]

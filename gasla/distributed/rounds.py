@@ -1,4 +1,4 @@
-"""What communicators that send messages have in common: every call of theirs is one round, in which all take part.
+"""What communicators that send messages have in common: each call is one round, in which all ranks take part.
 
 A round says of what kind it is. So ranks that do different things find out instead of waiting for each other, and a
 rank that has failed takes part in the round that the others come to next, and tells them so.

@@ -288,7 +288,7 @@ class Graph(OneGraph):
         raise TypeError("a distributed graph can't be copied or pickled: its parts stay with its ranks")
 
     def notice_values(self) -> None:
-        """Nothing: nobody can write into what ranks hold."""
+        """Do nothing: callers can't write into what ranks hold."""
 
     def to(self, device: Any) -> "Graph":
         """Itself: it stays where it is."""

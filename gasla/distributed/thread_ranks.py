@@ -24,7 +24,7 @@ class _Table:
         self.told = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Whoever waits, or will, raises."""
+        """Have all threads that wait, or will, raise."""
         if self.error is None:
             self.error, self.told = error, told(where, error)
         self.barrier.abort()

@@ -39,7 +39,7 @@ class Adjacency:
 
     @property
     def are_numbered(self) -> bool:
-        """Whether the edge ids are there; else the first who reads them makes them."""
+        """Whether the edge ids are there; else they are made when first read."""
         return not callable(self._edge_ids)
 
     @cached_property

@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 class Edition:
-    """A graph's edges and values at one time, for who remembers which they were without keeping the graph."""
+    """A graph's edges and values at one time, to remember which they were without holding the graph."""
 
 
 class Changing(Structure):
@@ -103,14 +103,14 @@ class Changing(Structure):
         made.change = Change(*new[:2], removed)
         self._hand_on(made, new, stays)
         earlier = {} if len(removed) else {**self._known.get("earlier", {}), self.edition: self.m}
-        made._known["earlier"] = WeakKeyDictionary(earlier)  # only those that somebody remembers
+        made._known["earlier"] = WeakKeyDictionary(earlier)  # only those that are still referred to
         finish(self.device)
         made._note_values()
         return made
 
     @property
     def edition(self) -> Edition:
-        """Which edges and values these are: another, once somebody has written into the values and it was noticed."""
+        """Which edges and values these are: another, once values were written to and that was noticed."""
         found: Edition | None = self._known.get("edition")
         return found or self._known.setdefault("edition", Edition())
 

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
-    """`lasting` for what follows from the values, which somebody may write into: what they are now is noted before."""
+    """`lasting` for what follows from the values, which may be written to: what they are now is noted before."""
 
     @wraps(make)
     def made(graph: Graph) -> T:
@@ -270,7 +270,7 @@ class Graph(Pairing, Exchanging):
             self._noted = checksum(*self._words)
 
     def notice_values(self) -> None:
-        """Forget what was derived of values that are others now. Who reads weights calls this first."""
+        """Forget what was derived of values that have changed since. Whatever reads weights calls this first."""
         if self.device != "cpu" or self.values is None:
             return
         now = checksum(*self._words)

@@ -82,7 +82,7 @@ class Phase:
 
 
 class Asked(NamedTuple):
-    """What whoever calls for a run of phases may ask of it."""
+    """The options of a run of phases."""
 
     active: Frontier
     turns: int  # at most
@@ -159,7 +159,7 @@ class _Stay(Binding):
             yield given_name(name), self._edge_array(name, own)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """Those who are active when it starts, by its own word."""
+        """The vertices that are active when it starts, as the program says."""
         graph, xp, kind = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(parameters, n=graph.n)
@@ -207,7 +207,7 @@ class _Shared:
         self.aggregates: dict[str, Any] = {}
 
     def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool]:
-        """A stay of a phase: who is active then, how many edges it looked at, whether the run is over."""
+        """A stay of a phase: vertices then active, edges it looked at, whether the run is over."""
         with stay.runs.turn:
             running = self._begin(stay, active, turns, delta)
             try:

@@ -249,7 +249,7 @@ def in_pieces(
     callback: Callable[[Result], Any] | None,
     progress: Callable[[int], Any] | None,
 ) -> list[np.ndarray]:
-    """Let the loop run, in pieces where somebody wants to look in between; returns the pieces of the trace."""
+    """Let the loop run, in pieces where a callback looks in between; returns the pieces of the trace."""
     piece = 1 if callback else running.log_rows
     rows = []
     while True:

@@ -83,7 +83,7 @@ def left_by(running: Running, trace: np.ndarray | None = None) -> Result:
 
 
 def under_way(running: Running) -> Result:
-    """What a run will have left behind; it is closed when that is known, or nobody wants to know any more."""
+    """What a run will have left behind; it is closed when that is known, or the result is dropped."""
     result = Result.__new__(Result)
     result.__dict__.update(running.known(), state=running.state(), _running=running)
     return result
@@ -112,7 +112,7 @@ def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
 def go_on(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Who is active, and the start values, of a run that goes on from a result or from fields."""
+    """Active vertices and start values of a run that goes on from a result or from fields."""
     kind: Any = type(program)
     if why := _why_not(kind, graph.id_dtype):
         raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")

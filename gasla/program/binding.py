@@ -22,7 +22,7 @@ from semirings.types import HALF, computed
 
 AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
-# What a run leaves: fields, iterations, whether it ended by itself, edges, who is active, aggregates.
+# What a run leaves: fields, iterations, whether it ended by itself, edges, active vertices, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
 
@@ -240,7 +240,7 @@ class NeighbourLists:
 
     @cached_property
     def _lists(self) -> Adjacency:
-        """Made only for those who walk them: to turn a large graph round may take more memory than is left."""
+        """Made only where they are walked: to turn a large graph round may take more memory than is left."""
         return self._of_graph().in_order() if self._ordered else self._of_graph()
 
     @property

@@ -42,7 +42,7 @@ class Plan:
     """The decisions for one program.
 
     `scheduled`: receivers are known ahead, as one array; nothing is activated. `staged`: stages alone, for a loop that
-    somebody writes by hand; the same but that gather always puts aside and apply notes who is active.
+    is written by hand: gather always puts values aside, and apply notes which vertices are active.
     """
 
     traced: Traced
@@ -155,7 +155,7 @@ class Plan:
 
     @property
     def resumes(self) -> bool:
-        """Whether something is asked when nothing is active: the next bucket, or who is to wake."""
+        """Whether something is asked when no vertex is active: the next bucket, or which vertices wake."""
         return self.has_buckets or ("wake" in self.functions and not self.staged)
 
     @functools.cached_property
@@ -186,7 +186,7 @@ class Plan:
 
     @functools.cached_property
     def measures_first(self) -> bool:
-        """Whether aggregates reduce over what a run starts with: somebody may ask before an iteration is over."""
+        """Whether aggregates reduce over what a run starts with: they may be read before an iteration is over."""
         return bool(self.traced.measures) and (self.traced.reads_ahead or not self.everyone)
 
     @property
@@ -245,7 +245,7 @@ class Plan:
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor asks who receives, on a graph like this."""
+        """Whether no iteration pushes, nor lists receivers, on a graph like this."""
         return False
 
     @property

@@ -23,7 +23,7 @@ _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
     *("mask", "edge_mask", "gather", "key", "choose", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
-    *("bucket", "idle", "wake", "start"),  # what says who goes on
+    *("bucket", "idle", "wake", "start"),  # which say with which vertices a run goes on
     *("state", "iterations", "converged", "edges", "active", "aggregates", "trace", "has"),  # of every result or state
     *("program", "graph", "direction", "max_iterations", "callback", "progress"),  # what `run` takes besides fields
     *(

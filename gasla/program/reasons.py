@@ -144,7 +144,7 @@ def _copies(plan: Plan) -> list[str]:
 
 
 def _edges(plan: Plan) -> list[str]:
-    """What is read of edges beside who they join."""
+    """What is read of edges beside their ends."""
     found = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))

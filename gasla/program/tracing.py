@@ -400,7 +400,7 @@ class Tracer:
             )
 
     def _check_bucket(self) -> None:
-        """Who waits has its bucket worked out again, so no more may go into that than does not change meanwhile."""
+        """The bucket of a waiting vertex is worked out again, so it may depend on nothing that changes meanwhile."""
         where = f"{self.program.__name__}.bucket"
         if (found := self.functions.get("bucket")) is None:
             return

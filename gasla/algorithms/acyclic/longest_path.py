@@ -4,9 +4,9 @@ Returned are a longest path and its length, and for every vertex the length of a
 vertex before it on one.
 
 Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the greatest
-length(u) + weight(u, v) that it was told; where all of these are negative, a path is longer that begins there. Whoever
-was told by the last of its in-edges tells its out-neighbours. Once all lengths are known, the vertex before is the one
-of the smallest id whose length and whose edge's make up the whole.
+length(u) + weight(u, v) that it has heard; where all of these are negative, the path that begins there is longer. Once
+it has heard along all in-edges, it tells its out-neighbours. When all lengths are known, the vertex before v is the u
+of the smallest id with length(u) + weight(u, v) = length(v).
 
 J. E. Kelley, M. R. Walker: Critical-path planning and scheduling. Eastern Joint Computer Conference 1959.
 """
@@ -62,7 +62,7 @@ class Parents(VertexProgram):
 
 
 class LongestPathResult(NamedTuple):
-    """A longest path and its length; of every vertex the length of a longest path to it, and who is before it there."""
+    """A longest path and its length; for each vertex the length of a longest path to it, and the vertex before it."""
 
     path: np.ndarray
     length: float

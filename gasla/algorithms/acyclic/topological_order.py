@@ -4,8 +4,8 @@ Returned are the vertices in that order and, on request, the level of each: the 
 Vertices of a level come by their ids, so the order is the same every time.
 
 Every vertex counts the in-edges that it still waits for. Those that wait for none are active, and tell their
-out-neighbours; whoever is told by the last of its in-edges is on the next level. Who waits for ever is on a cycle, or
-behind one.
+out-neighbours. A vertex that hears along the last of its in-edges is on the next level. Vertices that wait for ever are
+on a cycle, or behind one.
 
 A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).
 """
@@ -25,7 +25,7 @@ SHOWN = 6  # vertices of a cycle that an error names
 
 
 class Order(VertexProgram):
-    """level(v) = the iteration in which the last of its in-edges tells v that who is before it has its level."""
+    """level(v) = the iteration in which v hears along the last of its in-edges that its source has a level."""
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
     level = vertex(np.int32, init=lambda vertex: semirings.where(vertex.in_degree == 0, 0, -1))
@@ -117,7 +117,7 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
 
 
 def _cycle(graph: Graph, waits: np.ndarray) -> str:
-    """A cycle in words. Who waits, waits for another who does: who goes back along such edges comes round."""
+    """A cycle in words. Each waiting vertex waits for another one, so going back along such edges closes a cycle."""
     indptr, indices = moved(graph.in_.indptr, "cpu"), moved(graph.in_.indices, "cpu")
     way: dict[int, int] = {}
     vertex = int(waits.argmax())

@@ -209,7 +209,7 @@ def _worth(graph: Graph, beta: Any) -> Any:
 
 
 def _warn(residual: float, iterations: int, alpha: float) -> None:
-    """Say to whoever called `katz_centrality` that the tolerance was not met."""
+    """Warn the caller of `katz_centrality` that the tolerance was not met."""
     if iterations and not residual < inf:
         words = f"the scores grow without end; alpha is {alpha:g}, expected less than one over the largest eigenvalue"
     else:

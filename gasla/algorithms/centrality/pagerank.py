@@ -1,4 +1,4 @@
-"""PageRank: where a random surfer is who follows an edge, and at times jumps.
+"""PageRank: where a random surfer is, following edges and at times jumping.
 
 Returned are ranks (they sum to 1), and whether and how fast they settled.
 
@@ -398,7 +398,7 @@ def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
     """One over what leaves each vertex, and its share of such a rank."""
     xp: Any = array_module(total)
     some = total > 0
-    with np.errstate(all="ignore"):  # whoever divides looks at what came of it
+    with np.errstate(all="ignore"):  # the result of the division is checked
         inverse = some / xp.where(some, total, 1).astype(rank.dtype)
         return inverse, inverse * rank
 

@@ -40,7 +40,7 @@ def distribution(graph: Graph, given: Any, name: str) -> Any:
 
 
 def warn_of(scores: str, residual: float, max_iter: int) -> None:
-    """Say to whoever called the function that calls this that its tolerance was not met."""
+    """Warn the caller of the function that calls this that its tolerance was not met."""
     warnings.warn(
         f"the {scores} still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
         ConvergenceWarning,

@@ -1,1 +1,1 @@
-"""Closure: how often the neighbours of a vertex are neighbours of each other, or of somebody else in common."""
+"""Closure: how often the neighbours of a vertex are neighbours of each other, or of another vertex in common."""

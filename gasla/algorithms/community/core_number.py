@@ -4,10 +4,10 @@ The k-core is the largest part in which everyone has k neighbours or more; a ver
 core it is in. Returned is that number for each vertex. The graph is read as a simple undirected one: direction, self
 loops and parallel edges don't count.
 
-Who has fewest neighbours is peeled off first. Vertices wait in buckets by their degree among those that are left; the
-lowest bucket opens, and whoever is in it goes, with that degree for its core number. Its neighbours have fewer
-neighbours now: they move to lower buckets, but to none below the open one, and those that come to be in that one go in
-the next round.
+Vertices of least degree are peeled off first. They wait in buckets by their degree among those that are left. The
+lowest bucket opens; the vertices in it are removed, with that degree as core number. Their neighbours have fewer
+neighbours now: they move to lower buckets, but to none below the open one, and those that come into that one are
+removed in the next round.
 
 D. W. Matula, L. L. Beck: Smallest-last ordering and clustering and graph coloring algorithms. Journal of the ACM 30
 (1983). In parallel, by buckets: L. Dhulipala, G. Blelloch, J. Shun: Julienne: A Framework for Parallel Graph Algorithms

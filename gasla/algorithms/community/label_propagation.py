@@ -1,12 +1,12 @@
-"""Label propagation: communities, by everyone taking on the label that most of its neighbours have.
+"""Label propagation: communities, as each vertex takes the label that most of its neighbours have.
 
-At first every vertex has a label of its own. Then whoever has a neighbour that changed looks at the labels around it,
-and takes that which weighs most; of those that weigh the same, the one that comes first by lot.
+At first every vertex has a label of its own. Then each one with a neighbour that changed looks at the labels around
+it, and takes that which weighs most; of those that weigh the same, the one that comes first by lot.
 
 Taken at once by all, that goes on for ever: the two ends of an edge swap labels, and on a grid all do, as on a
 chessboard. So in every other iteration labels only change for those that come before them by lot, which no two
-neighbours can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). Who was held back then is not
-forgotten: once nothing moves, all look once more, and only if nobody moves then, it has ended.
+neighbours can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). This may hold vertices back: so
+once no label changes, all look once more, and the run ends only if none changes then either.
 
 An iteration reads, for each edge looked at, a neighbour and its label (8 bytes), and keeps 12 for each label around.
 

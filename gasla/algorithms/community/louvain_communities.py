@@ -1,10 +1,10 @@
-"""Louvain communities: everyone moves to the neighbouring community that raises modularity most, level by level.
+"""Louvain communities: each vertex moves to the community that raises modularity most, level by level.
 
-At first every vertex is a community. Whoever has its turn looks at the communities of its neighbours, and joins the
+At first every vertex is a community. One whose turn it is looks at the communities of its neighbours, and joins the
 best; once few move, communities are contracted to vertices, and so on until none joins another. Taken at once by all,
 two neighbours would swap communities for ever, and too many would join one that was best before they came: so each
 vertex has one turn in a round of six, and which is drawn anew for each round. What communities weigh is added up
-before each turn. Who has looked need not look again until a neighbour has moved: that moves tell, once each.
+before each turn. A vertex that has looked need not look again until a neighbour moves, which then tells it.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
@@ -45,7 +45,7 @@ class Weigh(VertexProgram):
         return {}
 
     def activate(self, before, after):
-        return True  # where nobody has moved, others may
+        return True  # where no vertex has moved, others may
 
     @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
     def volume(self, before, after):

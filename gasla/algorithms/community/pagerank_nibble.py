@@ -4,8 +4,8 @@ Returned are the community, its conductance (the share of its edges' ends that a
 scores that led there.
 
 Scores approximate PageRank of a surfer who always jumps back to the source. All its rank begins as *residual* there.
-Who has more of it than `epsilon` for each edge keeps a part as score and sends the rest along its edges: a *push*.
-Here all who can push do so at once, and what arrives is dealt with by those who receive it, so that nobody else is
+A vertex with more of it than `epsilon` for each edge keeps a part as score and sends the rest on: a *push*.
+Here all that can push do so at once, and what arrives is dealt with by those who receive it, so that nobody else is
 looked at. Every push turns more than `epsilon * alpha` an edge into score, and all scores sum to 1 at most: so all
 pushes together read no more than 1 / (epsilon * alpha) edges, however large the graph is.
 
@@ -40,7 +40,7 @@ class Pushes(VertexProgram):
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
-    sent = vertex(np.float64)  # along each edge, by who is active
+    sent = vertex(np.float64)  # along each edge, by active vertices
     retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
     reduce = semirings.plus
@@ -194,7 +194,7 @@ def _degrees(graph: Any, weighted: bool) -> tuple[Any, float]:
 
 
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
-    """Scores once nobody can push; the source does so in any case. A lazy step is a plain one, or none."""
+    """Scores once no vertex can push; the source does so in any case. A lazy step is a plain one, or none."""
     retained, own = 2 * alpha / (1 + alpha), degree[source].item()
     program: Any = WeightedPushes.typed(weight=graph.values.dtype) if weighted else Pushes
     fields: dict[str, Any] = {

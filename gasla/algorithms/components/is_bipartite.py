@@ -2,9 +2,9 @@
 
 Returned is whether they can, and on request each vertex's side.
 
-The smallest vertex of every component is put on the first side; whoever is told sides by its neighbours is on the
-others. A side is a bit, and bits are or-ed: the vertices of a component with an odd cycle end up on both, and all of
-one without are told once. An odd cycle is often a triangle, so that some edges are looked at for one first.
+The smallest vertex of every component is put on the first side; its neighbours are on the second, those of these on the
+first, and so on. A side is a bit, and bits are or-ed: the vertices of a component with an odd cycle end up on both, and
+others are reached once. An odd cycle is often a triangle, so that some edges are looked at for one first.
 
 D. Kőnig: Theorie der endlichen und unendlichen Graphen. Leipzig 1936.
 """

@@ -3,13 +3,13 @@
 Returned are the number of components and a label for each vertex: 0, 1, ... in the order of each component's smallest
 vertex. A vertex on no cycle is a component of its own.
 
-Three things are done, from the cheapest on. Whoever no edge leads to, or from, is alone: it is taken off, and so is who
-is left without such an edge then. Most graphs have one large component; what a vertex of many edges reaches, and what
-reaches it, is that, by two searches. What is left is coloured: some vertices, the seeds, send their numbers forward,
-and everybody keeps the largest. Whoever reaches the seed backward within its colour is of its component; the others are
-split by colour, as no component has vertices of two colours. Seeds are drawn by lot, a few first, and sixteen times as
-many in each turn, up to all. If all were seeds at once, a vertex would be coloured time and again on the way to its
-last colour, wherever paths are long.
+Three steps follow each other, the cheapest first. A vertex without in-edges, or without out-edges, is a component of
+its own: it is trimmed, and so are those that lose their last such edge by that. Most graphs have one large component:
+the vertices that a vertex of many edges both reaches and is reached by, as two searches tell. The rest is coloured:
+some vertices, the seeds, send their numbers forward, and each vertex keeps the largest. Those of a colour that reach
+its seed are the seed's component; the others are split by colour, as no component has vertices of two colours. Seeds
+are drawn by lot, a few first, and sixteen times as many in each turn, up to all. If all were seeds at once, a vertex
+would be coloured time and again on the way to its last colour, wherever paths are long.
 
 L. Fleischer, B. Hendrickson, A. Pınar: On Identifying Strongly Connected Components in Parallel. IPDPS Workshops 2000.
 S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (colouring).
@@ -60,7 +60,7 @@ class Sinks(Sources):
 
 
 class Descendants(VertexProgram):
-    """Who is reached, of those that are left."""
+    """Marks the vertices that are reached, of those that are left."""
 
     left = vertex(bool)
     reached = vertex(bool)
@@ -78,7 +78,7 @@ class Descendants(VertexProgram):
 
 
 class Ancestors(Descendants):
-    """Who reaches it."""
+    """Marks the vertices that reach it."""
 
     direction = "out"
 
@@ -107,7 +107,7 @@ class Colour(VertexProgram):
 
 
 class Mark(VertexProgram):
-    """Marks who reaches the seed of its colour."""
+    """Marks the vertices that reach the seed of their colour."""
 
     colour = vertex(ID)
     rank = vertex(ID)

@@ -1,6 +1,6 @@
 """Minimum cut: the cheapest edges to take out so that nothing can get from one vertex to another.
 
-Returned are what they cost together, and who is then on the source's side.
+Returned are what they cost together, and which vertices are then on the source's side.
 
 As much has to be cut as can flow (Ford and Fulkerson): push-relabel sends all that can get to the target there. Those
 from which no residual edge leads on to the target are the source's side, and every edge that leaves them is full.
@@ -19,7 +19,7 @@ from gasla.graph.graph import as_graph
 
 
 class MinimumCut(NamedTuple):
-    """What a cut costs, and who is on the source's side of it."""
+    """What a cut costs, and which vertices are on the source's side of it."""
 
     value: int | float
     source_side: np.ndarray

@@ -7,7 +7,7 @@ was sent back. At first the source has sent all that its edges take; vertices th
   still takes; if not, it rises above it.
 - settle: what is sent is subtracted at one end of the edge and added at the other, and the edge's tail notes it.
 
-A loop at every vertex keeps one active that nobody else wakes. Heights say how far the goal is, and would rise slowly
+A loop at every vertex keeps one active that no other wakes. Heights say how far the goal is, and would rise slowly
 where there is no way to it any more; so after some rounds they are measured anew, by a search from the goal along
 residual edges. When it reaches no vertex that has excess, no more can get there, and that is the end, whatever heights
 were in between. All is in integers and each edge is decided by its own ends, so the flow is the same every time.
@@ -165,7 +165,7 @@ class Preflow:
             self.sent, self.excess = left.sent, left.excess
 
     def _waits(self) -> Any:
-        """Who has excess, but for source and target."""
+        """The vertices that have excess, but for source and target."""
         waits = array_module(self.excess).greater(self.excess, 0)
         waits[self.source] = waits[self.target] = False
         return waits

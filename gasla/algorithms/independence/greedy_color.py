@@ -4,9 +4,9 @@ A component that two colours do for gets two. In any other the vertices come in 
 each takes the least colour that none of its neighbours before it has.
 
 Two colours do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
-edges away. The others need not come one by one: whoever comes before all neighbours that have no colour yet takes
-its own, at once with others, and tells the rest. What colours are taken are bits of words. Who is told that the first
-128 all are, looks at what its neighbours have of the next 64, and so on.
+edges away. The others need not come one by one: all vertices that come before their neighbours without a colour take
+one at once, and tell the rest. Colours that are taken are bits of words. A vertex for which the first 128 are all
+taken looks at what its neighbours have of the next 64, and so on.
 
 M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
 D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
@@ -81,7 +81,7 @@ class Odd(VertexProgram):
 
 
 class Draw(VertexProgram):
-    """rank(v) = who comes first: those of most edges if `by_edges`, and by lot among those of as many."""
+    """rank(v) = its place in the order: most edges first if `by_edges`, and by lot among those of as many."""
 
     rank = vertex(np.uint64)
     by_edges = parameter(np.bool_, True)
@@ -98,7 +98,7 @@ class Draw(VertexProgram):
 
 
 class Count(VertexProgram):
-    """waiting(v) = how many neighbours come before v. Who waits for none is first to have a colour."""
+    """waiting(v) = how many neighbours come before v. Vertices that wait for none have a colour first."""
 
     colour = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
@@ -124,7 +124,7 @@ class Count(VertexProgram):
 
 
 class Colour(VertexProgram):
-    """colour(v) = the least that is not taken, once nobody has to be waited for any more."""
+    """colour(v) = the least that is not taken, once v waits for no neighbour any more."""
 
     colour = vertex(np.int32)
     waiting = vertex(np.int64)

@@ -1,11 +1,11 @@
 """Maximal independent set: vertices of which no two are neighbours, and to which no other could be added.
 
-Returned is who is in it.
+Returned is a mask of its vertices.
 
-All vertices draw a rank, once; those of fewer edges draw before those of more, which makes larger sets. Whoever comes
-before all neighbours that are still undecided joins; then the neighbours of those that joined leave. So the set is that
-of a loop over the vertices in the order of their ranks, however many threads there are. Nobody has to look at all
-neighbours: the first that comes before it says that it has to wait.
+All vertices draw a rank, once; those of fewer edges draw before those of more, which makes larger sets. A vertex that
+comes before all neighbours that are still undecided joins; then the neighbours of those that joined leave. So the set
+is that of a loop over the vertices in the order of their ranks, however many threads there are. A vertex need not look
+at all neighbours: the first that comes before it says that it has to wait.
 
 M. Luby: A Simple Parallel Algorithm for the Maximal Independent Set Problem. SIAM Journal on Computing 15 (1986).
 G. E. Blelloch, J. T. Fineman, J. Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average.
@@ -40,7 +40,7 @@ def _rank(number):
 
 
 class Draw(VertexProgram):
-    """rank(v) = more for fewer edges, and by lot among those of as many. Who has no edge joins."""
+    """rank(v) = more for fewer edges, and by lot among those of as many. A vertex without edges joins."""
 
     rank = vertex(np.uint32)
     seed = parameter(np.uint64, 0)

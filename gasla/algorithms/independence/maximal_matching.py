@@ -5,7 +5,7 @@ Returned is the mate of every vertex.
 Every free vertex chooses the best of its edges to free neighbours, and the two ends of an edge that both choose are
 mates. Better is the heavier edge; among those of a weight the one with an end of fewer edges, which else may find all
 its neighbours taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
-vertex are as good: `u ^ v` tells them apart, and who is at the other end. So somebody always finds a mate.
+vertex are as good: `u ^ v` tells them apart, and the other end. So some vertex always finds a mate.
 No edge outweighs what its ends are matched by, so that all weigh at least half of what the heaviest matching does.
 
 R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
@@ -66,7 +66,7 @@ class Choose(Free):
         return self.chosen(vertex, gathered)
 
     def chosen(self, vertex, best):
-        """Who has no free neighbour any more is out of it."""
+        """A vertex that has no free neighbour any more drops out."""
         return {"best": best, "degree": semirings.where(best == NONE, semirings.cast(0, np.uint8), vertex.degree)}
 
 
@@ -85,7 +85,7 @@ class ChooseHeavy(Choose):
 
 
 class Agree(Free):
-    """mate(v) = who is at the other end of the edge that v chose, if that one chose it too."""
+    """mate(v) = the other end of the edge that v chose, if that one chose it too."""
 
     mate = vertex(ID, init=-1)
 

@@ -1,4 +1,4 @@
-"""Programs that take edges both ways: neighbours are whoever an edge leads to or comes from."""
+"""Programs that take edges both ways: neighbours are all that an edge leads to or comes from."""
 
 import functools
 from typing import Any

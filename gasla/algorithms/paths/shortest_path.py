@@ -5,9 +5,9 @@ at least: their distance, and a lower bound of what remains. Once no vertex is l
 that is settled (A*; without a bound, Dijkstra's algorithm with an end). A vertex is heard only where it comes nearer.
 
 With nothing known of the graph there are two searches. The first ends at the target, or as soon as it has become as
-wide as the square root of the number of vertices. Then whoever it has not settled is at least as far as the first who
-waits, and whoever it has, is as far as it says: a lower bound, with which the second search comes back from the target
-by A*, straight on once it meets the first.
+wide as the square root of the number of vertices. The vertices that it has settled are as far as it says, and all
+others at least as far as the first that waits. These are lower bounds, with which the second search comes back from the
+target by A*, straight on once it meets the first.
 
 Last, edges that are tight lead back: those whose length is just the difference of distances. A breadth-first search
 along them goes round no circle, even of edges of length 0.
@@ -41,7 +41,7 @@ class Search(VertexProgram):
     weight = edge(np.float64)
     goal = parameter(np.int64, -1)
     width = parameter(np.float64, 1)  # of a bucket
-    most = parameter(np.int64, NO_LIMIT)  # who come nearer in one iteration
+    most = parameter(np.int64, NO_LIMIT)  # vertices that come nearer in one iteration
     reduce = semirings.min
     sources = "active"
 
@@ -235,7 +235,7 @@ def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResul
     first = _search(Search, graph, source, target, width, {}, most=most)
     if not int(first.nearer) > most:
         return _walk(Back, graph, first.distance, source, target)
-    waits = min(float(first.least), (int(first.opened) + 1) * width)  # nobody else is nearer than that
+    waits = min(float(first.least), (int(first.opened) + 1) * width)  # no other vertex is nearer than that
     settled = first.distance.clip(max=first.distance.dtype.type(waits))
     second = _search(BackwardSearch, graph, target, source, width, {"bound": settled})
     return _walk(Forth, graph, second.distance, source, target)

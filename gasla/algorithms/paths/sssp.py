@@ -85,7 +85,7 @@ class TightLevels(Tight):
 
 
 class Improvers(VertexProgram):
-    """AnyOrder, a round at a time; parent(v) = who was the last to improve v."""
+    """AnyOrder, a round at a time; parent(v) = the last vertex to improve v."""
 
     distance = vertex(np.float64, init=np.inf)
     parent = vertex(ID, init=-1)
@@ -230,7 +230,7 @@ def sssp(
 
 
 def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
-    """Who is active first, and the distances to start with."""
+    """The vertices that are active first, and the distances to start with."""
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
@@ -264,7 +264,7 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
         program = TightLevels.typed(**types)
         return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
-    places = {"distance": distances} | ({} if known is None else {"parent": known})  # nobody else has these arrays
+    places = {"distance": distances} | ({} if known is None else {"parent": known})  # no other reference to these
     found = run(Tight.typed(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
@@ -276,7 +276,7 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:
     """Where a negative cycle is, once there have been as many rounds as vertices.
 
-    Whoever improves in a round was improved by one who did in the round before: so the last to improve has as many
+    A vertex that improves in a round was improved by one that did in the round before. So the last to do so has as many
     ancestors as there were rounds, and they come round.
     """
     program = Improvers.typed(**_types(graph, float_type(graph)))

@@ -90,7 +90,7 @@ class Pattern:
 
     @cached_property
     def order(self) -> list[int]:
-        """Its vertices as they are looked for: next who is joined to most, and to the earliest, of those before."""
+        """Its vertices as they are looked for: next the one joined to most, and to the earliest, of those before."""
         order: list[int] = []
 
         def wanted(v: int) -> tuple[int, list[bool], int]:
@@ -119,7 +119,7 @@ class Pattern:
 
 
 def _exchanged(automorphisms: list[tuple[int, ...]], fixed: list[int], vertex: int) -> set[int]:
-    """Who comes to a vertex's place by automorphisms that leave some where they are."""
+    """The vertices that automorphisms move to a vertex's place, leaving some where they are."""
     return {a[vertex] for a in automorphisms if all(a[v] == v for v in fixed)}
 
 

@@ -1,7 +1,7 @@
 """The most similar vertices: for each vertex the k others that are most like it, by the neighbours that both have.
 
-Whoever has a neighbour in common is two edges away, so that candidates are the entries of the product of the adjacency
-matrix with itself. Some rows of it at a time are computed, scored, and gone through for the best; the whole, which may
+Vertices with a neighbour in common are two edges apart, so candidates are the entries of the adjacency matrix times
+itself. Some rows of it at a time are computed, scored, and gone through for the best; the whole, which may
 have as many entries as there are pairs of vertices, is never there.
 
 J. Leskovec, A. Rajaraman, J. Ullman: Mining of Massive Datasets. Cambridge University Press, 2014, chapter 9.

@@ -40,7 +40,7 @@ class Levels(VertexProgram):
 
 
 class Parents(Levels):
-    """The same, keeping who reached v."""
+    """Levels, and the parent that reached v."""
 
     parent = vertex(ID, init=-1)
 
@@ -174,7 +174,7 @@ def bfs(
 
 
 def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
-    """The search once edges are new: who comes nearer tells its neighbours."""
+    """The search once edges are new: a vertex that comes nearer tells its neighbours."""
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, as parents are wanted")

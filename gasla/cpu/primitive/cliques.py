@@ -42,7 +42,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     places = np.zeros((team, n), lists.indices.dtype)
     rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    sets = np.empty((team, 2, deep, words), np.uint64)  # who may be added, and who is still to be tried
+    sets = np.empty((team, 2, deep, words), np.uint64)  # vertices that may be added, and those still to be tried
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
@@ -81,7 +81,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
 
 @jit
 def _fill(indptr, heads, low, count, words, places, rows):
-    """Row i holds who of the list at `low` is in the list of its i-th: of those after it all, others maybe."""
+    """Row i marks those of the list at `low` that are in the list of its i-th: all of those after it, others maybe."""
     for i in range(count):
         places[np.uint64(heads[low + i])] = i + _ONE
         for word in range(words):
@@ -146,7 +146,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
 
 @jit
 def _next(words, untried, state):
-    """Who is tried next, first of all the pivot; -1 if nobody is left."""
+    """The vertex that is tried next, the pivot first; -1 if none is left."""
     if state[2] >= 0:
         return state[2]
     for word in range(words):

@@ -111,7 +111,7 @@ def _mark(
 
 @jit
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Whoever is in the list at [low, high) has a tally of 1 and as many more as it was met in rests of other lists."""
+    """Each entry of the list at [low, high) has a tally of 1, plus how often it was met in rests of other lists."""
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
     for at in range(first, last):

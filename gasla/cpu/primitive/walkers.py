@@ -1,4 +1,4 @@
-"""Walkers and samples, on the CPU: who goes where is a function of the key, the walker, the step and the draw alone.
+"""Walkers and samples, on the CPU: each step is a function of the key, the walker, the step and the draw alone.
 
 A step is two reads far apart: where a list begins, and an entry of it. A thread takes a group of walkers one step
 further together and asks for what each will read, so that the reads of a group overlap.
@@ -233,7 +233,7 @@ def _accept_together(lists, near, before, now, bias, t, scratch, marks, sought):
 
 @jit
 def _draw_again(lists, near, before, now, bias, places, states, draws, opened, refused):
-    """Other places for those who were refused; how many of these have to be looked at once more, the first opened."""
+    """Draw anew for refused walkers; returns how many of these have to be looked at once more, the first opened."""
     indptr, indices, sums = lists
     count = _ZERO
     for k in range(refused):

@@ -2,7 +2,7 @@
 
 A thread holds one total for each column of B. Without a mask the columns that a row meets are marked, if they are many,
 or noted and put in order, before the totals are read. At a mask's entries alone, each column of the mask has a slot for
-its total, and all others share some that nobody reads: there is no branch to predict. Where the mask has few, they are
+its total, and all others share some, never read: there is no branch to predict. Where the mask has few, they are
 searched in B's row.
 
 An entry reduces in the order in which A and B are stored, by one thread: its bits do not depend on how many there are.

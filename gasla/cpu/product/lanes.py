@@ -3,7 +3,7 @@
 Some thousand entries are looked up and laid out in slots: up to `height` entries of one row below each other, the next
 slot beside it. A sweep goes down all slots at once, in loops that LLVM vectorises. The totals of rows of several slots
 are laid out again, and swept again. A row longer than a block begins one, and goes on in the next. So what a row comes
-to depends neither on the rows around it nor on who computes it.
+to depends neither on the rows around it nor on the thread.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ def sheltered(expr: Expr) -> Expr:
 def _look_up(terms: Terms, layout: Layout, ahead: bool = False, inside: bool = False) -> list[str]:
     """Look up four entries from `first` on, and lay them out from `at` on.
 
-    Those behind the last of the row nobody looks at; `inside` says that they are the matrix's own.
+    Those behind the last of the row are ignored; `inside` says that they are the matrix's own.
     """
     if not layout.looked_up:
         return []

@@ -1,4 +1,4 @@
-"""A run on one part of a graph, others of which run elsewhere: who is active is told from outside.
+"""A run on one part of a graph, others of which run elsewhere: the active vertices are given from outside.
 
 All that depends on it is set as the loop would have left it: a list, and no bitmap.
 """
@@ -37,7 +37,7 @@ class Joining(Binding):
 
     @abstractmethod
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
-        """Say who is active, for a gather that looks at those alone."""
+        """Set the active vertices, for a gather over those alone."""
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
         """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
@@ -51,7 +51,7 @@ class Joining(Binding):
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
             self._activate(Frontier(self.graph.n, active))
-            if plan.everyone:  # whoever is active, even nobody, there is an iteration
+            if plan.everyone:  # there is an iteration even if no vertex is active
                 words[ACTIVE] = self.graph.n
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST

@@ -297,7 +297,7 @@ class Pieces(Arguments):
         return ["queue = queues[parity]", *loop]
 
     def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:
-        """A loop over those who receive in this iteration."""
+        """A loop over the receivers of this iteration."""
         if not self.scheduled:
             return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
         ahead = self._ahead("receivers[min(position + {}, size - one)]", side)

@@ -167,7 +167,7 @@ class Prepared(Joining):
         """Nothing: it has ended."""
 
     def close(self) -> None:
-        """Let the next run have the workspace, if nobody is at work in it any more; and keep nothing of this one."""
+        """Let the next run have the workspace, unless threads still work in it; drop what is this run's own."""
         if self._taken is not None and self._words[threads.STOP] == 0:
             self._pool.append(self._taken)
         self._taken = self._schedule = self._sorted = None
@@ -373,7 +373,7 @@ class Prepared(Joining):
             queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
-        """Say who is active, for a gather that looks at those alone."""
+        """Set the active vertices, for a gather over those alone."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self._get("bits")[parity].view(np.uint8)[: len(packed)] = packed
 

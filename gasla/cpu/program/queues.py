@@ -220,8 +220,8 @@ def choose_threads(amount, in_row, counters, control, threads):
     """How many threads are to do the next iteration, which looks at so many vertices and edges.
 
     One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
-    they lately had to wait for one without a core. (Who is alone does not ask in thin ones.) And as long as the others
-    sleep, and it is not worth waking them. Once it is, they are called; but who is alone goes on until they come,
+    they lately had to wait for one without a core. (A lone thread does not ask in thin ones.) And as long as the others
+    sleep, and it is not worth waking them. Once it is, they are called; but the lone thread goes on until they come,
     unless the iteration takes longer than that.
     """
     apart()
@@ -430,14 +430,14 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 @jit
 def note(log, line, active, edges, way):
-    """Record one iteration, where somebody wants that."""
+    """Record one iteration, if a trace is wanted."""
     if line < len(log):
         log[line, 0], log[line, 1], log[line, 2] = active, edges, way
 
 
 @jit
 def open_iteration(thread, threads, control, counts, iteration):
-    """Tell how far the loop is, and read once whether to stop: nobody may leave others at a barrier."""
+    """Tell how far the loop is, and read once whether to stop: all threads leave at the same barrier."""
     renew(thread, threads, counts[(iteration + 1) % 3])
     if thread == 0:
         counters = counts[iteration % 3]
@@ -462,7 +462,7 @@ def results_of(counters, threads):
 
 @jit
 def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
-    """Note where a loop ends, for whoever goes on from there."""
+    """Note where a loop ends, for the call that goes on from there."""
     control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
     control[REMAINING], control[FORM], control[DONE] = remaining, form, done
     control[WORK], control[FILLED] = work, 1

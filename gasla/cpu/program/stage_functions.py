@@ -126,7 +126,7 @@ class Stages(Choices):
         elif not woken and not self.everyone:
             inner.append("found = True")
         leaving = self.leave_early()
-        # A result that nothing can change any more ends the search only for one who is sure to receive it.
+        # A result that nothing can change any more ends the search only of a vertex that is sure to receive it.
         inner += ["if found:", *(INDENT + x for x in leaving)] if leaving and needs_wake else leaving
         body = ["u = np.uint64(gi[e])"] + (["touched += 1"] if leaving else [])
         core = [*loads, *self.edge_condition(inner)]
@@ -257,7 +257,7 @@ class Stages(Choices):
     def release(self) -> Stage:
         """Clear the claims of the receivers."""
         loop = self.over_receivers(3, ["store_unordered(claims, v >> np.uint64(6), zero)"])
-        return self.stage("release", "Forget who was claimed.", loop)
+        return self.stage("release", "Clear the claims.", loop)
 
     def scatter(self) -> Stage:
         body = ["v = np.uint64(si[e])", *self.rendered(scattered(self))]

@@ -1,4 +1,4 @@
-"""Binds a program to a graph on the CPU for a loop that somebody writes by hand: every stage is a call of its own."""
+"""Binds a program to a graph on the CPU for a loop written by hand: every stage is a call of its own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ class Staged(Prepared):
         self._over("gather_list", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
-        """Apply what was put aside; returns a mask of who is active from then on."""
+        """Apply what was put aside; returns a mask of the vertices that are active from then on."""
         self._get("activated")[:] = False
         self._over("apply_list", receivers, iteration)
         activated: np.ndarray = self._get("activated").copy()

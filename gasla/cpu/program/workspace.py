@@ -19,7 +19,7 @@ Workspace = dict[tuple[str, Layout], np.ndarray]  # one run's at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
-    """At most one, between runs: who pops it has it, and who finds none makes one."""
+    """The graph's workspace between runs, one at most: a run pops it, or makes one if there is none."""
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 

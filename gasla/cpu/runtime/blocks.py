@@ -1,4 +1,4 @@
-"""Shares a pass over all vertices among threads: whoever is free takes the next block."""
+"""Shares a pass over all vertices among threads: a free one takes the next block."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     """Wait for all; False if all are to leave, as this pass was stopped. Blocks are given out `again` if wanted."""
     barrier(control, threads)
     if thread == 0:
-        control[LEAVE] = control[STOP]  # read once: who leaves must not leave others at a barrier
+        control[LEAVE] = control[STOP]  # read once, so that all threads leave at the same barrier
         control[TICKET] = 0 if again else control[TICKET]
     barrier(control, threads)
     return control[LEAVE] == 0
@@ -60,7 +60,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
     while not control[STOP]:
-        control[SIZE], control[N] = size, n  # for who asks how far this is
+        control[SIZE], control[N] = size, n  # for a progress bar
         start = np.uint64(fetch_add(control, TICKET, 1)) * size
         if start >= n:
             break

@@ -129,7 +129,7 @@ def _size(context, pointer):
 load, store = _load("acquire"), _store("release")
 
 # Of an element that other threads may write at the same time: some value that it had, no mixture. On processors these
-# are plain loads and stores; but of plain ones LLVM may assume that nobody else writes, and read twice.
+# are plain loads and stores; but of plain ones LLVM may assume that no other thread writes, and read twice.
 load_unordered, store_unordered = _load("unordered"), _store("unordered")
 
 
@@ -138,7 +138,7 @@ load_unordered, store_unordered = _load("unordered"), _store("unordered")
 
 @intrinsic
 def words_at(typing_context, address, count):
-    """The int64 words from an address on, as an array that somebody else owns."""
+    """The int64 words from an address on, as an array that doesn't own them."""
     kind = types.Array(types.int64, 1, "C")
 
     def generate(context, builder, signature, arguments):

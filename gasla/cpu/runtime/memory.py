@@ -9,7 +9,7 @@ _SYSTEM, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Bytes that could be had now without driving anything else out; None where nobody can say."""
+    """Bytes that could be had now without driving anything else out; None where the system doesn't tell."""
     found = [bytes_ for bytes_ in (_of_system(), _of_group()) if bytes_ is not None]
     return min(found, default=None)
 

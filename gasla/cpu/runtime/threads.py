@@ -308,7 +308,7 @@ What the kernel was passed is put aside as it is; a function beside it calls it 
 
 @contextmanager
 def timed() -> Iterator[Callable[[], int]]:
-    """Have launches add up the nanoseconds that their kernels take, from where all are called; gives who tells."""
+    """Have launches add up the nanoseconds that their kernels take; gives the function that tells these."""
     _timer[IS_ON] = 1
     try:
         yield lambda: int(_timer[SPENT])
@@ -367,7 +367,7 @@ def launch(
     the kernel to leave, and is then raised.
 
     A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
-    afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that whoever is not awake by the
+    afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that a thread not awake by the
     end need not come.
     """
     if threads > 1 and pool.item(STARTED) < threads:

@@ -113,12 +113,12 @@ def _of_own(call: Callable[..., Any], aggregate: Aggregate, kind: np.dtype) -> C
 
 
 def _nobody(self: Any, vertex: Any) -> Any:
-    """Who wakes by a rank's own word."""
+    """The vertices that wake, as the rank says."""
     return vertex.id < 0
 
 
 def _changing(call: Callable[..., Any] | None, applied: list[str]) -> Callable[..., Any]:
-    """Who is active next, in words of its own, by which engines see that others have a say in it."""
+    """Which vertices are active next, by a test of its own: so engines see that other ranks have a say in it."""
 
     def activate(self: Any, before: Any, after: Any) -> Any:
         found = _differs(before, after, applied) if call is None else call(self, before, after)
@@ -166,7 +166,7 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
         applied = [] if "apply" not in traced.functions else list(traced.functions["apply"].result)
         body["activate"] = _changing(body.get("activate"), sorted(applied))
     if base.everyone and "scatter" in traced.functions:
-        body["wake"] = _nobody  # with it the engine says who is active, which it need not where all take part
+        body["wake"] = _nobody  # with it the engine reports active vertices, which it need not where all take part
     if not has_priority:
         body["priority"] = None
     for name, aggregate in base.aggregates.items():

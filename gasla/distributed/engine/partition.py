@@ -1,4 +1,4 @@
-"""Who owns what: each rank a contiguous range of vertices, balanced by edges and vertices.
+"""What each rank owns: a contiguous range of vertices, balanced by edges and vertices.
 
 Edges come in any shares, each with its place in the input, and go to the owner of one of their ends.
 """

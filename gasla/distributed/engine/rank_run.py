@@ -64,7 +64,7 @@ class RankRun:
         plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
         self.scatters = "scatter" in self.traced.functions
-        self.always = not base.keeps_active  # everyone is active, whoever is said to be
+        self.always = not base.keeps_active  # all vertices are active, whatever is said
         self.start = Start(program, base, block, options.id_type, degrees)
         self.state = self.start.vertex_fields(values)
         self.parameters: dict[str, Any] = dict(self.start.parameters_of(program))
@@ -148,7 +148,7 @@ class RankRun:
     # --- who is active ------------------------------------------------------------------------------------------------
 
     def _begin_active(self) -> None:
-        """What all know before the first iteration: aggregates, and who is active once buckets have opened."""
+        """What all ranks know before the first iteration: aggregates, and active vertices once buckets have opened."""
         own = self.active[self.active < self.block.own]
         mirrors = self.active[self.active >= self.block.own]
         if self.kinds_of_aggregates or self.resumes:
@@ -211,7 +211,7 @@ class RankRun:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _iterate(self) -> np.ndarray:
-        """An iteration of its own, or all of them to its own end; who of its own vertices is active then."""
+        """Run an iteration, or all of them to the rank's own end; returns which of its vertices are active then."""
         running = self.running
         running.go_on(self.active, self._changed())
         target = NO_LIMIT if self.drains else running.iteration + 1
@@ -338,7 +338,7 @@ class RankRun:
         return self._said("bucket", ids, np.int64)
 
     def _resume(self) -> None:
-        """Where nobody is active: open the next bucket, or ask who is to wake."""
+        """Where no vertex is active: open the next bucket, or ask which vertices wake."""
         if self.total or not self.resumes:
             return
         functions = self.traced.functions
@@ -401,7 +401,7 @@ def travelling(traced: Traced) -> list[str]:
 
 
 def drains(traced: Traced, deterministic: bool) -> bool:
-    """Whether a rank may run to its own end between exchanges: values get no worse, and nobody asks when they come."""
+    """Whether a rank may run to its own end between exchanges: values get no worse, and may come at any time."""
     return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
 
 

@@ -210,7 +210,7 @@ def block_on(rank: Rank, graph: Any, direction: str) -> Any:
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
-    """The degrees of a block's vertices, likewise."""
+    """The degrees of a block's vertices: made when they are first asked for."""
     block, share = block_on(rank, graph, direction), rank.kept[graph][SHARE]
     made: np.ndarray = _made(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
     return made

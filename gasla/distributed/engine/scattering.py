@@ -1,7 +1,7 @@
 """The program's own edge fields: what a scatter writes, and their values in the order of the input.
 
-A rank holds the edges over which its vertices gather, whoever is at their other end. So it scatters for its mirrors as
-well, once it has heard which of them are active.
+A rank holds the edges over which its vertices gather, whichever rank owns their other end. So it scatters for its
+mirrors as well, once it has heard which of them are active.
 """
 
 from collections.abc import Callable

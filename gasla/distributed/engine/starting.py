@@ -1,4 +1,4 @@
-"""What a rank's part of a run starts with: own vertices and mirrors alike, so that nobody need be asked."""
+"""What a rank's part of a run starts with: own vertices and mirrors alike, so that no other rank need be asked."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -17,7 +17,7 @@ from gasla.graph.exchange.columns import as_arrow, choose
 
 
 def is_collection(edges: Any) -> bool:
-    """Whether somebody means a collection of Dask's."""
+    """Whether an argument is a collection of Dask's."""
     return hasattr(edges, "to_delayed") and hasattr(edges, "__dask_graph__")
 
 

@@ -273,7 +273,7 @@ template <class T> __device__ __forceinline__ void add(T* address, T value) {
 }
 
 // Lower the value at an address; true if that changed it, and `value` is then what it came to. NaN is below all, as in
-// NumPy's minimum: whoever finds that it has replaced one puts it back.
+// NumPy's minimum: a thread that finds that it has replaced one puts it back.
 template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value);
 template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value);
 

@@ -23,7 +23,7 @@ struct Page {
     Control control;
     long long progress;
     u32 stop;   // the number of the launch that is to end after the iteration at hand
-    u32 ended;  // the number of the launch that ended last: all is written, and nobody reads the workspace any more
+    u32 ended;  // the number of the launch that ended last: all is written, and the workspace is no longer read
 };
 
 constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page

@@ -15,7 +15,7 @@ from gasla.graph.lists_gpu import C_TYPES
 Array = Any  # CuPy's
 
 _THREADS = 512
-_BLOCKS = 4  # a multiprocessor: whoever follows paths waits for memory, so all places are taken
+_BLOCKS = 4  # a multiprocessor: threads that follow paths wait for memory, so all places are taken
 _SLICE = 2048  # as in link.cuh: longer lists are cut up
 
 
@@ -85,7 +85,7 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[Array, Array]:
-    """Afforest, in one launch that nobody waits for: the number of components, and each vertex's.
+    """Afforest, in one launch that isn't waited for: the number of components, and each vertex's.
 
     The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
     by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.

@@ -118,7 +118,7 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
 def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
     """Sum up, over all edges, the common neighbours that follow both ends; with `per_vertex` each at its corners.
 
-    The total is an array of no dimension, which nobody waits for.
+    The total is an array of no dimension, which isn't waited for.
     """
     if isinstance(lists, ByDegree):
         return by_tables(lists, per_vertex)

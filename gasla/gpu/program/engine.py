@@ -36,7 +36,7 @@ class Prepared:
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Begin to compile what its runs will need, for a caller who has something else to do first."""
+        """Begin to compile what its runs will need, for a caller that has something else to do first."""
         compile.compile_ahead(self._find(program, graph).plan.source, "run_loop")
         if self._scheduled:
             levels.begin(graph.id_dtype)
@@ -96,7 +96,7 @@ class Run(Binding):
         if workspace is not None:
             self._cached.workspaces.append(workspace)
 
-    __del__ = close  # of a run that was left, and nobody has asked about
+    __del__ = close  # of a run that was left, and was never asked for results
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class Run(Binding):
         self.finish(progress)
 
     def leave(self, until: int) -> bool:
-        """Have the kernel run by itself, if nobody watches it, and it is known before where its fields will be.
+        """Have the kernel run by itself, if no bar watches it, and it is known before where its fields will be.
 
         That is where they have one copy, and iterations are likely to be few; or if there will be just so many.
         """
@@ -283,7 +283,7 @@ class Run(Binding):
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Have the kernel run, by itself; whoever wants to know how far it came must `finish` first."""
+        """Have the kernel run, by itself; call `finish` before asking how far it came."""
         arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:

@@ -150,7 +150,7 @@ class GpuPlan(Plan):
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor asks who receives."""
+        """Whether no iteration pushes, nor lists receivers."""
         return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
@@ -281,7 +281,7 @@ class GpuPlan(Plan):
 
     @property
     def claims(self) -> bool:
-        """Whether vertices are listed by whoever comes first, in a bitmap other than that of the closed."""
+        """Whether the first thread that reaches a vertex lists it, by a bitmap other than that of the closed."""
         return not self.scheduled and not self.everyone and not self.closes
 
     @property

@@ -1,6 +1,6 @@
 """Vertices numbered anew by falling degree, so that hubs, which most edges come from, share lines of the cache.
 
-Made once for a graph and the lists that a program gathers over, and seen by nobody: fields are put in this order on
+Made once for a graph and the lists that a program gathers over, and never shown: fields are put in this order on
 their way in, and back on their way out; ids and degrees are looked up under the user's numbers.
 """
 

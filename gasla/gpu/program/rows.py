@@ -200,7 +200,7 @@ def find_facts(indptr: Any, indices: Any) -> RowFacts:
 
 
 def find_facts_once(indptr: Any, indices: Any) -> RowFacts:
-    """The same for arrays that nobody asks about again: short ones are looked at here, with nothing to compile."""
+    """`find_facts` for arrays that are looked at once: short ones are looked at here, with nothing to compile."""
     if len(indptr) + len(indices) > FEW:
         return find_facts(indptr, indices)
     return facts_of(indptr.get(), indices.get())
@@ -231,7 +231,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 def begin_heads(offset_type: np.dtype, id_type: np.dtype) -> None:
-    """Begin to compile what finds heads, for a caller who has something else to compile."""
+    """Begin to compile what finds heads, for a caller that has something else to compile."""
     compile_ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)), "heads")
 
 

@@ -1,4 +1,4 @@
-"""Binds a program to a graph on the GPU for a loop that somebody writes by hand: every stage is a launch of its own."""
+"""Binds a program to a graph on the GPU for a loop written by hand: every stage is a launch of its own."""
 
 import functools
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Staged(Binding):
         self._over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
-        """Apply what was put aside; returns a mask of who is active from then on."""
+        """Apply what was put aside; returns a mask of the vertices that are active from then on."""
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
         self._over("apply", receivers, iteration)
         return flags

@@ -53,7 +53,7 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the s
 
 
 _cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # with any graph
-_pages: deque["PageMemory"] = deque()  # that nobody has
+_pages: deque["PageMemory"] = deque()  # that no workspace has
 
 
 class Cached:

@@ -77,7 +77,7 @@ def _begin(source: str, name: str, device: int) -> None:
         _coming[key] = _threads().submit(_compile_and_keep, source, name, architecture, key)
 
 
-_coming: "dict[str, Future[bytes]]" = {}  # what threads are compiling, until somebody wants it
+_coming: "dict[str, Future[bytes]]" = {}  # what threads are compiling, until it is asked for
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """What a `Graph` is made of, and gives, beside matrices and arrays: tables, other libraries' graphs, a page of HTML.
 
-None of these libraries is needed but by who calls for it.
+A library is imported only by the functions that need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What walks and samples take: who draws, by which seed, and what each edge weighs."""
+"""What walks and samples are given, checked: vertices, seed, and the weight of each edge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a program absorbs: apply does nothing but reduce into a field what was gathered, and nobody minds when.
+"""Whether a program absorbs: apply does nothing but reduce into a field what was gathered, at any time.
 
 Then a value may arrive twice, late, or straight into the field: push stands for pull. So it is where nobody but a
 gather sees the values on their way, and what it gives gets no worse where they are better. Parts of a value, the items

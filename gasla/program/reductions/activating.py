@@ -1,4 +1,4 @@
-"""Who is active next where a program does not say: whose fields have changed; and whether `activate` says the same."""
+"""Where a program has no `activate`, those whose fields changed are active next; whether `activate` says the same."""
 
 import functools
 import operator

@@ -1,7 +1,7 @@
 """Tables by open addressing: each thread has one, with room for twice as many keys as the longest list has entries.
 
 A vertex uses as much of it as its own list asks for: where lists are short, that stays in the nearest cache. Between
-vertices a table is empty: whoever used an entry has cleared it.
+vertices a table is empty: each used entry is cleared again.
 """
 
 # mypy: disable-error-code="no-untyped-def"

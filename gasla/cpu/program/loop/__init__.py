@@ -1,1 +1,1 @@
-"""The loop that strings stages together, and the stages that say who goes on where nothing is active."""
+"""The loop that strings stages together, and the stages that find vertices to go on with where none is active."""

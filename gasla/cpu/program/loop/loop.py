@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gasla.cpu.program.stage_functions import Stages
 
 TEAM_SIZE = [  # how many threads take part in the next iteration
-    "if threads > 1 or (team > 1 and amount >= thin):  # who is alone stays so in thin iterations",
+    "if threads > 1 or (team > 1 and amount >= thin):  # a lone thread stays alone in thin iterations",
     "    in_row = in_row + 1 if amount < control[THIN] else 0",
     "    next_threads = choose_threads(amount, in_row, counters, control, threads)",
 ]
@@ -100,7 +100,7 @@ def _take_sums(m: "Stages", row: str) -> list[str]:
 
 
 def _collect(m: "Stages") -> list[str]:
-    """Who is alone takes over what others have listed, and doesn't count once more what they did last."""
+    """A lone thread takes over what others have listed, but not the counts of their last iteration."""
     lines = ["collect(counts, self_iteration, form, queues[self_iteration & 1])"] if "queues" in m.arrays else []
     lines += ["collect_far(counts, self_iteration, lows, far)"] if m.prioritised else []
     lines += ["counts[:, block(1) :] = 0"]
@@ -148,7 +148,7 @@ def _iteration(m: "Stages") -> list[str]:
 
 
 def _stop(m: "Stages") -> list[str]:
-    """Ask the program whether to stop; nobody writes what it sees before all have asked."""
+    """Ask the program whether to stop; no thread writes what it sees before all have asked."""
     asked = [f"done = {m.call('stop')}"] if "stop" in m.functions else []
     return [*asked, "barrier(control, threads)"] if m.stop_sees_fields else asked
 
@@ -211,7 +211,7 @@ def _sparse(m: "Stages") -> list[str]:
         stages = ["push"] if m.absorbs else ["push", "release", "apply_list"]
     else:
         stages = ["expand", "release", "gather_list"] + (["apply_list"] if m.two_phases else [])
-        if m.active_only:  # who gathers looks at the bits
+        if m.active_only:  # gathers look at the bits
             lines.append("to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])")
     return [*lines, *(line for name in stages for line in call(name))]
 

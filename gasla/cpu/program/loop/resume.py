@@ -1,4 +1,4 @@
-"""The stages that say who goes on where nothing is active: the next bucket opens, or every vertex is asked to wake.
+"""Stages that find vertices to go on with where none is active: a bucket opens, or every vertex is asked to wake.
 
 They come after an iteration's end, when `self_iteration` is already that of the next one, and list its active vertices.
 """
@@ -62,10 +62,10 @@ class Resumes(Pushes):
             "    claim(waiting, np.uint64(queues[parity, thread, i]), threads > 1)",
             "mine[NEXT] = 0",
         ]
-        return self.function("wait_all", "Who is active at first waits until the lowest bucket opens.", lines)
+        return self.function("wait_all", "Vertices that are active at first wait until the lowest bucket opens.", lines)
 
     def _open_bucket(self) -> Stage:
-        """Who waits in the lowest bucket is found in one pass: who is in a lower one than all before begins anew."""
+        """List the vertices of the lowest bucket in one pass: where a lower one comes up, the list begins anew."""
         lines = [
             *LOCALS,
             "queue, held, low = queues[parity, thread], zero, np.int64(2**63 - 1)",
@@ -102,7 +102,7 @@ class Resumes(Pushes):
 
     @staticmethod
     def _over_waiting(body: list[str]) -> list[str]:
-        """A loop over a thread's part of those who wait."""
+        """A loop over a thread's part of the waiting vertices."""
         return [
             "for w in range(first, last):",
             "    word = waiting[w]",

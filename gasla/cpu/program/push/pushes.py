@@ -53,7 +53,7 @@ class Pushes(Pieces):
         return f"v_{fields[0]}, {{}}" if isinstance(kinds[fields[0]], np.dtype) else f"v_{fields[0]}[{{}}], 0"
 
     def _push_into_field(self) -> list[str]:
-        """Reduce straight into the fields that absorb; whoever improves them lists the vertex."""
+        """Reduce straight into the fields that absorb; the thread that improves one lists the vertex."""
         listed = ["if claim(claims, v, threads > 1):", *(INDENT + x for x in self.activated("v"))]
         if self.prioritised:
             later = [
@@ -213,7 +213,7 @@ class Pushes(Pieces):
         if self.takes_first:
             return [claimed, *(INDENT + x for x in self._keep_gathered()), *listed]
         if self.is_single:
-            # Whoever comes later finds more than the identity, and need not look at claims, which others write to.
+            # A thread that comes later finds more than the identity, and need not read claims, which others write.
             claimed = f"if (old == {self.identity} or old != old) and claim(claims, v, threads > 1):"
             return [f"old = accumulate(acc, v, {self.call('gather')}, threads > 1)", claimed, *listed]
         lines = [f"gathered = {self.call('gather')}"]

@@ -1,4 +1,4 @@
-// The forms of the active set: a queue, bits, segments of each block; and the claims of who is in it.
+// The forms of the active set: a queue, bits, segments of each block; and the claims of its vertices.
 #pragma once
 #include "loop.cuh"
 
@@ -61,7 +61,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {
     }
 }
 
-// A claim of the last iteration: all who made one are active now, or were let go.
+// A claim of the last iteration: all vertices that made one are active now, or were let go.
 template <class P> __device__ __forceinline__ void Loop<P>::forget_claim(vertex_t v) {
     if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
 }

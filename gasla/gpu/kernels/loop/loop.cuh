@@ -142,7 +142,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_aside() const {
         return to_list<Aside>([] { return 0; });
     }
-    // Newly active vertices of a push: in a search, bits for a pull that follows, as nobody would walk a list.
+    // Newly active vertices of a push: in a search, bits for a pull that follows, as no list would be walked.
     __device__ __forceinline__ auto to_next() {
         if constexpr (P::SEARCHES)
             return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));

@@ -80,7 +80,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_pass() {
     });
 }
 
-// Those that stay open, if any, are as if nobody had come.
+// Those that stay open, if any, are as if nothing had come.
 template <class P> __device__ __forceinline__ void Loop<P>::let_go() {
     if constexpr (!P::SHUTS)
         if (s.receivers) apart<&Loop::release>();

@@ -1,4 +1,4 @@
-// Where a run begins: fields that start alike, claims, who is active; or where the last launch ended.
+// Where a run begins: fields that start alike, claims, active vertices; or where the last launch ended.
 #pragma once
 #include "loop.cuh"
 

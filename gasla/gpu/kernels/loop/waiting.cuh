@@ -104,7 +104,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u6
     __syncthreads();
 }
 
-// The next iteration's counters; the one after's are zeroed, which nobody reads any more.
+// The next iteration's counters; those of the one after, which are no longer read, are zeroed.
 template <class P> __device__ __forceinline__ void Loop<P>::turn() {
     const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
     const u32 slot = now.slot = after(now.slot);

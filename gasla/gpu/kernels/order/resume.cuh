@@ -49,7 +49,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     }
 }
 
-// A warp's words of those who wait, a vertex for each lane.
+// A warp's words of the waiting vertices, one for each lane.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_waiting(Visit visit) {
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
         const u64 own = base + lane() * warps_of_grid();
@@ -95,7 +95,7 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     return true;
 }
 
-// Who wakes is listed; or waits, where there are buckets.
+// A vertex that wakes is listed; or waits, where there are buckets.
 template <class P> __device__ __forceinline__ void Loop<P>::wake() {
     alone([&] {
         P::idle(c);

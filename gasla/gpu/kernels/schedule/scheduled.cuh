@@ -78,7 +78,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// All the accounts that most iterations of a schedule have, while nobody reads them.
+// All the accounts that most iterations of a schedule have, while they aren't read.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;

@@ -2,7 +2,7 @@
 //
 // Few instructions matter most: code that runs for the first time comes from the L2 cache, line by line, which takes longer
 // than a thousand vertices do. So what the loop for large graphs (loop.cuh) keeps in counters and bitmaps, each thread knows
-// for itself here, and bytes in shared memory say who is active.
+// for itself here, and bytes in shared memory mark the active vertices.
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
@@ -155,7 +155,7 @@ template <class P> struct Alone {
         return Run{from, least(from + length, last)};
     }
 
-    // Fields as they start, or as the last launch left them; who is active; and what the aggregates came to.
+    // Fields as they start, or as the last launch left them; active vertices; and what the aggregates came to.
     __device__ __forceinline__ void begin() {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {

@@ -32,7 +32,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
             into_accumulators<N>(at, source, valid, v);
     }
 
-    // Reduce straight into the fields that absorb, part by part; whoever improves one lists the vertex.
+    // Reduce straight into the fields that absorb, part by part; the thread that improves one lists the vertex.
     template <int N>
     __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -60,7 +60,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) waiting.take(priority);
-                    if constexpr (P::WAITS) {  // who is near next sends all of it, put off or not
+                    if constexpr (P::WAITS) {  // a vertex that is near next sends all of it, put off or not
                         if (put_off[j])
                             atomicMin(c.a.waits + v[j], ordered(priority));
                         else
@@ -117,7 +117,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            if constexpr (P::WIDE) {  // only wake: whoever gathers sees whether it receives
+            if constexpr (P::WIDE) {  // only wake: a gather sees whether the vertex receives
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
                 const typename P::Edge edge = P::load_edge_out(c, at[j]);

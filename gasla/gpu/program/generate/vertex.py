@@ -95,7 +95,7 @@ def _turn(plan: GpuPlan) -> str:
 
 
 def _going_on(plan: GpuPlan) -> list[str]:
-    """Who goes on where nothing is active: buckets, parameters that change, who wakes."""
+    """What to go on with where no vertex is active: buckets, parameters that change, vertices that wake."""
     parts = []
     if plan.has_buckets:
         asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
