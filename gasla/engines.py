@@ -174,7 +174,7 @@ class Primitives(Protocol):
         """Sum up, over all edges, the common neighbours that follow both ends; if wanted at each vertex, too."""
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
-        """The same sum; and of each stored edge, in the order of the input, all common neighbours of its ends."""
+        """That sum; and for each stored edge, in the order of the input, all common neighbours of its ends."""
 
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""

@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> Iterator[IO[bytes]]:
-    """The same for a name in a folder, whatever is there, a link too; the mode is that of `model` or that of new files.
+    """`replacing` for a name in a folder, whatever is there, a link too; the mode is that of `model` or of new files.
 
     An error calls the file by `name`, by default its path.
     """

@@ -32,7 +32,7 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
 
 
 def _tables(runs: Prepared) -> list[str]:
-    """Where values are reduced by key."""
+    """Sentences on tables, where values are reduced by key."""
     if runs.plan.keyed is None:
         return []
     tables = [runs._shapes[name] for name in TABLES]
@@ -42,7 +42,7 @@ def _tables(runs: Prepared) -> list[str]:
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
-    """By how many threads, and how they walk lists."""
+    """Sentences on how many threads run the loop, and how they walk lists."""
     found, least = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < least:
         found.append(f"One thread does all: with fewer than {least:,} vertices and edges others are not worth waking.")
@@ -56,7 +56,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
-    """Whether the loop has to be compiled."""
+    """A sentence on whether the loop has to be compiled."""
     if is_compiled(runs._loop, [threads.TOGETHER, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU, in code that Numba has compiled already."
     return "It runs on the CPU, in code that Numba compiles when it is first called, for some seconds; it is kept."

@@ -78,7 +78,7 @@ class Adjacency:
         return self.owners().astype(np.int64) * n + self.indices
 
     def in_order(self) -> Adjacency:
-        """The same lists, each in the order of the input; itself where it is so already."""
+        """These lists, each in the order of the input; the object itself where it is so already."""
         lists, ids = lists_on(self.indptr), self.edge_ids
         if ids is None or lists.Facts(self.indptr, ids).ascend:
             return self
@@ -98,7 +98,7 @@ class Adjacency:
         return array_module(self.indices).arange(m, dtype=np.int32 if m < 2**31 else np.int64)
 
     def turned_numbers(self) -> Array:
-        """The same in the order of the lists turned round."""
+        """The edge numbers in the order of the lists turned round."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:

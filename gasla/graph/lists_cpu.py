@@ -38,7 +38,7 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
 
 def turned(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The same without edge numbers."""
+    """Lists turned round, without edge numbers."""
     return transpose(indptr, indices, np.zeros(len(indices), np.int8))[:2]
 
 

@@ -57,7 +57,7 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
 
 def turned(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The same without edge numbers."""
+    """Lists turned round, without edge numbers."""
     n = len(indptr) - 1
     packed = _packed(indices, owners(indptr, indices), n)
     packed.sort()

@@ -98,7 +98,7 @@ def applied(plan: Plan) -> list[Statement]:
 
 
 def applied_once_more(plan: Plan) -> list[Statement]:
-    """The same for post_apply, which sees what all have applied."""
+    """Apply `post_apply` to a vertex, which sees what all have applied."""
     return [
         *loads(plan, "vertex", "post_apply", copy="new"),
         Call("post_apply", "after"),

@@ -141,7 +141,7 @@ class Steps:
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
     def open(self, ids: np.ndarray) -> np.ndarray:
-        """Those of some vertices that are active now; others wait, unless they have no bucket."""
+        """Which of some vertices are active now; others wait, unless they have no bucket."""
         if not self.has("bucket"):
             return ids
         buckets = self.buckets(ids)
@@ -217,7 +217,7 @@ class Steps:
         return awake[takes[self.edges.dst[awake]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """Those edges that `edge_mask` admits."""
+        """The edges that `edge_mask` admits."""
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
@@ -307,7 +307,7 @@ class Steps:
         return found
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """The same for aggregates at vertices: what each comes to at all of them."""
+        """Aggregates at vertices: what each comes to at all of them."""
         found, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None
@@ -322,7 +322,7 @@ class Steps:
         return found
 
     def scatter(self) -> None:
-        """Those who are active now write to the edges along which they wake others."""
+        """Active vertices write to the edges along which they wake others."""
         places = self.edges.out_of(self.active)
         places = places[self.edges.leaves[places]]
         changes = self.call("scatter", *self.ends(places))

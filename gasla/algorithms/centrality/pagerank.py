@@ -84,7 +84,7 @@ class _Whole:
 
 
 class _WholePersonal(_Whole):
-    """The same with jumps to some vertices more than to others."""
+    """PageRank with jumps to some vertices more than to others."""
 
     def jump(self, vertex):
         return (1 - self.alpha) * self.total * vertex.home + self.alpha * self.lost * vertex.refuge

@@ -60,7 +60,7 @@ class Surfers(VertexProgram):
 
 
 class WeightedSurfers(Surfers):
-    """The same, where out-edges carry rank in proportion to their weights."""
+    """Surfers where out-edges carry rank in proportion to their weights."""
 
     weight = edge(np.float64)
 

@@ -41,7 +41,7 @@ class Sides(VertexProgram):
 
 
 class SidesBothWays(Sides):
-    """The same, whichever way edges point."""
+    """Sides, whichever way edges point."""
 
     direction = "all"
 

@@ -75,7 +75,7 @@ class Search(VertexProgram):
 
 
 class BackwardSearch(Search):
-    """The same against the edges."""
+    """The search against the edges."""
 
     direction = "out"
 
@@ -108,7 +108,7 @@ class Forth(VertexProgram):
 
 
 class Back(Forth):
-    """The same against the edges, where distances are those from the source."""
+    """The way back against the edges, where distances are those from the source."""
 
     direction = "out"
 

@@ -46,7 +46,7 @@ class AnyOrder(VertexProgram):
 
 
 class NearFirst(AnyOrder):
-    """The same, near vertices first."""
+    """Shortest paths, near vertices first."""
 
     def priority(self, vertex):
         return vertex.distance

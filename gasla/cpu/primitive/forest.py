@@ -133,7 +133,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @entry_point
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
-    """The same, but of the known tree's own edges those that lead out of it are linked too."""
+    """Link the ends of edges outside the known tree, and of its own edges those that lead out of it."""
     if launched(thread, threads, control):
         return
     n = np.uint64(len(parents))

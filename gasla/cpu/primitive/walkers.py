@@ -62,7 +62,7 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 
 @jit
 def _mixed(state, number):
-    """As in `semirings.hash`."""
+    """Hash a number, as `semirings.hash` does."""
     z = (number + _ONE) * _A + state
     z = (z ^ (z >> _30)) * _B
     z = (z ^ (z >> _27)) * _C
@@ -77,7 +77,7 @@ def _share(bits, count):
 
 @jit
 def _fraction(bits):
-    """As in `semirings.random`."""
+    """A number in [0, 1) from a hash, as `semirings.random` makes it."""
     return np.float64(bits >> _11) * 2.0**-53
 
 
@@ -255,7 +255,7 @@ def _draw_again(lists, near, before, now, bias, places, states, draws, opened, r
 
 @jit
 def _search_together(near, before, lows, highs, doubtful, opened, sought):
-    """Whether neighbours of vertices before hold what was sought, 1 or 0 in highs: a step of each bisection in turns.
+    """Whether the lists of the vertices before hold what is sought, 1 or 0 in highs: all bisections go step by step.
 
     The last entries, of a cache line or so, are looked at one by one.
     """
@@ -311,7 +311,7 @@ def _weighed(lists, near, first, last, before, bias, fraction):
 
 @jit
 def _weight(sums, first, k):
-    """What `_choice` takes a position for."""
+    """The weight of the edge at position k, 1 without weights."""
     if sums is None:
         return 1.0
     return sums[k] - (sums[k - _ONE] if k > first else 0.0)

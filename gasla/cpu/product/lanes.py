@@ -339,12 +339,12 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def vectorised(functions: list[str]) -> str:
-    """The names of those for vectors that printed functions call."""
+    """The names of vector functions that printed functions call."""
     return ", ".join(name for name in vector_math.FUNCTIONS if any(f" {name}(" in text for text in functions))
 
 
 def sheltered(expr: Expr) -> Expr:
-    """The same, with functions called on 1 where a `where` takes the other value.
+    """The expression with functions called on 1 where a `where` takes the other value.
 
     Libraries compute what is out of the ordinary one by one, which takes long, and a person may have excluded it.
     """

@@ -46,7 +46,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
-    """The same where some values, the second result, are not NaN: minima and maxima are one instruction then."""
+    """The expression with extremes of one instruction, right where no value of the second result is NaN."""
     tested: dict[Expr, None] = {}
     for e in in_order(expr):
         if (e.op in EXTREMA and e.dtype.kind == "f") or e.op == "isnan":
@@ -55,7 +55,7 @@ def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
 
 
 def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
-    """The same with minima and maxima as choices between two values; or as if there were no NaN."""
+    """The expression with minima and maxima as choices between two values; or as if there were no NaN."""
 
     def choose(e: Expr, args: list[Expr]) -> Expr | None:
         if e.op == "isnan" and not minds_nan:

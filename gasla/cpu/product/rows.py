@@ -147,7 +147,7 @@ class Four(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """The same as `terms` for four entries; None where vectors have no operations for it."""
+    """The terms for four entries side by side; None where vectors have no operations for them."""
     if terms.any_will_do or not (quad_printer.are_for(terms.product) and quad_printer.are_for(terms.combination)):
         return None
     return Four(quad_printer.as_choices(terms.product), quad_printer.as_choices(terms.combination))
@@ -155,7 +155,7 @@ def four_of(terms: Terms) -> Four | None:
 
 @functools.lru_cache(maxsize=1024)
 def quick_four(terms: Terms) -> Four | None:
-    """The same, quicker, and right where the alarm isn't NaN; for what chooses one of two products, and minds NaN.
+    """Quicker terms for four entries, right where the alarm isn't NaN; for a choice of one of two that minds NaN.
 
     The alarm is the sum of what must not be NaN: added up it tells of all entries, by an instruction for each four.
     Infinities of both signs look like NaN in it, which costs time alone. What is merged into what was there can't be

@@ -16,7 +16,7 @@ from gasla.program.frontier import Frontier
 
 
 class Joining(Binding):
-    """What such a run can beside others."""
+    """What such a run offers beyond others."""
 
     iteration: int
     ended: bool
@@ -29,7 +29,7 @@ class Joining(Binding):
 
     @abstractmethod
     def _get(self, name: str) -> Any:
-        """What the kernel is passed."""
+        """What is passed to the kernel by this name."""
 
     @abstractmethod
     def _activate(self, frontier: Frontier) -> None:

@@ -22,7 +22,7 @@ assert BEGAN < CONTROL_SIZE
 
 @helper
 def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have a loop run: begun alone where others sleep, if it may be."""
+    """Run a loop; where others sleep, one thread begins alone if it may."""
     pool = words_at(control[POOL], POOL_SIZE)
     if threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0:
         asleep = control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)

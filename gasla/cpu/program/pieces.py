@@ -270,7 +270,7 @@ class Pieces(Arguments):
         ]
 
     def _ahead(self, entry: str, side: str) -> list[str]:
-        """Fetch where the lists of vertices further on in a queue begin, and what stands there."""
+        """Prefetch the lists of vertices further on in a queue: first their offsets, then their first entries."""
         if not side:
             return []
         names = [f"{side}i", *(f"{side}v_{n}" for n in self.edge_values)]
@@ -282,7 +282,7 @@ class Pieces(Arguments):
 
     @staticmethod
     def _neighbours_ahead(entry: str, side: str, field: str) -> list[str]:
-        """Fetch a field of the first neighbours of a vertex a few on: a wrong guess keeps the processor from it."""
+        """Prefetch a field of the first neighbours of a vertex further on in a queue, which the processor would not."""
         if not field:
             return []
         return [

@@ -246,7 +246,7 @@ class Prepared(Joining):
         return array
 
     def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
-        """The same, whatever is given."""
+        """Make a field from whatever was given: an array, a function, a mapping."""
         if isinstance(given, FEW) and start.value is not None:
             return self._make_field(start, dict(given))
         value = None

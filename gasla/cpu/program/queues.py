@@ -200,7 +200,7 @@ def fill_field(low, high, field, values, places):
 
 @jit
 def fill_vectors(low, high, field, values, places):
-    """The same for a field of vectors."""
+    """Fill a field of vectors, as `fill_field` does one of numbers."""
     apart()
     if len(values) > len(places) + 1:
         for v in range(low, high):
@@ -257,7 +257,7 @@ def collect(counts, iteration, form, lists):
 
 @jit
 def collect_far(counts, iteration, lows, far):
-    """Likewise what was put off."""
+    """Have what was put off in one pile, for one thread alone."""
     apart()
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[block(0) + LEFT]
@@ -393,7 +393,7 @@ def clear(thread, threads, bits):
 
 @jit
 def clear_both(thread, threads, pair):
-    """Zero both rows of a pair of bitmaps, likewise."""
+    """Zero both rows of a pair of bitmaps. The caller's next barrier makes it seen."""
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 

@@ -448,7 +448,7 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
-    """The same, made now."""
+    """Make what `_find_cached` looks for."""
     kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))

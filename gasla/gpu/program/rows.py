@@ -133,7 +133,7 @@ class RowShares:
 
     @property
     def blocks_of_cut_rows(self) -> int:
-        """The same for `reduce_cut_rows`."""
+        """Blocks for `reduce_cut_rows`."""
         return -(-self.cut * 32 // THREADS)
 
     def partials(self, value_size: int) -> Any:
@@ -152,7 +152,7 @@ class RowShares:
 
     @functools.cached_property
     def packed(self) -> Any:
-        """The same for a launch without partials, as kernels take it."""
+        """The argument of a launch without partials, packed as kernels take it."""
         return struct(self.rows)
 
 

@@ -48,7 +48,7 @@ class Page(ctypes.Structure):
     ]
 
 
-SHOWN = 256  # where the page holds what the aggregates came to
+SHOWN = 256  # where the page holds the aggregates
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
 
 

@@ -17,7 +17,7 @@ class Choices(Resumes):
 
     @property
     def local_names(self) -> list[str]:
-        """A thread's own table as well."""
+        """Local names of a stage, with the thread's own table."""
         tables = [f"my_{name}" for name in TABLES]
         return [f"{', '.join(tables)} = {', '.join(f'{name}[thread]' for name in TABLES)}", *super().local_names]
 
@@ -30,11 +30,11 @@ class Choices(Resumes):
         return [combination("combine", x, y, combined), f"@jit\n{better}"]
 
     def begin_table(self) -> list[str]:
-        """Before the edges of `v`."""
+        """Lines before the edges of `v`."""
         return ["used, capacity = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one"]
 
     def gather_by_key(self) -> list[str]:
-        """An edge's value joins those of its key."""
+        """Lines that combine an edge's value with those of its key."""
         return [
             f"key = {self.call('key')}",
             "if key >= 0:",
@@ -48,7 +48,7 @@ class Choices(Resumes):
         ]
 
     def choose(self) -> list[str]:
-        """After them: `gathered` is what is chosen, if the vertex receives, and the table is empty again."""
+        """Lines after the edges: `gathered` is what is chosen, if the vertex receives; the table is empty again."""
         assert self.keyed is not None
         scores = [f"score_{i}" for i in range(len(self.keyed.scores))]
         found = ["key", "total", *scores]
@@ -69,7 +69,7 @@ class Choices(Resumes):
         ]
 
     def of_few(self, loads: list[str], needs_wake: bool, otherwise: list[str]) -> list[str]:
-        """The same where a list has few edges, without a table or a branch: each is compared with all after it.
+        """Lines for a list of few edges, without a table or a branch: each edge is compared with all after it.
 
         A wrong guess of the processor costs more than values for nothing. `loads` reads what functions see of edge `e`.
         If it `needs_wake`, the vertex receives if one of its neighbours is active.
@@ -107,7 +107,7 @@ class Choices(Resumes):
         ]
 
     def clear_tables(self) -> list[str]:
-        """What a run begins with."""
+        """Lines that empty all tables when a run begins."""
         return ["for t in range(thread, len(table_keys), threads):", "    table_keys[t] = -1"]
 
     @functools.cached_property

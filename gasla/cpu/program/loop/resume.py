@@ -21,7 +21,7 @@ class Resumes(Pushes):
 
     @functools.cached_property
     def resuming(self) -> list[Stage]:
-        """Those that the program needs."""
+        """The stages that the program needs."""
         if not self.resumes:
             return []
         found = [self._wait_all(), self._open_bucket()] if self.has_buckets else []
