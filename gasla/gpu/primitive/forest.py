@@ -120,12 +120,12 @@ def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> 
 
 
 def _blocks(n: int) -> int:
-    """So many that each thread has a vertex."""
+    """Blocks for a launch of a thread a vertex."""
     return max(1, min(-(-n // _THREADS), 1 << 20))
 
 
 def _slice_capacity(m: int) -> int:
-    """Words for the parts of long lists: lists longer than a slice have at most twice as many as full ones fit in m."""
+    """Words for the slices of long lists: at most twice as many as full slices fit in m edges."""
     return 3 * (2 * m // _SLICE)
 
 

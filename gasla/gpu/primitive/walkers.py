@@ -61,7 +61,7 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 def _launch(
     function: str, lists: Adjacency, count: int, *arguments: Any, weighted: bool = False, biased: bool = False
 ) -> None:
-    """A thread for each of so many, as far as they are on the device at once."""
+    """Blocks for a launch of a thread an item, as far as they fit on the device at once."""
     if count:
         sizes = lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize
         kernel = _kernel(function, *sizes, weighted, biased, gpu.device())

@@ -96,7 +96,7 @@ class SharedLimits(NamedTuple):
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
-        """For so many bytes a slot, and a column."""
+        """What fits, by the bytes of a table's slot and of a window's column."""
         return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
 
 
@@ -104,7 +104,7 @@ STRUCTURE = SharedLimits.of(4, 4)  # windows could be far wider, but then a warp
 
 
 class Order(NamedTuple):
-    """Of the columns of each row."""
+    """How the columns of each row are ordered."""
 
     ascends: bool
     is_apart: bool  # no row has a column twice; known only if they ascend
@@ -153,7 +153,7 @@ def find_order(matrix: Lines) -> Order:
 
 
 def in_ascending_order(matrix: Lines) -> Lines:
-    """The same with the columns of each row ascending, parallel entries in their order; itself where that is so."""
+    """The matrix with columns ascending in each row, parallel entries in their order; itself where that is so."""
     if matrix.order.ascends:
         return matrix
     first, last = int(matrix.offsets[0]), int(matrix.offsets[-1])
@@ -225,7 +225,7 @@ def _call(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def windows_of(columns: int, limits: SharedLimits) -> int:
-    """How many windows there are."""
+    """How many windows so many columns take."""
     return max(1, -(-columns // limits.width))
 
 
@@ -330,7 +330,7 @@ def launch(
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
-    """Let the columns of some rows ascend."""
+    """Sort the columns of some rows."""
     if not len(listed):
         return
     xp = array_module(offsets)

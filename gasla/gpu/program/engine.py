@@ -21,8 +21,8 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 
-# Seconds of looking at the page again and again; then other threads may run in between; then this one sleeps as well,
-# from which the system wakes it late.
+# A wait first looks at the page all the time; after so many seconds it lets other threads run in between; after more it
+# sleeps as well, from which the system wakes it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
 LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
@@ -180,7 +180,7 @@ class Run(Binding):
         return True
 
     def _put_arrays_around(self) -> None:
-        """What is bare memory becomes arrays: the fields after an even number of iterations, and after an odd one."""
+        """Turn bare memory into arrays: the fields after an even number of iterations, and after an odd one."""
         for name, memory in self._bare.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
         self._bare.clear()
@@ -272,13 +272,13 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """Of a run of just so many iterations, how many; and its aggregates, as arrays without dimensions."""
+        """The number of iterations of a run of fixed length, and its aggregates, as arrays without dimensions."""
         if self._shown is None:
             return {}
         return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
 
     def _stop(self) -> None:
-        """After an error, or Ctrl-C: the kernel ends after the iteration at hand."""
+        """Stop the kernel after its present iteration: after an error, or Ctrl-C."""
         self._workspace.stop()
         self.xp.cuda.get_current_stream().synchronize()
 
@@ -313,7 +313,7 @@ class Run(Binding):
         self.ended = self.stopped or now.size + now.far == 0
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Until the kernel has ended, which it says sooner than CUDA does."""
+        """Wait until the kernel says that it has ended, which is sooner than CUDA does."""
         page, launch = self._workspace.page, self._workspace.launched
         began = told = time.perf_counter()
         while page.ended != launch:
@@ -428,7 +428,7 @@ def _free(cupy: Any) -> int:
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """What a run needs beside the graph and its fields, at most."""
+    """The most bytes that a run needs beside the graph and its fields."""
     return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
 
 

@@ -122,7 +122,7 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """The same, and that wide values are gathered."""
+        """Why the program always pulls, if it does; gathering wide values is a reason, too."""
         if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
             return "of wide vectors a warp gathers for a vertex; none sends"
         return super().reason_to_pull
@@ -186,7 +186,7 @@ class GpuPlan(Plan):
         return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
 
     def near_bytes(self, name: str) -> int:
-        """What a field takes there for a vertex."""
+        """Bytes of a field in shared memory, for a vertex."""
         return 2 * int(self.traced.vertex_types[name].itemsize)
 
     @property
@@ -197,7 +197,7 @@ class GpuPlan(Plan):
 
     @property
     def flat(self) -> bool:
-        """Whether a few lanes may take a row of a schedule."""
+        """Whether rows of a schedule are reduced by a few lanes each."""
         monoid = self.traced.monoid
         commutes = monoid is not None and monoid.commutative
         return bool(self.variant.thin) and self.lists_rows and commutes and not self.takes_first
@@ -225,7 +225,7 @@ class GpuPlan(Plan):
 
     @property
     def hub_bytes(self) -> int:
-        """What they take for a hub."""
+        """Bytes of these fields for a hub."""
         return sum(int(self.traced.vertex_types[f].itemsize) for f in self.hub_fields)
 
     @functools.cached_property
@@ -286,7 +286,7 @@ class GpuPlan(Plan):
 
     @property
     def waits(self) -> bool:
-        """Whether it is noted of vertices that are put off what is the least priority of what they have not sent."""
+        """Whether the least priority that a vertex has not sent yet is noted while it is put off."""
         return self.prioritised and not self.is_single
 
     @property
@@ -367,7 +367,7 @@ def has_wide_values(traced: Traced) -> bool:
 
 
 def as_held(value: Any, kind: Any) -> Any:
-    """What is to be one vertex's, as C holds it: float16 by its bits; a number stands for a vector of it."""
+    """The value of one vertex as C holds it: float16 by its bits; a number stands for a vector of it."""
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
     held = np.asarray(value).astype(scalar)
     held = held.view(np.uint16) if scalar == HALF else held

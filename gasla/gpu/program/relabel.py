@@ -97,7 +97,7 @@ def numbering(graph: Graph, side: str) -> Numbering:
 
 
 def pays(graph: Graph, side: str, facts: rows.RowFacts) -> bool:
-    """Whether a reduction over all lists gains by it, and there is room."""
+    """Whether a reduction over all lists gains by relabelling, and there is memory for it."""
     import cupy
 
     if graph.known(("numbering", side)):
@@ -110,7 +110,7 @@ def pays(graph: Graph, side: str, facts: rows.RowFacts) -> bool:
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """What the lists under a numbering take that a program's kernel reads, and the numbering itself."""
+    """Bytes of a numbering, and of its lists that a program's kernel reads."""
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
@@ -136,5 +136,5 @@ def hub_memory(plan: GpuPlan) -> int:
 
 
 def hubs(plan: GpuPlan, n: int) -> int:
-    """How many of the first vertices have a place there."""
+    """How many of the first vertices count as hubs."""
     return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

@@ -83,7 +83,7 @@ class RowFacts:
     lowest: int  # 0, or a negative index
     highest: int
     longest: int
-    near: float  # share of entries whose like in the next row is near
+    near: float  # share of entries near the entry at the same place in the next row
 
     @classmethod
     def of(cls, rows: int, entries: int, found: Any) -> RowFacts:
@@ -128,7 +128,7 @@ class RowShares:
 
     @functools.cached_property
     def blocks(self) -> int:
-        """Of a plain launch of THREADS threads."""
+        """Blocks of a plain launch of THREADS threads."""
         return max(1, -(-self.warps * 32 // THREADS))
 
     @property

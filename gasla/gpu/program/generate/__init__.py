@@ -66,7 +66,7 @@ class Module(GpuPlan):
 
     @functools.cached_property
     def source(self) -> str:
-        """All of it but the headers."""
+        """The source without the headers."""
         parts = [flags(self), types(self), *ends(self), *vertex(self), *reduction(self), *aggregates(self)]
         parts += [*starts(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return SOURCE.format(
@@ -84,7 +84,7 @@ class Module(GpuPlan):
 
     @property
     def stages(self) -> list[str]:
-        """What a program has a kernel for if its loop is written by hand."""
+        """The stages that a program has a kernel for if its loop is written by hand."""
         own = ("mask", "edge_mask", "gather", "scatter", "post_apply")
         return ["apply", *filter(self.functions.__contains__, own)]
 

@@ -53,7 +53,7 @@ struct Body {{  // of a reduction over rows (rows.cuh)
 
 
 def flags(plan: GpuPlan) -> str:
-    """What the loop is told of a program when it is compiled: what there isn't is left out."""
+    """Constants of a program, by which the compiler drops what its loop doesn't need."""
     has = plan.functions.__contains__
     flags = {
         "WIDE": plan.wide,
@@ -146,14 +146,14 @@ def types(plan: GpuPlan) -> str:
 
 
 def _no_sums(plan: GpuPlan) -> str:
-    """What aggregates are before anything is added."""
+    """Aggregates before anything is added: their identities."""
     kinds = plan.traced.aggregate_types
     values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 
 def body(plan: GpuPlan) -> str:
-    """What a reduction over rows asks of a program."""
+    """What a reduction over rows needs of a program."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
     return BODY.format(row_t=row_t, has_terminal="true" if plan.final is not None else "false", load=load)

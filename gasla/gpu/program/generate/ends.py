@@ -64,7 +64,7 @@ def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:
 
 
 def _timed_source(plan: GpuPlan) -> str:
-    """A source as it was before its turn, or as it is."""
+    """Loads of a source as it was before its turn, or as it is."""
     lines = []
     for f in read(plan, "src", ALONG):
         value = load(plan, f)
@@ -76,7 +76,7 @@ def _timed_source(plan: GpuPlan) -> str:
 
 
 def _hubs(plan: GpuPlan) -> list[str]:
-    """Sources of which the first, the hubs, are read from shared memory, and how they get there."""
+    """Loads of sources where hubs, the first of them, lie in shared memory; and how they get there."""
     parts, before = [], 0
     stage: list[str] = []
     lines = []

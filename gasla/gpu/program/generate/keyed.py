@@ -34,7 +34,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 
 def _added(keyed: Keyed, monoid: Monoid) -> str:
-    """Bring a value into a total, where others do so as well."""
+    """Reduce a value into a total by atomics."""
     x, y = Symbol("x", keyed.total), Symbol("y", keyed.total)
     match native(semirings.as_expr(monoid.combine(x, y))):
         case "add":

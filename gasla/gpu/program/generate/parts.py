@@ -24,7 +24,7 @@ def differs(combined: Expr) -> str:
 
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
-    """How parts of what is gathered combine, each way once, and its number."""
+    """The ways in which parts of what is gathered combine, each once, and its number."""
     return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
 
 
@@ -86,7 +86,7 @@ def _own(plan: GpuPlan) -> list[tuple[Part, str]]:
 
 
 def _looked(plan: GpuPlan, part: Part, own: str) -> list[str]:
-    """What a part of a field holds, and what it would come to."""
+    """The value of a part of a field, and what it would become."""
     kind = cuda.ctype(part.type)
     place = _place(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
     return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]

@@ -42,7 +42,7 @@ def reduction(plan: GpuPlan) -> list[str]:
 
 
 def _aside(plan: GpuPlan) -> list[str]:
-    """Values put aside: an array for each part of a tuple."""
+    """Functions that put gathered values aside and take them back: an array for each part of a tuple."""
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
         stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
@@ -70,7 +70,7 @@ def _whole(plan: GpuPlan) -> list[str]:
 
 
 def _accumulate(plan: GpuPlan) -> str:
-    """Reducing into an accumulator that others reduce into as well."""
+    """Functions that reduce into an accumulator by atomics."""
     if not plan.is_single:
         body = accumulated(plan)
     elif native(plan.parts[0].combined) == "add":
@@ -83,7 +83,7 @@ def _accumulate(plan: GpuPlan) -> str:
 
 
 def _improve(plan: GpuPlan) -> list[str]:
-    """Reducing into the fields themselves, and whether that changes them."""
+    """Functions that reduce into the fields themselves, and tell whether that changes them."""
     heads = (
         "bool improves(const Context& c, vertex_t v, Gathered value)",
         "bool improve(const Context& c, vertex_t v, Gathered& value)",
@@ -130,7 +130,7 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 
 def _deposit(plan: GpuPlan, name: str) -> str:
-    """Reducing at a vertex, where others do so as well."""
+    """Functions that reduce into an aggregate at a vertex by atomics."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     combined = semirings.as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
     typed = cuda.ctype(kind)

@@ -12,7 +12,7 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """The functions of a vertex, and those that the whole run asks."""
+    """The functions of a vertex, and those of the whole run."""
     parts = _finish(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
@@ -48,7 +48,7 @@ def _finish(plan: GpuPlan) -> list[str]:
 
 
 def _caught_up(plan: GpuPlan) -> list[str]:
-    """What others see of a vertex becomes what it is now."""
+    """Publish a vertex: its copy for other vertices becomes what it is now."""
     return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
