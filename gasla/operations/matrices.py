@@ -127,7 +127,7 @@ def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accu
 
 
 def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """All of the product but what is left out: counted, then filled in."""
+    """The whole product but for entries that are left out: counted, then filled in."""
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
     counts = task.count()
@@ -175,7 +175,7 @@ def _shape(A: Any) -> tuple[int, ...]:
 
 def _check_shapes(A: Any, B: Any, mask: Any) -> None:
     if not _is_sparse(A):
-        return  # which is refused as everywhere
+        return  # which other checks refuse
     (m, n), (k, p) = _shape(A), _shape(B)
     if n != k:
         raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")

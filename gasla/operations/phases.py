@@ -93,7 +93,7 @@ class Asked(NamedTuple):
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """Phases, or programs that have one iteration in each turn."""
+    """The phases given: a bare program stands for one that has one iteration in each turn."""
     phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of some")
@@ -246,7 +246,7 @@ class _Shared:
 
 
 def _agree(stays: list[_Stay]) -> None:
-    """Refuse names that stand for different things."""
+    """Refuse names that mean different things in different programs."""
     seen: dict[str, tuple[str, Any, str]] = {}
     for stay in stays:
         where = type(stay.program).__name__

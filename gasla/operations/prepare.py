@@ -149,9 +149,9 @@ class Prepared:
         try:
             if self._notices:
                 self._given.notice_values()
-                if self._given.known("values") is not self._mark:  # some were written into
+                if self._given.known("values") is not self._mark:  # values were written to
                     self._settle()
-            if self._runs.turn.locked():  # others run the same
+            if self._runs.turn.locked():  # another thread runs them
                 self._runs = made_runs(self._program, self._graph, self._options)
             if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
@@ -164,7 +164,7 @@ class Prepared:
 
 
 def alone(program: VertexProgram) -> VertexProgram:
-    """The same, if it can be run by itself."""
+    """The program, if it can be run by itself; else an error."""
     if hasattr(program, "start"):
         raise ValueError(
             f"{type(program).__name__} has start, which says where one of several phases begins; give `active` instead"
@@ -173,7 +173,7 @@ def alone(program: VertexProgram) -> VertexProgram:
 
 
 def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
-    """Those that the graph keeps for a program with such options, or others while these are under way."""
+    """The runs that the graph keeps for a program with such options, or new ones while these are under way."""
     kind = type(program), *options
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
@@ -185,7 +185,7 @@ def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
 
 
 def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
-    """New ones."""
+    """Make new runs."""
     way, deterministic, scheduled, compiled = options
     return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
 

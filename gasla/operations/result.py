@@ -104,7 +104,7 @@ def _wait_for(own: dict[str, Any]) -> None:
 
 
 def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
-    """The result, which from now on knows what it is of."""
+    """Note in the result of which program and graph it is."""
     result.__dict__["_origin"] = program, graph.edition
     return result
 
@@ -173,7 +173,7 @@ def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
 
 @cache
 def _why_not(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Why values of one run are no values on the way of another, as a sentence; None if they are."""
+    """Why a run can't go on from values of another, as a sentence; None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

@@ -24,7 +24,7 @@ AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gp
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # What a run leaves: fields, iterations, whether it ended by itself, edges, active vertices, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
-FEW = (dict, Mapping)  # values of some vertices; a dict is soon known for one
+FEW = (dict, Mapping)  # values of some vertices; a dict is recognised faster
 
 
 class Binding:
@@ -210,7 +210,7 @@ class Binding:
         shape, base = layout(kind, count)
         if isinstance(given, self.xp.ndarray):
             array = given
-        elif self.xp is np and isinstance(given, (int, float)):  # the most usual, which need not go round
+        elif self.xp is np and isinstance(given, (int, float)):  # the usual case, handled fast
             array = np.asarray(given)
         else:
             array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
@@ -341,11 +341,11 @@ def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
-    """Shape and type of each vertex field's array; where it has two copies, of a pair."""
+    """The layout of each vertex field's array; of a pair, where it has two copies."""
     found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
 def layout(kind: Any, count: int) -> Layout:
-    """Shape and type of the array that holds so many values of a type."""
+    """The layout of an array of so many values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

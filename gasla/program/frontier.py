@@ -79,7 +79,7 @@ class Frontier:
         return frontier
 
     def to(self, device: Device) -> "Frontier":
-        """Itself if its arrays are on that device, else a copy there."""
+        """The frontier itself if its arrays are on that device, else a copy there."""
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
         held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
@@ -188,7 +188,7 @@ def as_frontier(n: int, active: Any) -> Frontier:
             raise ValueError(f"the frontier is of a graph of {active.n} vertices; this graph has {n}")
         return active
     if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
-        return Frontier.one(n, active[0])  # the most usual, which need not go round
+        return Frontier.one(n, active[0])  # the usual case, handled fast
     array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
 

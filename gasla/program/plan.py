@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
     @property
     def type(self) -> np.dtype:
-        """Its own type."""
+        """The type of this part."""
         return self.combined.dtype
 
 
@@ -332,7 +332,7 @@ class Plan:
 
     @functools.cached_property
     def back_values(self) -> list[str]:
-        """Those that are read of an edge's partner."""
+        """The edge fields that are read of an edge's partner."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:

@@ -107,7 +107,7 @@ def applied_once_more(plan: Plan) -> list[Statement]:
 
 
 def scattered(plan: Plan) -> list[Statement]:
-    """What an edge takes from its ends, the vertex at its tail being loaded already."""
+    """Compute and store what an edge takes from its ends; the vertex at its tail is loaded already."""
     return [
         *loads(plan, "dst", "scatter", copy="new"),
         *[_before(plan, load) for load in edge_loads(plan, "scatter")],
@@ -122,7 +122,7 @@ def _before(plan: Plan, load: LoadEdge) -> Statement:
 
 
 def observed(plan: Plan) -> list[Statement]:
-    """What aggregates look at before the first iteration, where before and after are the same."""
+    """Load what aggregates read before the first iteration, where before and after are the same."""
     return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
 
 

@@ -80,7 +80,7 @@ class Terms:
 
     @functools.cached_property
     def takes_first(self) -> bool:
-        """Whether that is so after the first entry, for all that can be said of the products."""
+        """Whether a row is surely reduced after its first entry."""
         return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other", "column"), (0, 2**62)))
 
     @functools.cached_property

@@ -85,7 +85,7 @@ class Traced:
         return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """What is known of the symbols of a function: numbers and counts of things start at 0, and end well in time."""
+        """Bounds of a function's symbols: numbers and counts of things are 0 or more, and below the type's limit."""
         most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
@@ -100,7 +100,7 @@ class Traced:
 
     @functools.cached_property
     def renames(self) -> bool:
-        """Whether any name is another than the person's."""
+        """Whether any inner name differs from the given one."""
         types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types
         return any(given(name) != name for names in types for name in names)
 
@@ -387,7 +387,7 @@ class Tracer:
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
 
     def _check_priority(self) -> None:
-        """A vertex that waits has the priority that it came with: so no more may go into that than its own fields."""
+        """A waiting vertex keeps the priority that it came with, so that may depend on its own fields alone."""
         where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
         if found is None:
             return

@@ -67,7 +67,7 @@ class Keyed:
 
 
 def check_complete(where: str, names: set[str]) -> None:
-    """Refuse a program that has some of the functions alone."""
+    """Refuse a program that has only some of the functions."""
     for name, needs, why in (
         ("key", "gather", "there is nothing to reduce for each key"),
         ("key", "choose", "nothing says which key a vertex takes"),
@@ -78,7 +78,7 @@ def check_complete(where: str, names: set[str]) -> None:
 
 
 def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
-    """Refuse what can't be brought together by key."""
+    """Refuse what can't be reduced by key."""
     if not monoid.commutative:
         raise ValueError(
             f"{where} reduces by key with {monoid.name}, which minds the order of values; expected a monoid that "
