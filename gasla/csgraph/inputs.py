@@ -96,7 +96,7 @@ def both_ways(graph: Graph) -> Graph:
         return graph
     lists, values, n = graph.out, graph.out_values, graph.n
     xp: Any = array_module(lists.indices)
-    if xp is np:  # rows side by side are soon joined, edges soon sorted on a GPU
+    if xp is np:  # rows side by side are joined fast, edges are sorted fast on a GPU
         data = np.zeros(graph.m, np.int8) if values is None else values
         one_way = csr_array((data, lists.indices, lists.indptr), shape=(n, n))
         joined = hstack([one_way, one_way.T.tocsr()], format="csr")

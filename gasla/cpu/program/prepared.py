@@ -29,7 +29,7 @@ from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
-ZEROS = {  # Numba soon knows the types of Python's own numbers; of NumPy's, and of bool, it takes longer
+ZEROS = {  # Numba is quick to tell the type of Python's own numbers, slower with NumPy's and bool
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
     "self_bucket": -1,
@@ -80,7 +80,7 @@ class Prepared(Joining):
         self.number = threads.num_threads()
         self.team = self.threads = team_for(graph, once=plan.scheduled)
         self.control = self._control()
-        self._words, self._first = self.control.data, self.control.copy().data  # of which Python soon reads and writes
+        self._words, self._first = self.control.data, self.control.copy().data  # which Python reads and writes fast
         self._short = threads.SHORT // plan.weight
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)

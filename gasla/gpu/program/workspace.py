@@ -242,7 +242,7 @@ def free_workspaces() -> None:
 
 
 def is_small(graph: Graph) -> bool:
-    """Whether one block deals with the graph, and all that it reads is soon in that block's cache."""
+    """Whether one block deals with the graph, and what it reads fits in that block's cache."""
     return graph.n + graph.m <= SMALL
 
 
