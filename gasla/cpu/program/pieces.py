@@ -34,7 +34,7 @@ FEW = 4  # values of a list that are computed in any case
 LINES, DISTANCE, FURTHER = 8, 12, 32  # of a vector that are fetched ahead; so many edges; if it is short
 INDENT = "    "
 COUNTED = {  # what a stage counts, and where the sums go
-    "held": ("zero", "NEXT"),
+    "listed": ("zero", "NEXT"),
     "received": ("zero", "RECEIVED"),
     "edges": ("np.int64(0)", "EDGES"),
     "touched": ("np.int64(0)", "TOUCHED"),
@@ -185,8 +185,8 @@ class Pieces(Arguments):
     def activated(at: str) -> list[str]:
         """List a vertex as active next. Where degrees are much alike, their number serves for the sum of them."""
         return [
-            f"next_queue[held] = {at}",
-            "held += one",
+            f"next_queue[listed] = {at}",
+            "listed += one",
             "if skewed:",
             f"    edges += np.int64(sp[{at} + one] - sp[{at}])",
         ]

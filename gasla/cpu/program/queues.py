@@ -373,14 +373,14 @@ def to_bits(thread, threads, control, queue, size, bits):
 @jit
 def to_list(thread, threads, control, bits, queue):
     """List the vertices whose bits are set, each thread those of its part; how many. The caller's barrier follows."""
-    words, held = len(bits), np.uint64(0)
+    words, listed = len(bits), np.uint64(0)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         word = bits[w]
         while word != np.uint64(0):
-            queue[thread, held] = np.uint64(w) * np.uint64(64) + count_trailing_zeros(word)
-            held += np.uint64(1)
+            queue[thread, listed] = np.uint64(w) * np.uint64(64) + count_trailing_zeros(word)
+            listed += np.uint64(1)
             word &= word - np.uint64(1)
-    return np.int64(held)
+    return np.int64(listed)
 
 
 @jit
@@ -450,14 +450,14 @@ def open_iteration(thread, threads, control, counts, iteration):
 @jit
 def results_of(counters, threads):
     """What threads did in an iteration: edges looked at, vertices listed, edges on from those, vertices put off."""
-    touched = held = edges = left = np.int64(0)
+    touched = listed = edges = left = np.int64(0)
     for thread in range(threads):
         at = block(thread)
         touched += counters[at + TOUCHED]
-        held += counters[at + NEXT]
+        listed += counters[at + NEXT]
         edges += counters[at + EDGES]
         left += counters[at + LEFT]
-    return touched, held, edges, left
+    return touched, listed, edges, left
 
 
 @jit

@@ -211,7 +211,7 @@ class Stages(Choices):
             done = ["if found:", *(INDENT + x for x in [*self.put_aside("v"), *self.received("v")])]
             body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
-        word, after, listed = [], [], ["held += one"]
+        word, after, listed = [], [], ["listed += one"]
         if self.keeps_active:
             word, after = ["word = zero"], ["next_active[base >> np.uint64(6)] = word"]
             listed.insert(0, "word |= one << (v & np.uint64(63))")

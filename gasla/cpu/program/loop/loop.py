@@ -132,12 +132,12 @@ def _iteration(m: "Stages") -> list[str]:
         lines += [m.stages["catch_up"].call(), "barrier(control, threads)"]
     lines += [
         *_sum_up(m),
-        f"touched, held, reached, {'left' if m.prioritised else '_'} = results_of(counters, threads)",
+        f"touched, listed, reached, {'left' if m.prioritised else '_'} = results_of(counters, threads)",
         "if thread == 0:",
         "    note(log, self_iteration - began, size, touched, way)",
         "traversed += touched",
         "work += touched + size + (self_n >> 3 if way == DENSE else 0) + 1",
-        "size = held",
+        "size = listed",
         "edges = reached if skewed else size * mean_degree",
         *_take_sums(m, "parity"),
     ]

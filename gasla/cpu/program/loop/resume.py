@@ -68,7 +68,7 @@ class Resumes(Pushes):
         """List the vertices of the lowest bucket in one pass: where a lower one comes up, the list begins anew."""
         lines = [
             *LOCALS,
-            "queue, held, low = queues[parity, thread], zero, np.int64(2**63 - 1)",
+            "queue, listed, low = queues[parity, thread], zero, np.int64(2**63 - 1)",
             *self._over_waiting(
                 [
                     *self.loads("vertex", "v", "bucket"),
@@ -76,21 +76,21 @@ class Resumes(Pushes):
                     "if turn < 0:",
                     "    waiting[w] &= ~(one << (v & np.uint64(63)))",
                     "elif turn <= low:",
-                    "    held = held if turn == low else zero",
-                    "    low, queue[held] = turn, v",
-                    "    held += one",
+                    "    listed = listed if turn == low else zero",
+                    "    low, queue[listed] = turn, v",
+                    "    listed += one",
                 ]
             ),
-            "lowest[thread * 8] = low if held > zero else np.int64(-1)",
+            "lowest[thread * 8] = low if listed > zero else np.int64(-1)",
             "barrier(control, threads)",
             "least = least_of(lowest, threads)",
-            "held = held if low == least else zero",
+            "listed = listed if low == least else zero",
             "mine[EDGES] = 0",
-            "for i in range(held):",
+            "for i in range(listed):",
             "    v = np.uint64(queue[i])",
             "    waiting[v >> np.uint64(6)] &= ~(one << (v & np.uint64(63)))",
             *(INDENT + x for x in self._reached("v")),
-            "mine[NEXT] = np.int64(held)",
+            "mine[NEXT] = np.int64(listed)",
             "barrier(control, threads)",
             "return least if least >= 0 else self_bucket",
         ]
@@ -114,16 +114,16 @@ class Resumes(Pushes):
 
     def _wakers(self) -> Stage:
         """A pass over all vertices; those that wake are listed, or marked where everyone takes part or has a bucket."""
-        wakes = ["held += one", *self._reached("v")]
+        wakes = ["listed += one", *self._reached("v")]
         if self.sends_news:
             wakes.append(f"news[v] = {self.all_news}")
         marked = "waiting" if self.has_buckets else "bits[parity]" if self.everyone else ""
-        wakes += ["word |= one << (v & np.uint64(63))"] if marked else ["queues[parity, thread, held - one] = v"]
+        wakes += ["word |= one << (v & np.uint64(63))"] if marked else ["queues[parity, thread, listed - one] = v"]
         keep = [] if not marked else [f"    {marked}[w] {'|=' if self.has_buckets else '='} word"]
         lines = [
             *LOCALS,
             *(f"old_{name} = v_{name}[parity]" for name in sorted(self.doubled)),  # what the next iteration begins with
-            "held, mine[EDGES] = zero, 0",
+            "listed, mine[EDGES] = zero, 0",
             "for w in range(first, last):",
             "    word = zero",
             "    for v in range(w << np.uint64(6), min((w + one) << np.uint64(6), np.uint64(self_n))):",
@@ -131,6 +131,6 @@ class Resumes(Pushes):
             f"        if {self.call('wake')}:",
             *(INDENT * 3 + x for x in wakes),
             *keep,
-            "mine[NEXT] = np.int64(held)",
+            "mine[NEXT] = np.int64(listed)",
         ]
         return self.function("wake", "Every vertex is asked whether it is active next.", lines)

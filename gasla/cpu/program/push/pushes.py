@@ -158,7 +158,7 @@ class Pushes(Pieces):
 
     def split(self) -> Stage:
         """The next bucket: what was put off and is near now. What came nearer meanwhile has been done already."""
-        near = ["next_queue[held] = v", "held += one"]
+        near = ["next_queue[listed] = v", "listed += one"]
         forget = "fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))"
         if self.sends_news:
             priority = self._rank_news() if self.ranks_new else self.loads("vertex", "v", "priority")
