@@ -222,7 +222,7 @@ def _taken(graph: Graph) -> Any:
 
 
 def _result(graph: Graph, taken: Any) -> ForestResult:
-    """What is said of these edges."""
+    """The result, from the edges that are in the forest."""
     xp: Any = module_of(graph.device)
     is_taken = xp.zeros(graph.m, bool)
     is_taken[taken] = True

@@ -91,7 +91,7 @@ def balanced(communicator: Communicator, n: int, m: int, dst: np.ndarray) -> np.
 
 
 def sent_to(communicator: Communicator, owners: np.ndarray, edges: Edges) -> Edges:
-    """The edges that come to this rank when each goes to the rank that is said of it."""
+    """The edges that come to this rank when each goes to its owner."""
     order = np.argsort(owners, kind="stable")
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
     columns = [column[order] for column in edges.columns()]

@@ -63,7 +63,7 @@ template <class P> __device__ __forceinline__ bool Loop<P>::goes_on_pulling() co
     return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.easy_pulls++ < OFTEN;
 }
 
-// Whether the next iteration is likely to pull: if those who are reached have as many edges as others.
+// Whether the next iteration is likely to pull: if vertices that are reached have as many edges as others.
 template <class P> __device__ __forceinline__ bool Loop<P>::pull_follows(u64 pushed) const {
     return (float)now.edges * (float)now.remaining > 1.5f * (float)pushed * (float)c.a.self_n;
 }

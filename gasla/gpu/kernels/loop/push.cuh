@@ -29,7 +29,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     end_pass();
 }
 
-// Walk the out-edges of the active vertices. Returns what those count for who are marked in bits and not listed; or,
+// Walk the out-edges of the active vertices. Returns what those count for that are marked in bits and not listed; or,
 // where there is a priority, between which this thread has put off.
 template <class P> template <class ToAside>
 __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     return {};
 }
 
-// Wait for all, once they have pushed or looked for who is reached. Where that is all that the iteration does, its
+// Wait for all, once they have pushed or looked for what is reached. Where that is all that the iteration does, its
 // accounts are done.
 template <class P> __device__ __forceinline__ void Loop<P>::end_pass() {
     wait_and_read([&] {

@@ -1,7 +1,7 @@
 // A pull where one active in-neighbour is enough, as in a breadth-first search.
 //
 // A warp takes some words of vertices, passes over those that are closed, and looks at one neighbour of each of the others
-// side by side, or at a few that one load brings. Whoever goes on waits in a list of the warp's, from which all its lanes
+// side by side, or at a few that one load brings. A vertex that goes on waits in a list of the warp's, from which all its lanes
 // are busy: some vertices take long.
 //
 // Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (heads.cuh).

@@ -1,7 +1,7 @@
 // Thin frontiers: thousands of iterations with a few thousand vertices each, where only latency counts.
 //
 // Each block lists what it finds in segments of its own, beside where its edges begin and end, and deals it out in turn
-// to WAYS blocks. These read on until a slot is not of this iteration: nobody needs to know how much there is, or where.
+// to WAYS blocks. These read on until a slot is not of this iteration: no block needs to know how much there is, or where.
 // What all have to know, how many vertices and edges there are, stands in the word at which blocks wait for each other.
 // So an iteration is a barrier and four reads that depend on each other. A few lanes share a vertex, so no vertex may
 // have very many edges.
@@ -240,7 +240,7 @@ template <class Loop> struct Thin {
         }
     }
 
-    // After a barrier at which somebody had more to tell: what found no room joins the rest in the queue, and vertices
+    // After a barrier at which some block had more to tell: what found no room joins the rest in the queue, and vertices
     // that stay open are let go.
     __device__ __forceinline__ void settle() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });

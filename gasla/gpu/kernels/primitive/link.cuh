@@ -2,7 +2,7 @@
 //
 // A forest is an array: parents[v] is v's parent, a root is its own. A root changes by compare-and-swap alone. Paths are
 // read through the L1 cache and shortened by plain writes: both may be late, but what they see or leave is an ancestor,
-// and after a barrier everything is up to date. Whoever follows a path to its end therefore gets a vertex that was the
+// and after a barrier everything is up to date. A thread that follows a path to its end therefore gets a vertex that was the
 // root a moment ago; the compare-and-swap tells whether it still is.
 //
 // In front of this file: vertex_t (of ids) and offset_t (of positions in the lists), each int or long long.
@@ -150,7 +150,7 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_
     }
 }
 
-// One try at linking what hook noted, in flat trees: no path is followed, and who comes late loses. A tree is hung under
+// One try at linking what hook noted, in flat trees: no path is followed, and a late thread loses. A tree is hung under
 // another unless its root ranks below all it meets, so few trees are left, and few threads at work on the same root.
 __device__ void try_others(Order order, vertex_t* parents, const vertex_t* others, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {

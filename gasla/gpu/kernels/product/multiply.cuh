@@ -67,7 +67,7 @@ __device__ __forceinline__ void combine_pairs(
     });
 }
 
-// One row by `lanes` threads, by way of a table that is all theirs. Others of the warp have rows of their own, or none.
+// One row by `lanes` threads, by way of a table of their own. Others of the warp have rows of their own, or none.
 template <u32 lanes, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_row(
     const Product& product, const Entries& e, bool has_row, long long row, const Table& table, value_t* values

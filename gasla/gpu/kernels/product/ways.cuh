@@ -51,7 +51,7 @@ __device__ __forceinline__ void count_pairs_of_rows(Lines a, const long long* b_
     }
 }
 
-// The ways of rows. Those in windows have several, by how many pairs meet: longest first, so that nobody begins with one
+// The ways of rows. Those in windows have several, by how many pairs meet: longest first, so that no warp begins with one
 // when the others end.
 enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_WAYS };
 
