@@ -2,10 +2,12 @@
 
 In generated text the name of a field, a parameter or an aggregate follows a prefix: `src_rank`, `v_rank`. No name of
 the engines' own begins with such a prefix and an underscore, so no two names meet, whatever a person's are: keywords,
-too.
+too. A name that nobody knows may be one misspelt.
 """
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 LONGEST = 150  # letters of an inner name: with others, it goes into names of files that Numba keeps
 _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
@@ -44,3 +46,15 @@ def title(name: str) -> str:
     ('plus_times', 40)
     """
     return re.sub(r"\W+", "_", name, flags=re.ASCII)[:40]
+
+
+def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """What to add to an error on a name that isn't known: which one was probably meant, if one is like it.
+
+    Examples
+    --------
+    >>> meant("actvate", ["apply", "activate"]), meant("x", ["apply", "activate"])
+    ("; did you mean 'activate'?", '')
+    """
+    near = get_close_matches(name, known, 1, likeness)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -122,7 +122,7 @@ def test_starts_and_scales() -> None:
         (lambda A: gasla.hits(A, max_iter=-1), ValueError, "max_iter is -1"),
         (lambda A: gasla.hits(A, dtype=int), ValueError, "expected float32 or float64"),
         (lambda A: gasla.hits(A, nstart=[1, 2]), ValueError, r"nstart has shape \(2,\)"),
-        (lambda A: gasla.hits(A, nstart={99999: 1}), ValueError, "nstart names vertex 99999"),
+        (lambda A: gasla.hits(A, nstart={99999: 1}), ValueError, "nstart: vertex 99999 is outside"),
         (lambda A: gasla.hits(A * -1), ValueError, "the weight of edge 0 is"),
         (lambda A: gasla.salsa(A * np.nan), ValueError, "the weight of edge 0 is nan"),
         (lambda A: gasla.salsa(A * 0 + (A != 0) * 1e308), ValueError, "sum to infinity"),

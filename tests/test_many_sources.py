@@ -272,7 +272,7 @@ def test_bad_arguments_of_centrality() -> None:
             function(chain(3), sources=[1, 1])
         assert function(Graph.from_edges([], [], n=0)).shape == (0,)
         np.testing.assert_array_equal(function(chain(3), sources=[]), [0, 0, 0])
-    with pytest.raises(ValueError, match="source 3 is outside"):
+    with pytest.raises(ValueError, match="u 3 is outside"):
         gasla.closeness_centrality(chain(3), 3)
     assert gasla.harmonic_centrality(chain(3), []).shape == (0,)
 

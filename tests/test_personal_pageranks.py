@@ -158,7 +158,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "none": ({"personalization": np.ones((0, N))}, "personalization holds no distribution"),
     "one of zeros": ({"personalization": np.eye(2, N) * [[0], [1]]}, "personalization has only zeros"),
     "NaN": ({"personalization": np.full((2, N), np.nan)}, "personalization of vertex 0 is nan; expected a finite"),
-    "a vertex that isn't there": ({"personalization": [{0: 1}, {N: 1}]}, "personalization names vertex 100"),
+    "a vertex that isn't there": ({"personalization": [{0: 1}, {N: 1}]}, "personalization: vertex 100 is outside"),
     "other starts": ({"personalization": homes(3), "nstart": homes(2)}, "nstart has 2 distributions; expected one, or"),
     "several dangling alone": ({"dangling": homes(2)}, r"dangling has shape \(2, 100\)"),
     "not normalised": ({"personalization": homes(2), "normalized": False}, "normalized=False"),

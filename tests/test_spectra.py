@@ -154,7 +154,7 @@ def test_bad_input(function: Any) -> None:
         ({"max_iter": -1}, "max_iter is -1"),
         ({"dtype": np.int32}, "dtype is int32; expected float32 or float64"),
         ({"nstart": [1, 2, 3]}, r"nstart has shape \(3,\); expected \(2,\)"),
-        ({"nstart": {5: 1}}, "nstart names vertex 5, outside a graph of 2 vertices"),
+        ({"nstart": {5: 1}}, "nstart: vertex 5 is outside a graph of 2 vertices"),
         ({"nstart": [1, np.nan]}, "nstart of vertex 1 is nan; expected a finite number"),
     ):
         with pytest.raises(ValueError, match=words):

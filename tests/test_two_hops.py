@@ -115,7 +115,7 @@ def test_verifiers_take_right_answers_and_no_others(edges: Edges, data: st.DataO
 
 def test_what_is_passed_is_looked_at() -> None:
     graph = on("cpu", HARD["two pieces"])
-    with pytest.raises(ValueError, match="measure is 'likeness'; expected one of jaccard, overlap"):
+    with pytest.raises(ValueError, match="measure is 'likeness'; expected one of 'jaccard', 'overlap'"):
         gasla.top_k_similar(graph, 1, measure="likeness")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"k is 1\.5"):
         gasla.top_k_similar(graph, 1.5)  # type: ignore[arg-type]

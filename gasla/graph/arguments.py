@@ -1,15 +1,23 @@
 """Checks of arguments that several functions take."""
 
+import math
 import operator
+import reprlib
+import sys
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import module_of, moved
 from gasla.graph.graph import Graph
+from gasla.graph.validate import as_array
 
 NO_LIMIT = 2**62  # of iterations
+LARGEST = sys.float_info.max
+MOST_SEED = 2**64 - 1
+TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
@@ -17,11 +25,21 @@ def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
     try:
         vertex = operator.index(source)
     except TypeError:
+        vertex = None
+    if vertex is None or isinstance(source, TRUE_OR_FALSE):
         named = f": graph.vertex({source!r}) gives that of a name" if isinstance(source, str) else ""
-        raise TypeError(f"{name} is {source!r}; expected the id of a vertex, an integer{named}") from None
+        raise TypeError(f"{name} is {reprlib.repr(source)}; expected the id of a vertex, an integer{named}")
     if not 0 <= vertex < graph.n:
-        raise ValueError(f"{name} {vertex} is outside a graph of {graph.n} vertices")
+        raise ValueError(f"{name} {reprlib.repr(vertex)} is outside a graph of {graph.n} vertices")
     return vertex
+
+
+def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
+    """The ids in a list or an array, in its order; `one` is what an error calls each."""
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} is {reprlib.repr(given)}; expected ids of vertices, as a list or an array of integers")
+    each = f"{name}: {one}"
+    return [source_vertex(graph, v, each) for v in given]
 
 
 def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
@@ -29,7 +47,7 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
     if sources is not None:
-        chosen = [source_vertex(graph, s) for s in sources]
+        chosen = several_vertices(graph, "sources", sources)
         if len(set(chosen)) != len(chosen):
             raise ValueError("a vertex appears twice among the sources; expected each once")
         return chosen
@@ -37,17 +55,60 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
         return list(range(graph.n))
     if not 0 < whole_number("k", k) <= graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
-    return sorted(np.random.default_rng(seed).choice(graph.n, k, replace=False).tolist())
+    try:
+        lot = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"seed is {reprlib.repr(seed)}; expected None, a whole number, 0 or more, or a NumPy Generator"
+        ) from None
+    return sorted(lot.choice(graph.n, int(k), replace=False).tolist())
 
 
-def whole_number(name: str, given: Any) -> int:
-    """An argument that counts something."""
+def check_flags(**flags: Any) -> None:
+    """Refuse arguments that are neither True nor False."""
+    for name, given in flags.items():
+        if not isinstance(given, TRUE_OR_FALSE):
+            raise TypeError(f"{name} is {reprlib.repr(given)}; expected True or False")
+
+
+def check_word(name: str, given: Any, words: Iterable[str]) -> None:
+    """Refuse an argument that is none of some words."""
+    known = [*words]
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f"{name} is {reprlib.repr(given)}; expected one of {', '.join(map(repr, known))}")
+
+
+def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
+    """An argument that measures something, from `least` to `most`; or `above` the least."""
+    is_real = isinstance(given, Real) if not hasattr(given, "dtype") else given.dtype.kind in "iuf" and given.ndim == 0
+    if not is_real or isinstance(given, bool):
+        raise TypeError(f"{name} is {reprlib.repr(given)}; expected a number")
+    try:
+        number = float(given)
+    except OverflowError:
+        number = math.inf if given > 0 else -math.inf
+    if not (least < number if above else least <= number) or not number <= most:
+        kind = "a finite number" if math.isinf(number) else "a number"
+        if most < LARGEST:
+            wanted = f"{kind} above {least:g}, and {most:g} at most" if above else f"{kind} from {least:g} to {most:g}"
+        else:
+            wanted = f"{kind} above {least:g}" if above else f"{kind}, {least:g} or more" if least > -LARGEST else kind
+        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {wanted}")
+    return number
+
+
+def whole_number(name: str, given: Any, most: int | None = None) -> int:
+    """An argument that counts something, `most` at most."""
     try:
         number = operator.index(given)
     except TypeError:
-        raise TypeError(f"{name} is {given!r}; expected a whole number") from None
+        number = None
+    if number is None or isinstance(given, TRUE_OR_FALSE):
+        raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
     if number < 0:
-        raise ValueError(f"{name} is {number}; expected 0 or more")
+        raise ValueError(f"{name} is {reprlib.repr(number)}; expected 0 or more")
+    if most is not None and number > most:
+        raise ValueError(f"{name} is {reprlib.repr(number)}; expected {most} at most")
     return number
 
 
@@ -90,7 +151,10 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
     """The type of scores: the one asked for, else that of the weights if they are used and floats, else float64."""
     if dtype is None:
         return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise TypeError(f"dtype is {reprlib.repr(dtype)}; expected float32 or float64") from None
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype is {kind}; expected float32 or float64")
     return kind
@@ -99,13 +163,13 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
 def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
     """An array of a finite number for each vertex, or a dict of vertex to number with 0 for all others; as float64."""
     if isinstance(given, dict):
+        ids, values = several_vertices(graph, name, given, "vertex"), _as_numbers(name, [*given.values()])
+        if values.shape != (len(ids),):
+            raise ValueError(f"{name} is {reprlib.repr(given)}; expected one number for each vertex that it names")
         numbers = np.zeros(graph.n)
-        for v, x in given.items():
-            if not 0 <= v < graph.n:
-                raise ValueError(f"{name} names vertex {v}, outside a graph of {graph.n} vertices")
-            numbers[v] = x
+        numbers[ids] = values
     else:
-        numbers = given if array_module(given) is not np else np.asarray(given)
+        numbers = _as_numbers(name, given)
     numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
     if numbers.shape != (graph.n,):
         raise ValueError(f"{name} has shape {numbers.shape}; expected ({graph.n},), one number a vertex")
@@ -113,6 +177,13 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
     if bool(bad.any()):
         v, wanted = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
         raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {wanted}")
+    return numbers
+
+
+def _as_numbers(name: str, given: Any) -> Any:
+    numbers = as_array(name, given)
+    if numbers.dtype.kind not in "biuf":
+        raise TypeError(f"{name} is {reprlib.repr(given)}; expected an array of numbers, or a dict of vertex to number")
     return numbers
 
 

@@ -4,6 +4,7 @@ Errors say what was given and what to do; arrays that are as needed come back as
 """
 
 import os
+import reprlib
 from importlib import import_module
 from typing import Any
 
@@ -136,16 +137,31 @@ def vertex_count(n: Any) -> int:
     return int(n)
 
 
+def for_names(given: Any) -> str:
+    """What to add to an error where names may have been given for ids."""
+    return "; graph.vertex(names) gives the ids of names" if given.dtype.kind in "USO" else ""
+
+
+def as_array(name: str, x: Any) -> Array:
+    """An array of what was given, where that becomes one."""
+    try:
+        array: Array = array_module(x).asarray(x)
+    except ValueError:
+        raise ValueError(f"{name} is {reprlib.repr(x)}; expected an array, or rows that are equally long") from None
+    return array
+
+
 def as_ids(name: str, x: ArrayLike) -> Array:
     """A one-dimensional int32 or int64 array of `x`: `x` itself where it is one."""
     xp = array_module(x)
-    ids = xp.asarray(x)
+    ids = as_array(name, x)
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; expected one dimension")
     if ids.size == 0 and not isinstance(x, xp.ndarray):
         return ids.astype(np.int32)
     if ids.dtype.kind not in "iu":
-        raise TypeError(f"{name} has type {ids.dtype}; expected integers; convert with .astype(np.int64)")
+        remedy = for_names(ids) and "Graph.from_table numbers names, and graph.vertex(names) gives their ids"
+        raise TypeError(f"{name} has type {ids.dtype}; expected integers; {remedy or 'convert with .astype(np.int64)'}")
     if ids.dtype in (np.int32, np.int64):  # native byte order only
         return ids
     if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:

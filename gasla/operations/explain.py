@@ -4,8 +4,9 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.engines import engine
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
-from gasla.operations.prepare import Direction, check_device, check_flags, runs_of, way_of
+from gasla.operations.prepare import Direction, check_device, runs_of, way_of
 from gasla.program.fields import Order
 from gasla.program.program import VertexProgram, as_program, in_order
 

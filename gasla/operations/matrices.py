@@ -14,7 +14,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
 from gasla.operations.listing.footprint import require_memory
 from gasla.operations.multiply import product
-from gasla.operations.operands import lists_of, place, require_beside
+from gasla.operations.operands import check_semiring, lists_of, place, require_beside
 from gasla.operations.sparse import Sparse
 from gasla.program.terms import Array, Lists, Terms, parts, trace
 from semirings import Semiring, TupleType
@@ -96,8 +96,7 @@ def mxm(
            [ 2.,  2.],
            [ 1.,  1.]])
     """
-    if not isinstance(semiring, Semiring):
-        raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
+    check_semiring("semiring", semiring)
     if not _is_sparse(B):
         return _dense(A, B, semiring, mask, complement, accum, out)
     if accum is not None or out is not None:

@@ -17,6 +17,7 @@ from gasla.arrays import array_module, device_of
 from gasla.engines import engine
 from gasla.operations.operands import (
     apart,
+    check_semiring,
     given_outs,
     is_plain,
     lists_apart,
@@ -153,8 +154,7 @@ def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
     """What `mxv` and `vxm` share: each row of the matrix (each column) reduces to one value."""
-    if not isinstance(semiring, Semiring):
-        raise TypeError(f"semiring is {semiring!r}; expected a semirings.Semiring, such as semirings.min_plus")
+    check_semiring("semiring", semiring)
     if hasattr(A, "multiplied"):  # a graph whose rows no process has
         if not (mask is None and accum is None and out is None):
             raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a whole product")

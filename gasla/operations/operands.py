@@ -13,10 +13,16 @@ from gasla.graph.graph import Graph
 from gasla.graph.validate import as_ids, as_values, find_outside, require_sparse
 from gasla.operations.sparse import Sparse
 from gasla.program.terms import Array, Format, Lists, Terms, parts
-from semirings import Monoid, TupleType
+from semirings import Monoid, Semiring, TupleType
 from semirings.types import SCALAR_NAMES
 
 SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
+
+
+def check_semiring(name: str, given: Any) -> None:
+    """Refuse what is no semiring."""
+    if not isinstance(given, Semiring):
+        raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus")
 
 
 # --- the matrix ------------------------------------------------------------------------------------------------------

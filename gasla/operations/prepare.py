@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.arrays import Device
 from gasla.engines import Running, Runs, runner
-from gasla.graph.arguments import NO_LIMIT, most_iterations
+from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import Result, go_on, left_by, remember, under_way
 from gasla.program.binding import AUTO, PULL, PUSH
@@ -208,8 +208,7 @@ def run_once(
 ) -> Result:
     """Run what has been prepared."""
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
-    if delta is not None and not (isinstance(delta, int | float | np.number) and delta > 0):
-        raise ValueError(f"delta is {delta!r}; expected a positive number")
+    delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     if program.parameters:
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
         program = type(program)(**program.values | changed) if changed else program
@@ -275,13 +274,6 @@ def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
     table["reason"] = np.where(numbers[:, 2] == PULL, reasons[PULL], reasons[PUSH])
     return table
-
-
-def check_flags(**flags: Any) -> None:
-    """Refuse arguments that are neither True nor False."""
-    for name, given in flags.items():
-        if not isinstance(given, bool | np.bool_):
-            raise TypeError(f"{name} is {given!r}; expected True or False")
 
 
 def way_of(direction: str) -> int:

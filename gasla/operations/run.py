@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from gasla.arrays import Device
-from gasla.graph.arguments import NO_LIMIT, most_iterations
+from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations
 from gasla.graph.graph import as_graph
 from gasla.operations.phases import Asked, Phase, as_phases, run_phases
-from gasla.operations.prepare import FLAGS, Direction, alone, check_device, check_flags, run_once, runs_of, way_of
+from gasla.operations.prepare import FLAGS, Direction, alone, check_device, run_once, runs_of, way_of
 from gasla.operations.result import Result
 from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier

@@ -12,10 +12,10 @@ from gasla.arrays import address, as_bits, as_values, converted, module_of, move
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
-from gasla.names import inner
+from gasla.names import inner, meant
 from gasla.program.fields import bounds_of, check_start
 from gasla.program.frontier import Frontier
-from gasla.program.program import VertexProgram
+from gasla.program.program import OPTIONS, VertexProgram
 from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
@@ -52,9 +52,11 @@ class Binding:
         known = self.plan.starting
         for name, given in fields.items():
             if name not in known:
+                own, unknown = sorted(map(given_name, known)), given_name(name)
+                hint = meant(unknown, [*own, *self.program.parameters, *OPTIONS])
                 raise TypeError(
-                    f"{type(self.program).__name__} has no field {given_name(name)!r} to start with; expected some of: "
-                    f"{', '.join(sorted(map(given_name, known))) or 'none'}"
+                    f"{type(self.program).__name__} has no field {unknown!r} to start with; expected some of: "
+                    f"{', '.join(own) or 'none'}{hint}"
                 )
             kind, bounds = known[name]
             if bounds is not None:
@@ -170,7 +172,8 @@ class Binding:
 
     def _vertex(self, name: str, v: Any) -> int:
         if not hasattr(v, "__index__"):
-            raise TypeError(f"{self._where(name)} is given for {v!r}; expected the id of a vertex, an integer")
+            named = f": graph.vertex({v!r}) gives that of a name" if isinstance(v, str) else ""
+            raise TypeError(f"{self._where(name)} is given for {v!r}; expected the id of a vertex, an integer{named}")
         if not 0 <= v < self.graph.n:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return int(v)

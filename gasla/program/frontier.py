@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import Device, array_module, device_of, module_of, moved
+from gasla.graph.validate import for_names
 
 __all__ = ["EdgeFrontier", "Frontier"]
 
@@ -201,7 +202,7 @@ def _check_ids(n: int, ids: Any) -> np.ndarray:
         nothing: np.ndarray = xp.zeros(0, np.int64)
         return nothing
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers")
+        raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers{for_names(array)}")
     for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):
         if not 0 <= int(bad) < n:
             raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")

@@ -18,7 +18,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.acyclic.topological_order import check_acyclic
 from gasla.arrays import array_module, moved
-from gasla.graph.arguments import check_weights, float_type
+from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -114,6 +114,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     array([0., 2., 8., 3.], dtype=float32)
     """
     graph = as_graph(graph)
+    check_flags(weighted=weighted)
     if not weighted:
         graph = graph.kept("edges alone", lambda graph: graph.with_values(None))
     graph.notice_values()

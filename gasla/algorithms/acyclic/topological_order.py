@@ -16,6 +16,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module, moved
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import vertex
@@ -98,6 +99,7 @@ def topological_order(graph: Any, *, levels: bool = False) -> np.ndarray | Topol
     array([1, 2, 0, 1], dtype=int32)
     """
     graph = as_graph(graph)
+    check_flags(levels=levels)
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
     found = result.level

@@ -19,7 +19,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import array_module, finish, module_of
-from gasla.graph.arguments import check_weights, chosen_sources
+from gasla.graph.arguments import check_flags, check_weights, chosen_sources
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
@@ -216,6 +216,7 @@ def betweenness_centrality(
     array([0., 1., 0.])
     """
     graph = as_graph(graph)
+    check_flags(normalized=normalized, weighted=weighted, endpoints=endpoints)
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()

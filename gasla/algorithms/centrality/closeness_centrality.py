@@ -21,7 +21,7 @@ from gasla.algorithms.centrality.distance_sums import (
     reversed_edges,
 )
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import chosen_sources, source_vertex
+from gasla.graph.arguments import check_flags, chosen_sources, source_vertex
 from gasla.graph.graph import as_graph
 
 
@@ -81,10 +81,11 @@ def closeness_centrality(
     array([0.667, 1.   , 0.667])
     """
     graph = as_graph(graph)
+    check_flags(wf_improved=wf_improved)
     is_weighted = asks_for_lengths(graph, distance)
     chosen = chosen_sources(graph, sources, k, seed)
     if u is not None:
-        u = source_vertex(graph, u)
+        u = source_vertex(graph, u, "u")
         to_it = distances_to(reversed_edges(graph, is_weighted), u, weighted=is_weighted)
         to_it = to_it[module_of(graph.device).asarray(chosen, np.int64)]
         reached = np.isfinite(to_it)

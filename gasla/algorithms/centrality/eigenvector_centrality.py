@@ -21,7 +21,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import score_type, vertex_numbers, whole_number
+from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
@@ -145,8 +145,8 @@ def eigenvector_centrality(
     (array([0.5  , 0.707, 0.5  ]), True)
     """
     graph = as_graph(graph)
-    if not 0 <= tol < inf:
-        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
+    check_flags(weighted=weighted)
+    tol = real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
     weights = usable_weights(graph, weighted)
     kind = score_type(weights, dtype)

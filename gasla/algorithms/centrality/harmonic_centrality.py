@@ -20,7 +20,7 @@ from gasla.algorithms.centrality.distance_sums import (
     reversed_edges,
 )
 from gasla.arrays import module_of
-from gasla.graph.arguments import chosen_sources, source_vertex
+from gasla.graph.arguments import chosen_sources, several_vertices
 from gasla.graph.graph import Graph, as_graph
 
 
@@ -82,7 +82,7 @@ def harmonic_centrality(
     if nbunch is None:
         _, total = distance_sums(graph, chosen, weighted=is_weighted, inverse=True)
         return total if k is None else total * _scale(graph, chosen)
-    asked = [source_vertex(graph, v) for v in nbunch]
+    asked = several_vertices(graph, "nbunch", nbunch)
     backwards = reversed_edges(graph, is_weighted)
     sums = [_sum_to(backwards, v, chosen, is_weighted) for v in asked]
     total = xp.stack(sums) if sums else xp.zeros(0)

@@ -16,7 +16,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, distribution, usable_weights, warn_of
 from gasla.arrays import module_of
-from gasla.graph.arguments import score_type, whole_number
+from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, parameter, vertex
@@ -159,15 +159,15 @@ def hits(
     (array([0.39 , 0.39 , 0.219, 0.   ]), array([0.   , 0.   , 0.438, 0.562]))
     """
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
+    check_flags(weighted=weighted, normalized=normalized)
+    tol = real_number("tol", tol)
     weights = usable_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     if graph.n == 0:
         return HITSResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
     start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)
     programs = _programs(kind, weights)
-    result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=float(tol))
+    result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
     last = run(programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"])  # of the hubs as they are
     hubs, authorities = _scaled(result.state["hub"], normalized), _scaled(last.authority, normalized)

@@ -11,7 +11,7 @@ L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 
 """
 
 import warnings
-from math import inf, isfinite
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import score_type, vertex_numbers, whole_number
+from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
@@ -172,9 +172,8 @@ def katz_centrality(
     array([1.  , 1.5 , 2.25])
     """
     graph = as_graph(graph)
-    for name, given in (("alpha", alpha), ("tol", tol)):
-        if not 0 <= given < inf:
-            raise ValueError(f"{name} is {given}; expected a number, 0 or more")
+    check_flags(normalized=normalized, weighted=weighted)
+    alpha, tol = real_number("alpha", alpha), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
     weights = usable_weights(graph, weighted)
     kind = score_type(weights, dtype)
@@ -185,7 +184,7 @@ def katz_centrality(
     types = dict.fromkeys(("score", "alpha", *own), kind) | ({} if weights is None else {"weight": weights})
     program = PROGRAMS[weights is not None, "own" in own].typed(**types)
     start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
-    numbers = {"alpha": float(alpha), "tolerance": float(tol) * graph.n, **own}
+    numbers = {"alpha": alpha, "tolerance": tol * graph.n, **own}
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
     residual = float(found.change) / graph.n if found.iterations else inf
     converged = residual < tol
@@ -200,9 +199,8 @@ def katz_centrality(
 
 def _worth(graph: Graph, beta: Any) -> Any:
     """What vertices are worth by themselves: a number, or an array of one each."""
-    worth: Any = vertex_numbers(graph, "beta", beta) if isinstance(beta, dict) or np.ndim(beta) else float(beta)
-    if isinstance(worth, float) and not isfinite(worth):
-        raise ValueError(f"beta is {worth}; expected a finite number")
+    is_one = not isinstance(beta, dict | list | tuple) and getattr(beta, "ndim", 0) == 0
+    worth: Any = real_number("beta", beta, least=-LARGEST) if is_one else vertex_numbers(graph, "beta", beta)
     if graph.n and not (worth if isinstance(worth, float) else bool((worth != 0).any())):
         raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
     return worth

@@ -20,7 +20,7 @@ import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, distribution, warn_of
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_weights, score_type, whole_number
+from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
@@ -291,12 +291,9 @@ def pagerank(
            [0.356, 0.226, 0.418]])
     """
     graph = as_graph(graph)
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is {alpha}; expected a number from 0 to 1")
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
-    if order not in get_args(Order):
-        raise ValueError(f"order is {order!r}; expected 'synchronous' or 'in place'")
+    check_flags(weighted=weighted, normalized=normalized)
+    alpha, tol = real_number("alpha", alpha, most=1), real_number("tol", tol)
+    check_word("order", order, get_args(Order))
     if order == "in place" and _is_several(personalization):
         raise ValueError("personalization holds several distributions, which run together; expected one, in place")
     max_iter = whole_number("max_iter", max_iter)
@@ -306,22 +303,25 @@ def pagerank(
         graph.notice_values()
     if graph.n == 0:
         return _of_nothing(graph, kind, personalization)
+    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
+    rows, shares = None, {}
+    if _is_several(personalization):
+        rows = _several(graph, chosen, normalized)
+    else:
+        shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
     scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
     if scaled is not None:
         graph, weights = scaled, scaled.values.dtype
-    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
-    if _is_several(personalization):
-        rows = _several(graph, chosen, normalized)
-        many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, float(alpha), float(tol), max_iter))
+    if rows is not None:
+        many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, alpha, tol, max_iter))
         if not (many.converged or tol == 0):
             warn_of("ranks", many.residual, max_iter)
         return many
-    if not (normalized and personalization is nstart is dangling is None):
-        shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
-        if not normalized:
-            shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
+    if not normalized:
+        shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
+    if shares:
         fields = fields | _other_fields(graph, fields["inverse"], shares)
-    program = _program(normalized, "home" in fields, kind, weights, float(alpha), float(tol), order)
+    program = _program(normalized, "home" in fields, kind, weights, alpha, tol, order)
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
     if not (result.converged or (normalized and tol == 0)):
         warn_of("ranks", float(result.residual), max_iter)

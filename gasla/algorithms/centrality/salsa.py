@@ -19,7 +19,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, usable_weights, warn_of
 from gasla.arrays import module_of
-from gasla.graph.arguments import score_type, whole_number
+from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
@@ -147,12 +147,12 @@ def salsa(
     (array([0.4, 0.4, 0.2, 0. ]), array([0. , 0. , 0.4, 0.6]))
     """
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol}; expected a number, 0 or more")
+    check_flags(weighted=weighted)
+    tol = real_number("tol", tol)
     weights = usable_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     fields = _fields(graph, weights, kind)
-    result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=float(tol), **fields)
+    result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
     residual = float(result.aggregates.get("change", 0))
     if not (result.converged or tol == 0 or graph.n == 0):
         warn_of("hub scores", residual, max_iter)

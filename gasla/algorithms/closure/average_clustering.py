@@ -8,6 +8,7 @@ D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Natu
 from typing import Any
 
 from gasla.algorithms.closure.clustering import clustering
+from gasla.graph.arguments import check_flags
 
 
 def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
@@ -41,6 +42,7 @@ def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     >>> round(gasla.average_clustering(graph), 3), round(gasla.average_clustering(graph, count_zeros=False), 3)
     (0.583, 0.778)
     """
+    check_flags(count_zeros=count_zeros)
     scores = clustering(graph)
     count = len(scores) if count_zeros else int((scores > 0).sum())
     return float(scores.sum()) / max(count, 1)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gasla.algorithms.community.core_number import core_number as find_core_number
-from gasla.arrays import array_module
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import as_graph
+from gasla.graph.validate import as_array
 
 
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
@@ -70,7 +70,7 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
 
 
 def _check(core_number: Any, n: int) -> Any:
-    cores = array_module(core_number).asarray(core_number)
+    cores = as_array("core_number", core_number)
     if cores.shape != (n,):
         raise ValueError(f"core_number has the shape {cores.shape}; expected ({n},), as gasla.core_number returns it")
     if cores.dtype.kind not in "iu":

@@ -21,7 +21,14 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.graph.arguments import check_weights, most_iterations, whole_number
+from gasla.graph.arguments import (
+    MOST_SEED,
+    check_flags,
+    check_weights,
+    most_iterations,
+    real_number,
+    whole_number,
+)
 from gasla.graph.graph import as_graph
 from gasla.operations.primitives import number
 from gasla.operations.run import run
@@ -149,9 +156,9 @@ def label_propagation(
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
     graph = as_graph(graph)
-    seed, limit = whole_number("seed", seed), most_iterations("max_iter", max_iter)
-    if not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
-        raise ValueError(f"tol is {tol!r}; expected a number, 0 or more")
+    check_flags(weighted=weighted)
+    seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
+    tol = real_number("tol", tol)
     program: Any = Labels
     weighted = weighted and graph.values is not None
     if weighted:
@@ -159,7 +166,7 @@ def label_propagation(
         check_weights(graph, shares=True)
         program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
     program = undirected(program, graph, weighted=weighted)
-    found = run(program, graph, max_iterations=limit, seed=seed, enough=float(tol) * graph.n, notice=False)
+    found = run(program, graph, max_iterations=limit, seed=seed, enough=tol * graph.n, notice=False)
     labels = run(Smallest, graph, max_iterations=1, label=found.label).least
     number(labels)
     return labels

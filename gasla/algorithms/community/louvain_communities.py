@@ -18,7 +18,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.community.label_propagation import Smallest
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights, whole_number
+from gasla.graph.arguments import MOST_SEED, check_flags, check_weights, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.primitives import number
@@ -183,15 +183,14 @@ def louvain_communities(
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
     graph = as_graph(graph)
-    seed = whole_number("seed", seed)
-    if not (isinstance(resolution, int | float | np.number) and 0 <= resolution < np.inf):
-        raise ValueError(f"resolution is {resolution!r}; expected a number, 0 or more")
+    check_flags(weighted=weighted)
+    seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype)
     levels: list[Any] = []
     while True:
-        smaller = graph.contract(_moved(graph, float(resolution), seed), semirings.plus)
+        smaller = graph.contract(_moved(graph, resolution, seed), semirings.plus)
         if smaller.n == graph.n:
             return CommunitiesResult(labels, levels or [labels])
         labels = smaller.origin.new_vertices[labels]

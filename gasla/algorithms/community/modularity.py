@@ -17,7 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import LARGEST, check_flags, check_weights, real_number
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_labels, same_device
@@ -99,6 +99,8 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     0.5
     """
     graph = as_graph(graph)
+    check_flags(weighted=weighted)
+    resolution = real_number("resolution", resolution, least=-LARGEST)
     given = as_labels(labels, graph.n)
     if graph.n:
         same_device(graph=graph.out_degrees, labels=given)

@@ -24,7 +24,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights, source_vertex
+from gasla.graph.arguments import check_flags, check_weights, real_number, source_vertex
 from gasla.graph.graph import as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
@@ -163,15 +163,13 @@ def pagerank_nibble(
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    if not 0 < alpha <= 1:
-        raise ValueError(f"alpha is {alpha}; expected a number above 0, and 1 at most")
-    if not 0 < epsilon < np.inf:
-        raise ValueError(f"epsilon is {epsilon}; expected a number above 0")
+    check_flags(weighted=weighted)
+    alpha, epsilon = real_number("alpha", alpha, most=1, above=True), real_number("epsilon", epsilon, above=True)
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
     degree, total = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
-    scores = _scores(graph, source, degree, float(alpha), float(epsilon), weighted)
+    scores = _scores(graph, source, degree, alpha, epsilon, weighted)
     return _swept(graph, source, degree, total, scores, weighted)
 
 

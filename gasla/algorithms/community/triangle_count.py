@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.graph.arguments import check_flags
 from gasla.operations.primitives import count_common_neighbours, orient
 
 
@@ -55,5 +56,6 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     >>> gasla.triangle_count(graph, per_vertex=True)
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
+    check_flags(per_vertex=per_vertex)
     total, counts = count_common_neighbours(orient(graph), per_vertex=per_vertex)
     return total if counts is None else TrianglesResult(total, counts)

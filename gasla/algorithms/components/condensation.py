@@ -9,6 +9,7 @@ from typing import Any
 
 import semirings
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
+from gasla.graph.derive.combining import require_monoid
 from gasla.graph.graph import Graph, as_graph
 from semirings import Monoid
 
@@ -52,5 +53,7 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
     (array([1], dtype=int32), array([2]), array([0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
+    if combine is not None:
+        require_monoid(combine)
     found = strongly_connected_components(graph).labels if labels is None else labels
     return graph.contract(found, combine, loops=False)

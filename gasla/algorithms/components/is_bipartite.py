@@ -16,6 +16,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.components.spanning_forest import smallest_members
 from gasla.arrays import module_of
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import intersect
 from gasla.operations.run import run
@@ -95,6 +96,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
     False
     """
     graph = as_graph(graph)
+    check_flags(colors=colors)
     if not colors and _shows_triangle(graph):
         return False
     xp: Any = module_of(graph.device)

@@ -20,7 +20,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import MOST_SEED, check_word, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import compress, link
@@ -226,9 +226,8 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
     np.int32(3)
     """
     graph = as_graph(graph)
-    if strategy not in get_args(Strategy):
-        raise ValueError(f"strategy is {strategy!r}; expected 'largest_first' or 'random_sequential'")
-    seed = whole_number("seed", seed)
+    check_word("strategy", strategy, get_args(Strategy))
+    seed = whole_number("seed", seed, MOST_SEED)
     sides = _two_sides(graph)
     if not (sides < 0).any():
         return sides

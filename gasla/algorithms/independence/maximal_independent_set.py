@@ -20,7 +20,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import any_true, module_of
-from gasla.graph.arguments import source_vertex, whole_number
+from gasla.graph.arguments import MOST_SEED, several_vertices, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import parameter, vertex
@@ -142,7 +142,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     array([ True, False, False, False])
     """
     graph = as_graph(graph)
-    seed = whole_number("seed", seed)
+    seed = whole_number("seed", seed, MOST_SEED)
     chosen = None if nodes is None else _chosen(graph, nodes)
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
@@ -153,8 +153,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
 def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:
     """The vertices that were asked for, marked, if no two of them are neighbours."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
-    for v in nodes:
-        chosen[source_vertex(graph, v, "node")] = True
+    chosen[several_vertices(graph, "nodes", nodes, "node")] = True
     beside = run(undirected(Quarrel, graph), graph, max_iterations=1, is_chosen=chosen).is_beside
     if any_true(beside):
         raise ValueError(f"vertex {int(beside.argmax())} and a neighbour are both among nodes; leave out one of them")

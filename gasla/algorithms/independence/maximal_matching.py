@@ -18,7 +18,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.graph.arguments import check_weights, float_type
+from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -140,6 +140,7 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     array([-1,  2,  1, -1], dtype=int32)
     """
     graph = as_graph(graph)
+    check_flags(weighted=weighted)
     weighted = weighted and graph.values is not None
     choose: type[VertexProgram] = Choose
     if weighted:

@@ -17,8 +17,9 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import check_flags, check_weights, check_word
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import as_array
 from gasla.operations.multiply import vxm
 from semirings import Semiring
 
@@ -84,9 +85,9 @@ def aggregate_features(
            [2., 4.]])
     """
     graph = as_graph(graph)
+    check_flags(weighted=weighted)
+    check_word("reduce", reduce, get_args(Reduction))
     weighted = weighted and graph.values is not None
-    if reduce not in MONOIDS:
-        raise ValueError(f"reduce is {reduce!r}; expected one of {', '.join(map(repr, get_args(Reduction)))}")
     features = _check(graph, features)
     if weighted:
         graph.notice_values()
@@ -114,8 +115,7 @@ def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
 
 def _check(graph: Graph, features: Any) -> Any:
     """The features as an array, a row a vertex."""
-    if array_module(features) is np:
-        features = np.asarray(features)
+    features = as_array("features", features)
     if features.dtype.kind not in "biuf" or features.dtype.itemsize > 8:
         raise TypeError(f"features have type {features.dtype}; expected bool, integers, float16, float32 or float64")
     if features.ndim not in (1, 2) or len(features) != graph.n:

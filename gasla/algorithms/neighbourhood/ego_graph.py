@@ -12,7 +12,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import bfs
-from gasla.graph.arguments import source_vertex
+from gasla.graph.arguments import check_flags, real_number, source_vertex
 from gasla.graph.graph import Graph, as_graph
 
 
@@ -67,8 +67,8 @@ def ego_graph(
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
-    if not radius >= 0:
-        raise ValueError(f"radius is {radius}; expected a number, 0 or more")
+    check_flags(center=center, undirected=undirected, weighted=weighted)
+    radius = real_number("radius", radius, most=np.inf)
     found = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
     if not center:
         found[source] = False

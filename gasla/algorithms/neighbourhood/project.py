@@ -16,6 +16,7 @@ import semirings
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.matrices import mxm
+from gasla.operations.operands import check_semiring
 from semirings import Semiring
 
 
@@ -70,7 +71,12 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     graph = as_graph(graph)
     xp: Any = module_of(graph.device)
     blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # which has the names
-    chosen = blank.subgraph(side)
+    try:
+        chosen = blank.subgraph(side)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"side: {error}") from None
+    if combine is not None:
+        check_semiring("combine", combine)
     inside = xp.zeros(graph.n, bool)
     inside[_of(chosen)] = True
     both = _both_ways(graph, combine)

@@ -16,7 +16,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.multi_source_bfs import look
 from gasla.arrays import module_of
-from gasla.graph.arguments import float_type, has_negative, score_type, source_vertex
+from gasla.graph.arguments import float_type, has_negative, score_type, several_vertices
 from gasla.graph.graph import as_graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, vertex
@@ -76,7 +76,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
            [ 1.,  3.,  6.,  0.]], dtype=float32)
     """
     graph = as_graph(graph)
-    chosen = [source_vertex(graph, s) for s in sources]
+    chosen = several_vertices(graph, "sources", sources)
     graph.notice_values()
     kind, is_negative = score_type(float_type(graph), dtype), has_negative(graph)
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)

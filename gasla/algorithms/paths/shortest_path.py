@@ -23,7 +23,16 @@ import numpy as np
 
 import semirings
 from gasla.arrays import module_of, moved
-from gasla.graph.arguments import NO_LIMIT, float_type, has_negative, source_vertex, vertex_numbers
+from gasla.graph.arguments import (
+    NO_LIMIT,
+    check_flags,
+    check_word,
+    float_type,
+    has_negative,
+    real_number,
+    source_vertex,
+    vertex_numbers,
+)
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
@@ -195,15 +204,14 @@ def shortest_path(
     """
     graph = as_graph(graph)
     source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
-    if method not in get_args(Method):
-        raise ValueError(f"method is {method!r}; expected 'auto', 'a*', 'bidirectional' or 'dijkstra'")
+    check_word("method", method, get_args(Method))
+    check_flags(check_bound=check_bound)
     if (method == "a*" and bound is None) or (method in ("bidirectional", "dijkstra") and bound is not None):
         wanted = "give one" if bound is None else "leave it out, or choose 'a*'"
         raise ValueError(f"method {method!r} was asked for {'without' if bound is None else 'with'} a bound; {wanted}")
     if check_bound and bound is None:
         raise ValueError("check_bound was asked for without a bound; give one")
-    if delta is not None and not 0 < delta < np.inf:
-        raise ValueError(f"delta is {delta}; expected a positive length")
+    delta = None if delta is None else real_number("delta", delta, above=True)
     graph.notice_values()
     if has_negative(graph):
         assert graph.values is not None

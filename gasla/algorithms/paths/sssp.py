@@ -17,12 +17,15 @@ import numpy as np
 import semirings
 from gasla.arrays import any_true, array_module, moved
 from gasla.graph.arguments import (
+    check_flags,
     check_source,
     float_type,
     has_negative,
     known_before,
     new_edges,
+    real_number,
     score_type,
+    several_vertices,
     source_vertex,
 )
 from gasla.graph.graph import Graph, as_graph
@@ -202,14 +205,15 @@ def sssp(
     """
     graph = as_graph(graph)
     given: Any = source
-    sources = [source_vertex(graph, s) for s in (given if np.ndim(given) else [given])]
+    check_flags(parents=parents)
+    is_one = isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
+    sources = [source_vertex(graph, given)] if is_one else several_vertices(graph, "source", given, "vertex")
     graph.notice_values()
     is_negative = has_negative(graph)
     kind = score_type(float_type(graph), dtype)
     make = _any_order if is_negative else _near_first
     program = graph.kept(("sssp", is_negative, kind), lambda graph: make(graph, kind))
-    if delta is not None and not delta > 0:
-        raise ValueError(f"delta is {delta}; expected a positive length")
+    delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
     sources = list(dict.fromkeys(sources))  # each once
     active, begin = _beginning(graph, sources, before, kind)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.graph import as_graph
+from gasla.graph.validate import as_array
 
 MOST = 4  # vertices
 Edges = frozenset[tuple[int, int]]  # each with its smaller end first
@@ -128,7 +129,7 @@ def _read(given: Any) -> tuple[int, set[tuple[int, int]]]:
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
         return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist()))
-    matrix = np.asarray(given)
+    matrix = as_array("pattern", given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         raise TypeError(f"the pattern is {matrix.dtype}{matrix.shape}; expected a square matrix of numbers or bool")
     return len(matrix), {(u, v) for u, v in np.argwhere(matrix).tolist()}

@@ -21,7 +21,7 @@ import numpy as np
 from gasla.algorithms.patterns import match_counts
 from gasla.algorithms.patterns.pattern import Pattern, Step
 from gasla.arrays import array_module, shares
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import check_flags, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.listing.footprint import available, require_memory
 from gasla.operations.primitives import common, has_edges, simplify
@@ -93,6 +93,7 @@ def subgraph_matches(
     5
     """
     graph, wanted = as_graph(graph), Pattern.of(pattern)
+    check_flags(induced=induced, count=count)
     most = None if limit is None else whole_number("limit", limit)
     simple = simplify(graph)
     number = match_counts.matches(simple, wanted, induced)

@@ -18,7 +18,7 @@ from gasla.algorithms.similarity.jaccard import jaccard_of
 from gasla.algorithms.similarity.overlap import overlap_of
 from gasla.algorithms.similarity.pairs_in_common import per_common_neighbour
 from gasla.arrays import module_of
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.primitives import simplify
 from gasla.operations.selection.top_k import top_k
@@ -87,9 +87,8 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
            [0.25 , 0.25 ],
            [0.5  , 0.5  ]])
     """
-    graph, k = as_graph(graph), whole_number("k", k)
-    if measure not in get_args(Measure):
-        raise ValueError(f"measure is {measure!r}; expected one of {', '.join(get_args(Measure))}")
+    graph, k = as_graph(graph), whole_number("k", k, NO_LIMIT)
+    check_word("measure", measure, get_args(Measure))
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
     weights = xp.ones(graph.n) if measure in COUNTED else per_common_neighbour(graph, measure)

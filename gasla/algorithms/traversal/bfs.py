@@ -15,7 +15,14 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module
-from gasla.graph.arguments import check_source, known_before, most_iterations, new_edges, source_vertex
+from gasla.graph.arguments import (
+    check_flags,
+    check_source,
+    known_before,
+    most_iterations,
+    new_edges,
+    source_vertex,
+)
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
@@ -160,6 +167,7 @@ def bfs(
     """
     graph = as_graph(graph)
     source = source_vertex(graph, source)
+    check_flags(parents=parents)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     if start is not None:
         if limit is not None:

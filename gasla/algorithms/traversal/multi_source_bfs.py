@@ -19,7 +19,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.traversal.bfs import bfs
 from gasla.arrays import Device, array_module, fills, module_of
-from gasla.graph.arguments import most_iterations, source_vertex
+from gasla.graph.arguments import most_iterations, several_vertices
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.prepare import prepare
 from gasla.operations.result import Result
@@ -185,7 +185,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
            [ 1,  2,  2,  0]], dtype=int32)
     """
     graph = as_graph(graph)
-    chosen = [source_vertex(graph, s) for s in sources]
+    chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:

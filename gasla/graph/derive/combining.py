@@ -88,10 +88,15 @@ def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
     return tuple(xp.full(count, start, kind) for start, kind in zip(each, types, strict=True))
 
 
-def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...]) -> None:
-    """Refuse what is no monoid, and one that can't combine values of such a type, or makes another type of them."""
+def require_monoid(monoid: Any, name: str = "combine") -> None:
+    """Refuse what is no monoid."""
     if not isinstance(monoid, Monoid):
-        raise TypeError(f"got {monoid!r}; expected a semirings.Monoid, such as semirings.plus or semirings.min")
+        raise TypeError(f"{name} is {monoid!r}; expected a semirings.Monoid, such as semirings.plus or semirings.min")
+
+
+def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:
+    """Refuse what is no monoid, and one that can't combine values of such a type, or makes another type of them."""
+    require_monoid(monoid, name)
     kind = types[0] if len(types) == 1 else TupleType(types)
     monoid.identity(kind)
     monoid.combine(Symbol("x", kind), Symbol("y", kind))

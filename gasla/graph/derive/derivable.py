@@ -15,7 +15,7 @@ from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
 from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
-from gasla.graph.validate import as_ids, as_labels, check_range
+from gasla.graph.validate import as_array, as_ids, as_labels, check_range, for_names
 from semirings import Monoid, plus
 
 if TYPE_CHECKING:
@@ -393,7 +393,9 @@ class Derivable(Structure):
     def _chosen(self, name: str, given: Any, count: int) -> Array:
         """Vertices or edges that were named, by a mask or by their numbers, as numbers."""
         xp = array_module(given)
-        chosen = xp.asarray(given)
+        chosen = as_array(name, given)
+        if not chosen.ndim:
+            raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers: ids")
         self._require_here(name, chosen)
         if not len(chosen):  # which may be given anywhere
             chosen = moved(chosen, self.device)
@@ -402,7 +404,9 @@ class Derivable(Structure):
                 raise ValueError(f"{name} is a mask of shape {chosen.shape}; expected ({count},), or an array of ids")
             return xp.flatnonzero(chosen)
         if chosen.size and chosen.dtype.kind not in "iu":
-            raise TypeError(f"{name} holds {chosen.dtype}; expected a mask of bool, or integers: ids")
+            raise TypeError(
+                f"{name} holds {chosen.dtype}; expected a mask of bool, or integers: ids{for_names(chosen)}"
+            )
         ids = as_ids(name, chosen if chosen.size else chosen.astype(np.int32))
         check_range(name, ids, count)
         return ids

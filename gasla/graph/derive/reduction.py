@@ -70,7 +70,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
                 f"keys are on the {device_of(ids)} and values on the {device_of(found)}; expected one device"
             )
     parts = tuple(part for part in (as_values(part, len(ids)) for part in given) if part is not None)
-    require_closed(monoid, tuple(part.dtype for part in parts))
+    require_closed(monoid, tuple(part.dtype for part in parts), "monoid")
     if size is None:
         size = 1 + int(ids.max()) if len(ids) else 0
     count = vertex_count(size)

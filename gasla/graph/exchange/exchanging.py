@@ -5,7 +5,7 @@ A library is imported only by the functions that need it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -95,8 +95,18 @@ class Exchanging(Structure):
         """
         return None if self._names is None else self._names.each
 
-    def vertex(self, name: Any) -> int:
+    @overload
+    def vertex(self, name: list[Any]) -> Array: ...
+    @overload
+    def vertex(self, name: Any) -> int: ...
+
+    def vertex(self, name: Any) -> int | Array:
         """The number of the vertex of this name; of a graph without names, the number itself if there is such a vertex.
+
+        Parameters
+        ----------
+        name : a name, or a list or an array of names
+            Of several, an array of their numbers is returned, where the graph is.
 
         Raises
         ------
@@ -108,7 +118,12 @@ class Exchanging(Structure):
         >>> from gasla import Graph
         >>> Graph.from_edges([0, 1], [1, 2]).vertex(2)
         2
+        >>> Graph.from_edges([0, 1], [1, 2]).vertex([2, 0])
+        array([2, 0], dtype=int32)
         """
+        if isinstance(name, list) or getattr(name, "ndim", 0) > 0:
+            each = name if isinstance(name, list) else name.tolist()
+            return moved(np.array([self.vertex(one) for one in each], self.id_dtype), self.device)
         if self._names is not None:
             return self._names.number(name)
         if isinstance(name, bool) or not isinstance(name, (int, np.integer)) or not 0 <= name < self.n:

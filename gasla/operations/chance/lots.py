@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import module_of, moved
 from gasla.engines import Primitives
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import TRUE_OR_FALSE, check_weights
 from gasla.graph.graph import Graph
+from gasla.graph.validate import as_array, for_names
 
 Array = Any  # NumPy's or CuPy's
 MOST = 2**31 - 1  # entries of a list, so that shares of 64 bits are exact, and positions are ids
@@ -22,7 +23,9 @@ def key_of(seed: Any) -> int:
     try:
         number = index(seed)
     except TypeError:
-        raise TypeError(f"seed is {seed!r}; expected a whole number") from None
+        number = None
+    if number is None or isinstance(seed, TRUE_OR_FALSE):
+        raise TypeError(f"seed is {seed!r}; expected a whole number")
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"seed is {number}; expected one of at most 64 bits")
     return int(semirings.hash(np.uint64(number % 2**64)))
@@ -30,10 +33,12 @@ def key_of(seed: Any) -> int:
 
 def chosen(graph: Graph, name: str, given: Any) -> Array:
     """An array of vertices, of any number, which may repeat, where the graph is."""
-    xp: Any = array_module(given)
-    ids = given if isinstance(given, xp.ndarray) else np.asarray(given, np.int64 if np.size(given) == 0 else None)
+    ids = as_array(name, given)
+    ids = ids if ids.size else ids.astype(np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise TypeError(f"{name} is {ids.dtype}{ids.shape}; expected an array of one dimension, of ids of vertices")
+        raise TypeError(
+            f"{name} is {ids.dtype}{ids.shape}; expected an array of one dimension, of ids of vertices{for_names(ids)}"
+        )
     for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
         if not 0 <= bad < graph.n:
             raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from gasla.engines import engine
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import NO_LIMIT, check_flags, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.chance.lots import Array, check_lists, chosen, key_of
 
@@ -62,7 +62,8 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
            [ 0, -1, -1],
            [-1, -1, -1]], dtype=int32)
     """
-    graph, k, key = as_graph(graph), whole_number("k", k), key_of(seed)
+    graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), key_of(seed)
+    check_flags(replace=replace)
     ids = chosen(graph, "ids", ids)
     check_lists(graph)
     return engine(graph.engine).primitives().sample(graph, ids, k, key, bool(replace))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from gasla.engines import engine
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.operations.chance.lots import Array, check_lists, chosen, key_of, sums_of
 
@@ -127,14 +127,13 @@ def node2vec_walks(
     array([[0, 1, 2, 3],
            [3, 2, 1, 0]], dtype=int32)
     """
-    for name, value in (("p", p), ("q", q)):
-        if not 1e-100 <= value <= 1e100:
-            raise ValueError(f"{name} is {value}; expected a number from 1e-100 to 1e100")
-    return _walks(graph, starts, length, weighted, seed, (1 / float(p), 1 / float(q)))
+    p, q = real_number("p", p, 1e-100, 1e100), real_number("q", q, 1e-100, 1e100)
+    return _walks(graph, starts, length, weighted, seed, (1 / p, 1 / q))
 
 
 def _walks(graph: Any, starts: Any, length: int, weighted: bool, seed: int, bias: tuple[float, float]) -> Array:
-    graph, length, key = as_graph(graph), whole_number("length", length), key_of(seed)
+    graph, length, key = as_graph(graph), whole_number("length", length, NO_LIMIT), key_of(seed)
+    check_flags(weighted=weighted)
     starts = chosen(graph, "starts", starts)
     check_lists(graph)
     primitives = engine(graph.engine).primitives()

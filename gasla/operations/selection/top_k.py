@@ -14,7 +14,7 @@ import numpy as np
 
 from gasla.arrays import any_true, array_module, device_of
 from gasla.engines import engine
-from gasla.graph.arguments import whole_number
+from gasla.graph.arguments import NO_LIMIT, whole_number
 from gasla.graph.validate import find_outside
 from gasla.operations.operands import lists_of
 
@@ -72,7 +72,7 @@ def top_k(A: Any, k: int) -> TopK:
            [2, 0],
            [0, 0]])
     """
-    k = whole_number("k", k)
+    k = whole_number("k", k, NO_LIMIT)
     lists = lists_of(A, by_column=False, ordered=False)
     xp, values = array_module(lists.indptr), lists.values
     if values is None or values.dtype.kind not in "biuf":
