@@ -1,5 +1,6 @@
 """The command line: what it prints and writes, and how it fails."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -55,7 +56,7 @@ def complains(outcome: Outcome, *words: str) -> None:
     """Exit code 2, one line on standard error, nothing on standard output."""
     assert outcome.code == 2, outcome
     assert outcome.out == ""
-    last = outcome.err.strip().splitlines()[-1]  # argparse prints its usage above
+    (last,) = outcome.err.strip().splitlines()
     assert last.startswith("gasla"), outcome.err
     assert "Traceback" not in outcome.err
     for word in words:
@@ -349,6 +350,44 @@ def test_bad_arguments(command: Callable[..., Outcome], small: Path, case: str) 
     arguments = [word.replace("SMALL", str(small)).replace("FOLDER", str(small.parent)) for word in BAD[case]]
     complains(command(*arguments))
     assert sorted(path.name for path in small.parent.iterdir()) == ["small.txt", "sub.npy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["pagernk", "openflights"], "'pagernk'; did you mean 'pagerank'?"),
+        (["info", "opneflights"], "opneflights: there is no such file.*; did you mean 'openflights'?"),
+        (["info", "FOLDER/smal.txt"], "there is no such file.*; did you mean 'FOLDER/small.txt'?"),
+        (["info", "FOLDER/trips.csv", "--columns", "form,to"], "column 'form' is not there.*; did you mean 'from'?"),
+        (["bfs", "FOLDER/trips.csv", "--columns", "from,to", "--source", "Olso"], "'Olso'.*; did you mean 'Oslo'?"),
+        (["bfs", "SMALL", "--sorce", "3"], "gasla bfs: there is no option '--sorce'; did you mean '--source'?"),
+        (["pagerank", "SMALL", "--alhpa=0.5"], "there is no option '--alhpa'; did you mean '--alpha'?"),
+        (["generate", "rmta", "4", "-o", "FOLDER/x.mtx"], "there is no 'rmta'; did you mean 'rmat'?"),
+        (["bench", "--graphs", "rmta10"], "'rmta10'.*; did you mean 'rmat'?"),
+        (["bench", "--graphs", "rmat4", "--algorithms", "pagernk"], "pagernk: .*; did you mean 'pagerank'?"),
+        (["pagerank", "SMALL", "--alpha", "a"], "gasla pagerank: argument --alpha: .*'a'"),
+        (["bfs", "SMALL", "--device", "xla"], "there is no 'xla'; expected one of .*cpu.*gpu"),
+    ],
+)
+def test_what_was_meant_is_said_in_one_line(
+    command: Callable[..., Outcome], small: Path, words: list[str], meant: str
+) -> None:
+    folder = str(small.parent)
+    if "FOLDER/trips.csv" in words:
+        pytest.importorskip("pyarrow")
+        (small.parent / "trips.csv").write_text("from,to\nOslo,Rome\nRome,Bonn\n")
+    found = command(*(word.replace("SMALL", str(small)).replace("FOLDER", folder) for word in words))
+    complains(found)
+    assert re.search(meant.replace("?", r"\?").replace("FOLDER", folder), found.err), found.err
+
+
+def test_ids_of_tables_are_names_or_numbers_as_one_says(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "edges.csv"
+    table.write_text("source,target\n007,7\n7,8\n")
+    complains(command("info", str(table)), "--vertices names")
+    assert "vertices        3" in command("info", str(table), "--vertices", "names").out
+    assert "vertices        9" in command("info", str(table), "--vertices", "numbers").out
 
 
 MALFORMED = {

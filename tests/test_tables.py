@@ -119,6 +119,19 @@ def test_what_is_refused(columns: dict, arguments: dict, error: type[Exception],
         Graph.from_table(pa.table(columns), **arguments)
 
 
+def test_numbers_that_nobody_said_a_word_about_are_not_passed_over(tmp_path) -> None:
+    columns = {"minutes": [5, 3], "from": [0, 1], "to": [1, 2]}
+    for write, ending in ((parquet.write_table, "parquet"), (feather.write_feather, "feather")):
+        write(pa.table(columns), path := tmp_path / f"edges.{ending}")
+        with pytest.raises(io.FormatError, match=r"column 0, 'minutes', holds numbers, .* src=1 and dst=2 alone"):
+            io.read(path)
+        assert edges(io.read(path, src="from", dst="to")) == [(0, 1, None), (1, 2, None)]
+    with pytest.raises(ValueError, match=r"column 0, 'minutes', holds numbers, .* pass weight=0"):
+        Graph.from_table(pa.table(columns))
+    some = pytest.importorskip("pandas").DataFrame({"from": [0, 1, 2], "to": [1, 2, 0], "note": ["a", "b", "c"]})
+    assert Graph.from_table(some[some["from"] != 1]).m == 2  # the index, which isn't 0 to n, comes as a column
+
+
 def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(TypeError, match=r"table is a ndarray; expected one with the Arrow PyCapsule stream"):
         Graph.from_table(np.zeros((3, 2)))
@@ -204,7 +217,10 @@ def test_vertices_without_edges_are_not_lost(tmp_path) -> None:
     [
         ("0,1\n1,2\n", {}, [(0, 1, None), (1, 2, None)]),
         ("0,1,5\n1,2,6\n", {}, [(0, 1, 5), (1, 2, 6)]),
-        ("0,1,5,x\n1,2,6,y\n", {}, [(0, 1, None), (1, 2, None)]),
+        ("0,1,5,x\n1,2,6,y\n", {"src": 0, "dst": 1}, [(0, 1, None), (1, 2, None)]),
+        ("u,v,note\n0,1,x\n", {}, [(0, 1, None)]),
+        ("u,v,minutes\n0,1,5\n", {"weight": "minutes"}, [(0, 1, 5)]),
+        ("u,v,minutes\n0,1,5\n", {"src": "u", "dst": "v"}, [(0, 1, None)]),
         ("0,1,5,x\n1,2,6,y\n", {"src": 1, "dst": 0, "weight": 2}, [(1, 0, 5), (2, 1, 6)]),
         ("u,v\n0,1\n", {}, [(0, 1, None)]),
         ("weight,target,source\n7,1,0\n", {}, [(0, 1, 7)]),
@@ -216,6 +232,9 @@ def test_vertices_without_edges_are_not_lost(tmp_path) -> None:
         ("source,target\n2020-01-01,2020-01-02\n", {}, [("2020-01-01", "2020-01-02", None)]),
         ("source,target\ntrue,false\n", {}, [("true", "false", None)]),
         ("source,target\n007,7\n", {"names": True}, [("007", "7", None)]),
+        ("source,target\n007,7\n", {"names": False}, [(7, 7, None)]),
+        ("source,target\n0,1\n", {"names": False}, [(0, 1, None)]),
+        ("source,target,weight\n0,10,05\n", {}, [(0, 10, 5)]),
         ("source,target\n1,a\n", {"names": True}, [("1", "a", None)]),
         ('source,target\n"a, b","c ""d"""\n', {}, [("a, b", 'c "d"', None)]),
         ("source,target\nOrléans,Köln\n", {}, [("Orléans", "Köln", None)]),
@@ -249,6 +268,14 @@ def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> Non
         ("source,target\na,b\n,c\n", {}, 3, "column 'source' holds ''; expected a name"),
         ("source,target\na,b\n,c\n", {"names": True}, 3, "column 'source' holds ''; expected a name"),
         ("", {}, 1, "the file is empty"),
+        ("u,v\n7,0\n1,007\n", {}, None, "'v' holds '007', .* names=True if it is another vertex than 7, names=False"),
+        (
+            "0,1,5,x\n1,2,6,y\n",
+            {},
+            None,
+            "column 2, 'column 2', holds numbers, .* weight=2 .* or src=0 and dst=1 alone",
+        ),
+        ("from,to,minutes\n0,1,5\n", {}, None, "column 2, 'minutes', holds numbers, .* pass weight=2"),
         ("ann,bob\nbob,cid\n", {}, 1, "'ann,bob' may be a header or an edge"),
         ("u,v\n", {"src": "u", "dst": "v"}, None, "the table has no rows"),
         ("u,v\n0,1\n", {"src": "u", "dst": "w"}, None, "column 'w' is not there; there are 'u', 'v'"),

@@ -22,6 +22,7 @@ from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
 from gasla.graph.generators import first_of_largest
 from gasla.graph.graph import Graph
+from gasla.names import meant
 from gasla.output import placing
 
 SOURCES = 8
@@ -242,7 +243,7 @@ def _maker(name: str) -> Callable[[], csr_array]:
     if match is None or match[1] not in FAMILIES:
         raise ValueError(
             f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
-            f"{', '.join(FAMILIES)}, or a file"
+            f"{', '.join(FAMILIES)}, or a file{meant(name.rstrip('0123456789'), ['ny', 'openflights', *FAMILIES])}"
         )
     return partial(FAMILIES[match[1]], int(match[2]))
 

@@ -4,7 +4,6 @@ Exit codes: 0, all is well; 1, `--check` found a wrong answer; 2, a bad argument
 one line on standard error.
 """
 
-import argparse
 import os
 import re
 import sys
@@ -14,6 +13,7 @@ from itertools import takewhile
 
 from gasla import __version__
 from gasla.cli import bench, compute, tools
+from gasla.cli.parser import Parser
 from gasla.operations.result import ConvergenceWarning
 from gasla.verify import VerificationError
 
@@ -56,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BAD_INPUT
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """All commands and their options."""
-    top = argparse.ArgumentParser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
+    top = Parser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
     top.add_argument("--version", action="version", version=f"gasla {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compute.add_commands(commands)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.cli import compute, data
+from gasla.names import meant
 from gasla.progress import bar
 
 DESCRIPTION = """\
@@ -126,7 +127,7 @@ def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list
     """What was given, if it all exists."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
-        raise ValueError(f"{option} {wrong[0]}: expected some of {', '.join(right)}")
+        raise ValueError(f"{option} {wrong[0]}: expected some of {', '.join(right)}{meant(wrong[0], right)}")
     return given
 
 

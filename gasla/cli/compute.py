@@ -50,7 +50,7 @@ def run(verb: Verb, options: Namespace) -> int:
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
-        named = data.load(options.graph, options.format, options.columns)
+        named = data.load(options)
         times["read"] = perf_counter() - start
     arguments = verb.arguments(named, options)
     graph = named.graph.to(options.device)

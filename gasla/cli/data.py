@@ -1,7 +1,7 @@
 """What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gasla.graph.datasets import Airports
 from gasla.graph.graph import Graph
+from gasla.names import meant
 
 Array = NDArray[Any]
 
@@ -63,18 +64,27 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument(
         "--columns", metavar="SRC,DST[,WEIGHT]", help="columns of a table, by name or place from 0 (default: 0,1)"
     )
+    parser.add_argument(
+        "--vertices", choices=("names", "numbers"), help="what the ids in a table are (default: as they look)"
+    )
 
 
-def load(name: str, format: str | None = None, columns: str | None = None) -> Named:
-    """A graph that comes with gasla, or the one in a file."""
+def load(options: Namespace) -> Named:
+    """A graph that comes with gasla, or the one in a file, as `add_reading` has asked for it."""
     from gasla import datasets, io
 
-    if name in SHIPPED and format is None and not Path(name).exists():
+    name, format, path = options.graph, options.format, Path(options.graph)
+    if name in SHIPPED and format is None and not path.exists():
         if name == "openflights":
             flights = datasets.openflights()
             return Named(name, Graph(flights.matrix), flights.airports)
         return Named(name, Graph(datasets.ny_roads()))
-    return Named(name, Graph(io.read(name, format, **_columns(columns))))
+    if not path.exists():
+        beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
+        hint = meant(name, [*SHIPPED, *beside])
+        raise ValueError(f"{name}: there is no such file, and no such graph comes with gasla{hint}")
+    names = {} if options.vertices is None else {"names": options.vertices == "names"}
+    return Named(name, Graph(io.read(path, format, **_columns(options.columns), **names)))
 
 
 def _columns(text: str | None) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def add_commands(commands: Any) -> None:
 def run_info(options: Namespace) -> int:
     """`gasla info`."""
     with bar(f"reading {options.graph}"):
-        named = data.load(options.graph, options.format, options.columns)
+        named = data.load(options)
     with bar("looking"):
         lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
     print("\n".join(lines))
@@ -112,7 +112,7 @@ def run_convert(options: Namespace) -> int:
     holds_names = io.format_of(data.check_target(options.output)) in io.TABLES
     names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
-        named = data.load(options.graph, options.format, options.columns)
+        named = data.load(options)
     graph = named.graph
     if graph.names is None and names is not None:
         raise ValueError(f"--names {names}: vertices of {options.graph} have no names, but numbers")

@@ -33,7 +33,9 @@ def hand_out(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
     """The parts in their order, as Dask's delayed values; and which of their columns are meant."""
     if hasattr(edges, "columns"):
-        places = [place for place in choose([str(name) for name in edges.columns], *columns) if place is not None]
+        numbers = [place for place, kind in enumerate(edges.dtypes) if kind.kind in "iuf"]
+        titles = [str(name) for name in edges.columns]
+        places = [place for place in choose(titles, *columns, numbers) if place is not None]
         return list(edges.to_delayed()), places
     if any(column is not None for column in columns):
         raise TypeError("edges is an array, which has no names of columns; leave out src, dst and weight")

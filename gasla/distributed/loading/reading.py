@@ -13,7 +13,7 @@ import numpy as np
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.loading.settling import Piece, settle
 from gasla.graph import io
-from gasla.graph.exchange.columns import Column, arrow, choose, edges_of
+from gasla.graph.exchange.columns import Column, arrow, choose, edges_of, places_of_numbers
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.io import edges as edge_lists
 from gasla.graph.io.files import COMPRESSIONS, FormatError, translated
@@ -153,7 +153,8 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
     with _explain(unit.path, unit.start):
         file = arrow("pyarrow.parquet").ParquetFile(unit.path)
         titles = file.schema_arrow.names
-        chosen = [titles[place] for place in choose(titles, *columns) if place is not None]
+        numbers = places_of_numbers(file.schema_arrow)
+        chosen = [titles[place] for place in choose(titles, *columns, numbers) if place is not None]
         return of_table(number, unit.path, file.read_row_group(unit.start, columns=chosen).select(chosen))
 
 

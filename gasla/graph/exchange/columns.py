@@ -7,13 +7,14 @@ first column, then the second. Everything here is Arrow's own work by columns; n
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gasla.graph.adjacency import Array
 from gasla.graph.validate import physical_memory
+from gasla.names import meant
 
 _PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # what columns of ids are commonly called
 _WIDE = 2**31  # a vertex number from here on is taken for a name
@@ -62,10 +63,27 @@ def as_arrow(table: Any) -> Any:
         raise TypeError(f"the table has a column of mixed types ({why}); expected one type a column") from error
 
 
+def places_of_numbers(schema: Any) -> list[int]:
+    """The places of columns that hold integers or floats, without what pandas had for an index."""
+    types = arrow().types
+    return [
+        place
+        for place, column in enumerate(schema)
+        if (types.is_integer(column.type) or types.is_floating(column.type))
+        and not column.name.startswith("__index_level_")
+    ]
+
+
 def choose(
-    titles: Sequence[str], src: Column | None, dst: Column | None, weight: Column | None
+    titles: Sequence[str],
+    src: Column | None,
+    dst: Column | None,
+    weight: Column | None,
+    numbers: Collection[int] = (),
 ) -> tuple[int, int, int | None]:
     """The places of the columns meant: by name or place; by default those commonly called so, else the first two.
+
+    `numbers` are the places of columns that hold numbers: where nobody says what is what, none of them is passed over.
 
     Examples
     --------
@@ -76,6 +94,7 @@ def choose(
     """
     if (src is None) != (dst is None):
         raise ValueError(f"src is {src!r} and dst is {dst!r}; expected both columns, or neither")
+    is_guessed = src is None or dst is None
     if src is None or dst is None:
         src, dst = next((pair for pair in _PAIRS if all(titles.count(name) == 1 for name in pair)), (0, 1))
     if weight is None and list(titles).count("weight") == 1:
@@ -85,6 +104,11 @@ def choose(
     if value in ends:
         raise ValueError(
             f"column {titles[value]!r} is taken for an end of edges and for their weight; name the columns"
+        )
+    if is_guessed and value is None and (others := sorted(set(numbers) - {*ends})):
+        raise ValueError(
+            f"column {others[0]}, {titles[others[0]]!r}, holds numbers, and nothing says what for; pass "
+            f"weight={others[0]} for weights of edges, or src={ends[0]} and dst={ends[1]} alone for edges without"
         )
     return (*ends, value)
 
@@ -110,14 +134,15 @@ def _place(titles: Sequence[str], what: str, column: Column) -> int:
     if not isinstance(column, str):
         raise TypeError(f"{what} is {column!r}; expected the name of a column or its place; there are {known}")
     if (count := list(titles).count(column)) != 1:
+        hint = meant(column, titles)
         found = "is not there" if count == 0 else f"is there {count} times; give its place"
-        raise ValueError(f"{what}: column {column!r} {found}; there are {known}")
+        raise ValueError(f"{what}: column {column!r} {found}; there are {known}{hint}")
     return list(titles).index(column)
 
 
 def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column | None, names: bool | None) -> Edges:
     """The edges in a table of pyarrow's."""
-    places = choose(table.column_names, src, dst, weight)
+    places = choose(table.column_names, src, dst, weight, places_of_numbers(table.schema))
     if table.num_rows == 0:
         raise ValueError("the table has no rows; expected an edge a row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]

@@ -6,6 +6,13 @@ from functools import cached_property
 from typing import Any
 
 from gasla.graph.adjacency import Array
+from gasla.names import meant
+
+_FEW = 10_000  # names that are soon compared
+
+
+def _is_text(name: Any) -> bool:
+    return isinstance(name, str)
 
 
 class Names:
@@ -30,4 +37,5 @@ class Names:
         try:
             return self._numbers[name]
         except (KeyError, TypeError):
-            raise ValueError(f"no vertex is named {name!r}; expected one of {len(self.each)} names") from None
+            like = meant(name, filter(_is_text, self.each)) if _is_text(name) and len(self.each) <= _FEW else ""
+            raise ValueError(f"no vertex is named {name!r}; expected one of {len(self.each)} names{like}") from None

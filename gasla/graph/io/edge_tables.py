@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.exchange.columns import Column, are_usual, arrow, choose
+from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, open_text, translated
 from gasla.graph.validate import physical_memory
@@ -31,7 +31,7 @@ def read(path: Path, format: str, columns: Columns, names: bool | None) -> Graph
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no file; a table is read more than once, and can't come out of a pipe or a folder")
     if format == "csv":
-        table = _csv(path, columns, bool(names))
+        table = _csv(path, columns, names)
     else:
         table = (_parquet if format == "parquet" else _feather)(path, columns)
     try:
@@ -39,7 +39,7 @@ def read(path: Path, format: str, columns: Columns, names: bool | None) -> Graph
     except (ValueError, TypeError) as error:
         found = None
         if format == "csv":
-            found = _first_bad_row(path, *_header(path, columns), table.column_names, bool(names))
+            found = _first_bad_row(path, _header(path, columns), table.column_names, bool(names))
         raise found or FormatError(path, None, str(error)) from error
     count = int((table.schema.metadata or {}).get(_COUNT, graph.n))
     if graph.names is None and count > graph.n:
@@ -77,7 +77,7 @@ def _parquet(path: Path, columns: Columns) -> Any:
     with _opened(path) as source:
         about = parquet.ParquetFile(source)
         titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
-        chosen = _chosen(path, titles, columns)
+        chosen = _chosen(path, titles, columns, places_of_numbers(about.schema_arrow))
         parts = [
             about.metadata.row_group(g).column(c) for g in range(groups) for c in range(about.metadata.num_columns)
         ]
@@ -91,13 +91,13 @@ def _feather(path: Path, columns: Columns) -> Any:
     _require_memory(path, path.stat().st_size)
     with _opened(path) as source:
         table = arrow("pyarrow.feather").read_table(source)
-    return table.select(_chosen(path, table.column_names, columns))
+    return table.select(_chosen(path, table.column_names, columns, places_of_numbers(table.schema)))
 
 
-def _chosen(path: Path, titles: list[str], columns: Columns) -> list[str]:
+def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int]) -> list[str]:
     """The names of the columns meant."""
     try:
-        return [titles[place] for place in choose(titles, *columns) if place is not None]
+        return [titles[place] for place in choose(titles, *columns, numbers) if place is not None]
     except (ValueError, TypeError) as error:
         raise FormatError(path, None, str(error)) from error
 
@@ -127,26 +127,53 @@ def _require_memory(path: Path, needed: int) -> None:
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, columns: Columns, names: bool) -> Any:
+def _csv(path: Path, columns: Columns, names: bool | None) -> Any:
     _require_memory(path, path.stat().st_size)
-    titles, has_header = _header(path, columns)
-    chosen = _chosen(path, titles, columns)
+    header = _header(path, columns)
+    chosen = _chosen(path, header.titles, columns, header.numbers)
     types = arrow().types
-    table = _read_csv(path, titles, has_header, chosen, chosen[:2] if names else [])
+    if names is not False:
+        table = _read_csv(path, header, chosen, chosen[:2])
+        if names or (numbered := _numbered(path, table, chosen[:2])) is not None:
+            return table if names else numbered
+    table = _read_csv(path, header, chosen, [])
     odd = [end for end in chosen[:2] if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
     if odd:  # a date or "true" is a name like any other
-        table = _read_csv(path, titles, has_header, chosen, odd)
+        table = _read_csv(path, header, chosen, odd)
     return table
 
 
-def _read_csv(path: Path, titles: list[str], has_header: bool, chosen: list[str], texts: list[str]) -> Any:
+def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
+    """The table with ids as numbers, if all of its strings are; refused, if some may be meant for names."""
+    pc = arrow("pyarrow.compute")
+    numbered = table
+    for end in ends:
+        texts = table[end]
+        try:
+            ids = texts.cast("int64")
+        except arrow().ArrowInvalid:
+            return None
+        led = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
+        if pc.any(led).as_py():
+            led = texts.filter(led)[0].as_py()
+            raise FormatError(
+                path,
+                None,
+                f"column {end!r} holds {led!r}, which begins with 0; pass names=True if it is another vertex than "
+                f"{int(led)}, names=False if it is the same (--vertices names, --vertices numbers)",
+            )
+        numbered = numbered.set_column(table.column_names.index(end), end, ids)
+    return numbered
+
+
+def _read_csv(path: Path, header: _Header, chosen: list[str], texts: list[str]) -> Any:
     """The columns `chosen`, of which those in `texts` are strings whatever they look like."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
         with _opened(path) as source:
             return arrow_csv.read_csv(
                 source,
-                arrow_csv.ReadOptions(column_names=titles, skip_rows_after_names=int(has_header)),
+                arrow_csv.ReadOptions(column_names=header.titles, skip_rows_after_names=int(header.is_there)),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=chosen,
                     column_types=dict.fromkeys(texts, pa.string()),
@@ -155,25 +182,34 @@ def _read_csv(path: Path, titles: list[str], has_header: bool, chosen: list[str]
                 ),
             )
     except FormatError as error:
-        raise _first_bad_row(path, titles, has_header, chosen, bool(texts)) or error from error
+        raise _first_bad_row(path, header, chosen, bool(texts)) or error from error
 
 
-def _header(path: Path, columns: Columns) -> tuple[list[str], bool]:
-    """The names of the columns, and whether the first line says them."""
+class _Header(NamedTuple):
+    """The names of the columns, whether the first line says them, and the places of those that begin with a number."""
+
+    titles: list[str]
+    is_there: bool
+    numbers: list[int]
+
+
+def _header(path: Path, columns: Columns) -> _Header:
+    """What the first two lines tell."""
     lines = [row for _, row in islice(_rows(path), 2)]
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected the names of columns, or an edge")
     first = lines[0]
     usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
+    later = [place for line in lines[1:] for place, cell in enumerate(line[: len(first)]) if is_number(cell)]
     if any(isinstance(column, str) for column in columns):
-        return first, True
-    if any(map(is_number, first)):
-        return unnamed, False
-    if are_usual(first) or (len(lines) > 1 and any(map(is_number, lines[1]))):
-        return first, True
+        return _Header(first, True, later)
+    if numbers := [place for place, cell in enumerate(first) if is_number(cell)]:
+        return _Header(unnamed, False, numbers)
+    if are_usual(first) or later:
+        return _Header(first, True, later)
     if columns[0] is not None:
-        return unnamed, False
+        return _Header(unnamed, False, [])
     raise FormatError(
         path,
         1,
@@ -182,13 +218,12 @@ def _header(path: Path, columns: Columns) -> tuple[list[str], bool]:
     )
 
 
-def _first_bad_row(
-    path: Path, titles: list[str], has_header: bool, chosen: list[str], names: bool
-) -> FormatError | None:
+def _first_bad_row(path: Path, header: _Header, chosen: list[str], names: bool) -> FormatError | None:
     """The error for the first line of a CSV file that is not like the first of its rows."""
+    titles = header.titles
     places = [titles.index(title) for title in chosen]
     kinds: list[_Kind] | None = None
-    for line, row in islice(_rows(path), int(has_header), None):
+    for line, row in islice(_rows(path), int(header.is_there), None):
         if len(row) != len(titles):
             return FormatError(path, line, f"{len(row)} columns; expected {len(titles)}, as in the first line")
         cells = [row[place] for place in places]
