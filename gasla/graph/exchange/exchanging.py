@@ -50,11 +50,13 @@ class Exchanging(Structure):
             Columns of ids, integers or strings, by name or place from 0. By default those named "src" and "dst",
             "source" and "target", or "from" and "to", else the first two.
         weight : str or int, optional
-            The column of values. By default the one named "weight", if there is one.
+            The column of values. By default the one named "weight", if there is one. If neither this nor `src` and
+            `dst` are given, another column of numbers is refused, as nothing says whether it holds weights.
         names : bool, optional
             Whether ids are names, which are numbered in the order in which they first appear, those of `src` first, and
             kept as `names`; or else numbers of vertices. By default strings are names, and so are integers of which one
-            is 2**31 or more.
+            is 2**31 or more. Of a CSV file ids that begin with a 0, such as 007, are refused until this says what
+            they are.
 
         Raises
         ------
@@ -133,7 +135,7 @@ class Exchanging(Structure):
     def named(self, *results: Any, **columns: Any) -> Any:
         """A table of results by name: a row a vertex, in the order of their numbers.
 
-        Needs pyarrow. ``.to_pandas()`` and ``polars.from_arrow(table)`` make others of it.
+        Needs pyarrow. ``.to_pandas()``, where pandas is installed, and ``polars.from_arrow(table)`` make others of it.
 
         Parameters
         ----------
