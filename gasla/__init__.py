@@ -6,6 +6,7 @@ Names are imported when first used, so that ``import gasla`` stays light.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 __version__ = "0.2.0"
@@ -108,7 +109,7 @@ __all__ = [name for name in _HOMES if name != "engines"]  # which are there for 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'gasla' has no attribute {name!r}")
+        raise AttributeError(f"module 'gasla' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = importlib.import_module(f"gasla.{_HOMES[name]}")
     if name not in _MODULES:
         value = getattr(value, name)

@@ -171,6 +171,14 @@ def test_what_a_run_does_not_know_may_be_meant_for_something_else(word: str, mea
         gasla.run(Limited, GRAPH, quickly=True)
 
 
+def test_the_graphs_values_are_not_a_runs() -> None:
+    class Weighed(Hops):
+        weight = gasla.edge(np.float64)
+
+    with pytest.raises(TypeError, match=r"weight is the graph's own values, and graph\.with_values"):
+        gasla.run(Weighed, GRAPH, weight=np.ones(4))
+
+
 def test_the_options_of_a_run_are_known() -> None:
     named = inspect.signature(gasla.run).parameters.values()
     assert {p.name for p in named if p.kind is not p.VAR_KEYWORD} == OPTIONS

@@ -324,7 +324,7 @@ BAD = [
     (lambda: Graph.from_edges([0], [1], np.array(["a"])), TypeError, "edge values have type <U1"),
     (lambda: Graph.from_edges([0], [1], np.array([None])), TypeError, "edge values have type object"),
     (lambda: Graph(np.eye(3)), TypeError, "got ndarray; expected a SciPy sparse.*scipy.sparse.csr_array"),
-    (lambda: Graph("roads.mtx"), TypeError, "got str; expected a SciPy sparse"),
+    (lambda: Graph("roads.mtx"), TypeError, "got str; expected a SciPy sparse.*gasla.io.read"),
     (lambda: as_graph(None), TypeError, "got NoneType"),
     (lambda: Graph.from_edges([0, 1], [1]), ValueError, "src has 2 entries and dst has 1"),
     (lambda: Graph.from_edges([0, 4], [1, 1], n=4), ValueError, r"src\[1\] is 4, outside a graph of 4 vertices"),

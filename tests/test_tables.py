@@ -171,6 +171,13 @@ def test_results_by_name() -> None:
     assert found.column_names[-1] == "rank"
     assert found.num_rows == 3
     assert Graph.from_edges([0], [1]).named(x=[1, 2]).to_pydict() == {"vertex": [0, 1], "x": [1, 2]}
+
+    class Two(gasla.VertexProgram):
+        rank = gasla.vertex(np.float64, init=1)
+        many = gasla.vertex((np.float64, (2,)))  # which is no column
+
+    left = gasla.run(Two, graph, max_iterations=0, compile=False)
+    assert graph.named(left).to_pydict() == {"vertex": graph.names.tolist(), "rank": [1.0, 1.0, 1.0]}
     with pytest.raises(ValueError, match=r"x has shape \(2,\); expected \(3,\)"):
         graph.named(x=[1, 2])
     with pytest.raises(ValueError, match="two columns are named 'value'"):

@@ -28,8 +28,12 @@ def require_sparse(A: Any) -> None:
         remedy = (
             f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
         )
-    elif type(A).__module__.partition(".")[0] == "networkx":
-        remedy = "pass Graph.from_networkx(G)"
+    elif (library := type(A).__module__.partition(".")[0]) in ("networkx", "igraph"):
+        remedy = f"pass Graph.from_{library}(G)"
+    elif isinstance(A, str | os.PathLike):
+        remedy = "a file is read by gasla.io.read(path)"
+    elif hasattr(A, "__arrow_c_stream__"):
+        remedy = "of a table with an edge a row pass Graph.from_table(table)"
     else:
         remedy = "or use Graph.from_edges(src, dst) or Graph.from_csr(indptr, indices)"
     raise TypeError(f"got {type(A).__name__}; expected a SciPy sparse array or matrix, or a gasla.Graph; {remedy}")

@@ -54,6 +54,8 @@ class Binding:
             if name not in known:
                 own, unknown = sorted(map(given_name, known)), given_name(name)
                 hint = meant(unknown, [*own, *self.program.parameters, *OPTIONS])
+                if unknown in self.program.edge_fields:
+                    hint = f"; {unknown} is the graph's own values, and graph.with_values(values) has others"
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {unknown!r} to start with; expected some of: "
                     f"{', '.join(own) or 'none'}{hint}"

@@ -139,8 +139,8 @@ class Exchanging(Structure):
 
         Parameters
         ----------
-        *results : (n,) array, or named tuple of such
-            What an algorithm returned: the columns are those of the tuple's fields that are such arrays, or "value".
+        *results : (n,) array, named tuple of such, or Result
+            What an algorithm or a run returned: the columns are those of its fields that are such arrays, or "value".
         **columns : (n,) array
             Others, by the name of their column.
 
@@ -174,9 +174,12 @@ class Exchanging(Structure):
         return arrow().table(found)
 
     def _fields(self, result: Any) -> list[tuple[str, Any]]:
-        if not hasattr(result, "_fields"):
+        if hasattr(result, "state"):
+            pairs = result.state.items()
+        elif hasattr(result, "_fields"):
+            pairs = zip(result._fields, result)
+        else:
             return [("value", result)]
-        pairs = zip(result._fields, result)
         return [(field, part) for field, part in pairs if getattr(part, "shape", None) == (self.n,)]
 
     # --- other libraries --------------------------------------------------------------------------------------------
