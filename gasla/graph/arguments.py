@@ -22,6 +22,8 @@ TRUE_OR_FALSE = (bool, np.bool_)
 
 def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
     """`source` as the id of a vertex of `graph`; `name` is what an error calls it."""
+    if type(source) is int and 0 <= source < graph.n:  # most are
+        return source
     try:
         vertex = operator.index(source)
     except TypeError:
@@ -67,7 +69,7 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
 def check_flags(**flags: Any) -> None:
     """Refuse arguments that are neither True nor False."""
     for name, given in flags.items():
-        if not isinstance(given, TRUE_OR_FALSE):
+        if given is not True and given is not False and not isinstance(given, np.bool_):
             raise TypeError(f"{name} is {reprlib.repr(given)}; expected True or False")
 
 
@@ -89,12 +91,17 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
         number = math.inf if given > 0 else -math.inf
     if not (least < number if above else least <= number) or not number <= most:
         kind = "a finite number" if math.isinf(number) else "a number"
-        if most < LARGEST:
-            wanted = f"{kind} above {least:g}, and {most:g} at most" if above else f"{kind} from {least:g} to {most:g}"
-        else:
-            wanted = f"{kind} above {least:g}" if above else f"{kind}, {least:g} or more" if least > -LARGEST else kind
-        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {wanted}")
+        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {kind}{_range(least, most, above)}")
     return number
+
+
+def _range(least: float, most: float, above: bool) -> str:
+    """What numbers there are from one to another, in words after "a number"."""
+    if most < LARGEST:
+        return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"
+    if above:
+        return f" above {least:g}"
+    return f", {least:g} or more" if least > -LARGEST else ""
 
 
 def whole_number(name: str, given: Any, most: int | None = None) -> int:
