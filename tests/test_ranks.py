@@ -13,6 +13,8 @@ from generated_programs import Case, cases
 from generated_runs import hurries
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
 
 import gasla
 import semirings
@@ -20,6 +22,7 @@ from gasla import distributed
 from gasla.distributed.engine import refusals
 from gasla.distributed.engine.partition import owners_of
 from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.thread_ranks import ThreadCommunicator
 
 MANY = int(os.environ.get("GASLA_GENERATED", "1000"))
 SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -385,6 +388,41 @@ def test_triangles_are_those_of_one_process(edges: int) -> None:
     found = gasla.triangle_count(over(graph, 3), per_vertex=True)
     assert found.total == gasla.triangle_count(over(graph, 4)) == expected.total
     np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_components_of_shapes_are_those_of_one_process(name: str) -> None:
+    one, found = (gasla.connected_components(g) for g in (SHAPES[name], over(SHAPES[name], 3)))
+    assert found.count == one.count
+    np.testing.assert_array_equal(found.labels, one.labels)
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.integers(1, 40), st.data(), st.integers(1, 6))
+def test_components_are_those_of_scipy(n: int, data: Any, ranks: int) -> None:
+    ends = st.lists(st.integers(0, n - 1), max_size=2 * n)
+    edges = np.array([*zip(data.draw(ends), data.draw(ends), strict=False)], int).reshape(-1, 2)
+    count, labels = csgraph.connected_components(sparse.csr_array((np.ones(len(edges)), edges.T), shape=(n, n)))
+    found = gasla.connected_components(over(gasla.Graph.from_edges(*edges.T, n=n), ranks))
+    firsts = np.unique(labels, return_index=True)[1]
+    assert found.count == count
+    np.testing.assert_array_equal(np.argsort(np.argsort(firsts))[labels], found.labels)
+
+
+def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that changes ranks 2,000 times; labels that went from neighbour to neighbour took that many."""
+    meet, rounds = ThreadCommunicator.meet, [0] * 3
+
+    def counting(self: ThreadCommunicator, kind: int, parts: Any) -> Any:
+        rounds[self.rank] += 1
+        return meet(self, kind, parts)
+
+    monkeypatch.setattr(ThreadCommunicator, "meet", counting)
+    way = np.arange(3000).reshape(3, 1000).T.ravel()  # from rank to rank
+    spread = over(gasla.Graph.from_edges(way[:-1], way[1:]), 3)
+    before = rounds[0]
+    assert gasla.connected_components(spread).count == 1
+    assert rounds[0] - before < 40
 
 
 def test_a_search_has_the_levels_of_one_process() -> None:
