@@ -6,6 +6,7 @@ Each test is a job of its own with a time limit. After it, none of its processes
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ from gasla import distributed
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.rank_run import RankRun
-from gasla.distributed.failures import WorkerLost
+from gasla.distributed.failures import LastWords, WorkerLost
 
 HERE = Path(__file__).parent
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
@@ -209,6 +210,23 @@ def test_worker_lost_says_who() -> None:
     assert "rank 1 of 4 on tcp://10.0.0.7:1234, superstep 17" in str(error)
 
 
+def test_last_words_leave_signals_as_they_were() -> None:
+    """And to a person who has plans for them."""
+    for _ in range(2):
+        words = LastWords(lambda: "never said")
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        words.forget()
+        words.forget()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        assert signal.set_wakeup_fd(-1) == -1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        LastWords(lambda: "nor this").forget()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 # --- mpiexec ---------------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +242,10 @@ def test_mpi(ranks: int) -> None:
     "job", ["kill", *(pytest.param(job, marks=pytest.mark.slow) for job in ("slow", "outside", "leaves"))]
 )
 def test_mpi_failures(job: str) -> None:
-    check_failure(run("mpi", job, 3))
+    ended = run("mpi", job, 3)
+    check_failure(ended)
+    if job == "kill":  # which those say who are ended for it; the launcher knows the rank and its host
+        assert re.search(r"rank 0 of 3 on \S+, superstep \d+: told to end", ended.error), ended
 
 
 @needs_mpi

@@ -1,7 +1,11 @@
 """How a rank's failure is told: the rank's number, its host, and the superstep that it was in."""
 
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from gasla.distributed.communicator import RankError
 
@@ -76,3 +80,52 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
             raise RankError(told(places[rank], error)) from error
         note(error, places[rank])
     raise error
+
+
+class LastWords:
+    """Says `words()` at SIGTERM, and ends the process, as that would: so ends a launcher those that have lost a rank.
+
+    A rank that waits for a message runs no Python, where signals are handled. So a thread waits for word of them, which
+    costs nothing until it comes. Where a person has plans for the signal, or this isn't the main thread, nothing is
+    done.
+    """
+
+    def __init__(self, words: Callable[[], str]) -> None:
+        self._words = words
+        self._ends: tuple[socket.socket, socket.socket] | None = None
+        if not _is_main() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+            return
+        self._ends = reading, writing = socket.socketpair()
+        writing.setblocking(False)
+        self._before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        if self._before != -1:  # somebody's event loop
+            self.forget()
+            return
+        signal.signal(signal.SIGTERM, self._end)
+        os.register_at_fork(after_in_child=self.forget)  # or what ends a child would be told here
+        threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
+
+    def _listen(self, reading: socket.socket) -> None:
+        with reading:
+            while signals := reading.recv(64):
+                if signal.SIGTERM in signals:
+                    self._end()
+
+    def _end(self, *_: Any) -> None:
+        os.write(2, f"{self._words()}\n".encode())
+        os._exit(128 + signal.SIGTERM)
+
+    def forget(self) -> None:
+        """Have signals be as they were."""
+        if self._ends is None or not _is_main():
+            return
+        _, writing = self._ends
+        self._ends = None
+        signal.set_wakeup_fd(self._before)
+        if signal.getsignal(signal.SIGTERM) == self._end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        writing.close()
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()

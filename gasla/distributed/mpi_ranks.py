@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
-from gasla.distributed.failures import note
+from gasla.distributed.failures import LastWords, note
 from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPLIT, Rounds, invoke
 
 SLOT = 512
@@ -182,6 +182,9 @@ class MPIRanks:
         self.size, self.here = comm.size, (comm.rank,)
         self._rank = Rank(self.communicator)
         self._dropped: list[Any] = []
+        self._last_words = LastWords(
+            lambda: f"{self.communicator.place}: told to end (SIGTERM), as by a launcher that has lost another rank"
+        )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
@@ -203,4 +206,7 @@ class MPIRanks:
 
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""
-        self.communicator.leave(error)
+        try:
+            self.communicator.leave(error)
+        finally:
+            self._last_words.forget()
