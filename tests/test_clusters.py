@@ -307,6 +307,7 @@ def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
     else:
         check_failure(ended)
         assert re.search(r"g\d+b", ended.error), ended  # the host of the second rank
+        assert "superstep" in ended.error, ended
 
 
 # --- Dask ------------------------------------------------------------------------------------------------------------
