@@ -20,6 +20,7 @@ import gasla
 import semirings
 from gasla import distributed
 from gasla.distributed.engine import refusals
+from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
 from gasla.distributed.engine.partition import owners_of
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.thread_ranks import ThreadCommunicator
@@ -141,6 +142,29 @@ def test_ranges_are_balanced_by_edges_and_vertices() -> None:
     work = [len(s.edges.ids) + np.diff(s.bounds)[i] for i, s in enumerate(shares)]
     assert max(work) < 1.1 * sum(work) / 4
     assert owners_of(np.array([0, 2, 2, 5]), np.arange(5)).tolist() == [0, 0, 2, 2, 2]
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(st.data())
+def test_news_come_as_they_were_told(data: Any) -> None:
+    """And take no more bytes for their places than a bitmap, nor than the smallest numbers that hold the gaps."""
+    held = data.draw(st.sampled_from([1, 9, 300, 70_000, 70_000_000]))
+    places = np.unique(data.draw(st.lists(st.integers(0, held - 1), min_size=1, max_size=400))).astype(np.int64)
+    some = np.arange(len(places))
+    values = [some.astype(np.float32), np.stack([some, some], axis=1)]
+    active = data.draw(st.sampled_from([None, some % 3 == 0]))
+    message = packed(b"12345", News(places, active, values), held)
+    found = unpacked(message, 5, held, [(np.dtype(np.float32), ()), (some.dtype, (2,))])
+    assert bytes(message[:5]) == b"12345" and unpacked(message[:5], 5, held, []) is NOTHING
+    np.testing.assert_array_equal(found.places, places)
+    assert (found.is_active is None) == (active is None)
+    if active is not None:
+        np.testing.assert_array_equal(found.is_active, active)
+    for got, given_values in zip(found.values, values, strict=True):
+        np.testing.assert_array_equal(got, given_values)
+    width = np.min_scalar_type(np.diff(places, prepend=0).max()).itemsize
+    most = 0 if len(places) == held else min(width * len(places), -(-held // 8))
+    assert len(message) == 15 + most + 20 * len(places) + (0 if active is None else -(-len(places) // 8))
 
 
 # --- results, and who may start ---------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ After its iteration a rank tells each other one what is new of the vertices that
 many are active and what its share of the aggregates came to. All ranks then know the same, and decide the same.
 """
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ from gasla.program.program import VertexProgram
 from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Traced
 from semirings.types import computed
+
+NUMBERS = struct.Struct("=qq")  # which begin a message: what is active or new; edges that were looked at
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,10 @@ class RankRun:
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
         self.tells_active = not self.everyone or self.only_active or self.scatters
+        self._mirroring = [rank for rank, ids in enumerate(self.block.sends) if len(ids)]
+        self._is_mirrored = np.zeros(self.block.own, bool)
+        for ids in self.block.sends:
+            self._is_mirrored[ids] = True
         self.sent = [
             [] if self.as_active else [self.state[name][ids].copy() for name in self.travels]
             for ids in self.block.sends
@@ -230,33 +237,37 @@ class RankRun:
         """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
-        found = [self._news(rank, new) if news else NOTHING for rank in range(self.communicator.size)]
-        count = sum(len(one.places) for one in found) if self.drains else len(new)
-        parts = [np.array([count, looked], np.int64)]
-        parts += [np.asarray(shares[name]).astype(kind).reshape(1) for name, kind in self.kinds_of_aggregates.items()]
-        common = np.concatenate([part.view(np.uint8) for part in parts])
-        sent = [packed(common, one, len(ids)) for one, ids in zip(found, self.block.sends, strict=True)]
+        told = new[self._is_mirrored[new]] if self.as_active and len(new) else new
+        found = [(rank, self._news(rank, told)) for rank in self._mirroring] if news else []
+        count = sum(len(one.places) for _, one in found) if self.drains else len(new)
+        common = NUMBERS.pack(count, looked)
+        for name, kind in self.kinds_of_aggregates.items():
+            common += np.asarray(shares[name]).astype(kind).tobytes()
+        sent = [np.frombuffer(common, np.uint8)] * self.communicator.size
+        for rank, one in found:
+            if len(one.places):
+                sent[rank] = packed(common, one, len(self.block.sends[rank]))
         got = self.communicator.exchange(sent)
         self.exchanges += 1
-        self.bytes += sum(map(len, sent)) - len(sent[self.communicator.rank])
-        heard = [self._hear(rank, message) for rank, message in enumerate(got)]
-        counts = [common[:16].view(np.int64).tolist() for common, _ in heard]
-        self.total = sum(count for count, _ in counts)
-        self._combine([common[16:] for common, _ in heard])
-        woken = [some for _, some in heard if len(some)]
+        self.bytes += sum(map(len, sent)) - len(common)
         own = new[:0] if self.drains else new
-        self.active = np.concatenate([own, *woken]) if woken else own
+        woken = [
+            own,
+            *(self._hear(rank, some, len(common)) for rank, some in enumerate(got) if len(some) > len(common)),
+        ]
+        self.active = np.concatenate(woken) if len(woken) > 1 else own
+        counts = [NUMBERS.unpack_from(message.data) for message in got]
+        self.total = sum(count for count, _ in counts)
+        if self.kinds_of_aggregates:
+            self._combine(got)
         self.ended = self.total == 0
         return sum(looked for _, looked in counts)
 
     def _news(self, rank: int, new: np.ndarray) -> News:
         """What is new of the own vertices that a rank mirrors."""
-        ids = self.block.sends[rank]
-        if not len(ids):
-            return NOTHING
-        is_active = None
+        ids, is_active = self.block.sends[rank], None
         if self.as_active:
-            places = self._places(rank, new)
+            places = self._places(rank, new) if len(new) else NO_ONE
         else:
             now = [self.state[name][ids] for name in self.travels]
             changed = _differ(now, self.sent[rank], len(ids))
@@ -271,6 +282,8 @@ class RankRun:
             places = np.flatnonzero(changed)
             for before, after in zip(self.sent[rank], now, strict=True):
                 before[places] = after[places]
+        if not len(places):
+            return NOTHING
         return News(places, is_active, [self.state[name][ids[places]] for name in self.travels])
 
     def _places(self, rank: int, new: np.ndarray) -> np.ndarray:
@@ -285,25 +298,24 @@ class RankRun:
         awake[new] = True
         return np.flatnonzero(awake[ids])
 
-    def _hear(self, rank: int, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take in what a rank has told; what it told everyone, and which of its vertices are active."""
+    def _hear(self, rank: int, message: np.ndarray, at: int) -> np.ndarray:
+        """Take in the news that a rank has told, from a byte on; which of its vertices are active."""
         first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
-        common, news = unpacked(message, last - first, self.kinds)
-        if not len(news.places):
-            return common, NO_ONE
-        places: Any = slice(first, last) if isinstance(news.places, range) else first + news.places.astype(np.int64)
+        news = unpacked(message, at, last - first, self.kinds)
+        is_all = isinstance(news.places, range)
+        places: Any = slice(first, last) if is_all else first + np.asarray(news.places)
         for name, values in zip(self.travels, news.values, strict=True):
             self.state[name][places] = values
         if not self.tells_active:
-            return common, NO_ONE
-        woken = np.arange(first, last) if isinstance(news.places, range) else places
-        return common, woken if news.is_active is None else woken[news.is_active]
+            return NO_ONE
+        woken = np.arange(first, last) if is_all else places
+        return woken if news.is_active is None else woken[news.is_active]
 
-    def _combine(self, shares: list[np.ndarray]) -> None:
+    def _combine(self, got: Sequence[np.ndarray]) -> None:
         """What the aggregates came to over all ranks, in their order."""
-        at = 0
+        at = NUMBERS.size
         for name, kind in self.kinds_of_aggregates.items():
-            values = np.array([share[at : at + kind.itemsize].view(kind)[0] for share in shares], kind)
+            values = np.array([np.frombuffer(message, kind, 1, at)[0] for message in got], kind)
             at += kind.itemsize
             with np.errstate(all="ignore"):
                 self.aggregates[name] = kind.type(self.program.aggregates[name].monoid.reduce(values))
