@@ -8,6 +8,7 @@ from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.engine.rank_run import sentences
+from gasla.distributed.engine.refusals import absent
 from gasla.distributed.engine.running import Compiled, Interpreted
 from gasla.distributed.failures import WorkerLost
 from gasla.distributed.sharded import Graph
@@ -30,9 +31,9 @@ def explain(runs: Any, program: Any, graph: Any) -> list[str]:
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:
     """Refuse: a loop by hand would have to say when ranks tell each other what."""
-    raise TypeError(f"stages of {type(program).__name__} can't run on a distributed graph; expected gasla.run")
+    raise absent(f"stages of {type(program).__name__} can't run on a distributed graph; expected gasla.run")
 
 
 def workspace(program: Any, graph: Any, deterministic: bool) -> NoReturn:
     """Refuse: each rank takes its own."""
-    raise TypeError("a distributed graph has no workspace in one place; Graph.report() says what each rank holds")
+    raise absent("a distributed graph has no workspace in one place; Graph.report() says what each rank holds")

@@ -9,6 +9,7 @@ from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, share_out
+from gasla.distributed.engine.refusals import absent
 from gasla.distributed.engine.running import block_on, degrees_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
@@ -38,7 +39,7 @@ class EdgeValues:
         self.__array__()
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
+        raise absent(
             f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
             f"from {self._range[0]} to {self._range[1]}"
             if self._range
@@ -207,7 +208,9 @@ class Graph(OneGraph):
         asked: Ranks = current() if ranks is None else ranks
         one = as_graph(graph).to("cpu")
         src, dst = one._edges()
-        return cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
+        made = cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
+        made._names = one._names
+        return made
 
     @property
     def value_range(self) -> Any:
@@ -274,18 +277,18 @@ class Graph(OneGraph):
         return product(self, x, semiring, by_column)
 
     def _edges(self) -> NoReturn:
-        raise TypeError("a distributed graph has no list of its edges: no process holds them all")
+        raise absent("a distributed graph has no list of its edges: no process holds them all")
 
     def with_values(self, values: Any) -> NoReturn:
         """Refuse: they would have to go where their edges are."""
-        raise TypeError("a distributed graph takes no other values; make one of edges with these")
+        raise absent("a distributed graph takes no other values; make one of edges with these")
 
     def reversed(self) -> NoReturn:
         """Refuse: its edges would have to go to other ranks."""
-        raise TypeError("a distributed graph can't be reversed; make one of edges the other way round")
+        raise absent("a distributed graph can't be reversed; make one of edges the other way round")
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise TypeError("a distributed graph can't be copied or pickled: its parts stay with its ranks")
+        raise absent("a distributed graph can't be copied or pickled: its parts stay with its ranks")
 
     def notice_values(self) -> None:
         """Do nothing: callers can't write into what ranks hold."""
@@ -302,6 +305,11 @@ class Graph(OneGraph):
         return BlockArray(handle, which, (self.n,), kind)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes that ranks hold of it, together."""
+        return int(self.report()["bytes"].sum())
+
+    @property
     def out_degrees(self) -> Any:
         """Number of out-edges of every vertex."""
         return self._degrees_by_blocks("out")
@@ -311,6 +319,18 @@ class Graph(OneGraph):
         """Number of in-edges of every vertex."""
         return self._degrees_by_blocks("in")
 
+    # No cached properties: before Python 3.12 those of one name have one lock, for which ranks' own graphs would wait.
+
+    @property
+    def max_out_degree(self) -> int:
+        """The most out-edges that a vertex has; 0 without vertices."""
+        return self.kept("max_out_degree", lambda _: int(self.out_degrees.max(initial=0)))
+
+    @property
+    def max_in_degree(self) -> int:
+        """The most in-edges that a vertex has; 0 without vertices."""
+        return self.kept("max_in_degree", lambda _: int(self.in_degrees.max(initial=0)))
+
     def __repr__(self) -> str:
         return f"distributed.Graph(n={self.n}, m={self.m}, over {self.ranks.size} ranks)"
 
@@ -319,14 +339,27 @@ def _elsewhere(name: str) -> property:
     """What a Graph has and this one has not."""
 
     def refuse(graph: Graph) -> NoReturn:
-        raise TypeError(f"a distributed graph has no {name}: no process holds all of its edges")
+        raise absent(f"a distributed graph has no {name}: no process holds all of its edges")
 
     return property(refuse)
 
 
 LISTS = ("out", "in_", "both", "leaving", "sorted_out", "out_values", "in_values", "out_edge_ids", "in_edge_ids")
-for _name in LISTS:
+for _name in (*LISTS, "reverse_edge_ids"):
     setattr(Graph, _name, _elsewhere(_name))
+
+
+def _made_elsewhere(name: str) -> Any:
+    """A way to make a Graph that needs all edges in one process."""
+
+    def refuse(cls: type[Graph], *_: Any, **__: Any) -> NoReturn:
+        raise absent(f"distributed.Graph has no {name}; expected distributed.Graph.from_graph(gasla.Graph.{name}(...))")
+
+    return classmethod(refuse)
+
+
+for _name in ("from_edges", "from_csr", "from_table", "from_networkx", "from_igraph", "from_edge_index"):
+    setattr(Graph, _name, _made_elsewhere(_name))
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------

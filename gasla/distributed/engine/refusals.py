@@ -1,7 +1,8 @@
 """What a run over ranks can't be, each with the reason: the one table, which the documentation shows."""
 
-from typing import Any
+import traceback
 
+from gasla.graph.graph import Graph
 from gasla.names import given
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Traced
@@ -18,7 +19,7 @@ REFUSED = {
 }
 
 
-def refuse(program: VertexProgram, traced: Traced, schedule: Any = None) -> None:
+def refuse(program: VertexProgram, traced: Traced, is_scheduled: bool = False) -> None:
     """Refuse what ranks can't do, by name and with the reason.
 
     Raises
@@ -42,8 +43,27 @@ def refuse(program: VertexProgram, traced: Traced, schedule: Any = None) -> None
         (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
         (traced.looks_up and not traced.deposits, "self.at", f"{name} reads other vertices by self.at"),
         (program.order == "in place", "order", f"{name} runs in place"),
-        (schedule is not None, "schedule", f"a run of {name} has a schedule"),
+        (is_scheduled, "schedule", f"a run of {name} has a schedule"),
     ]
     for is_so, key, what in found:
         if is_so:
-            raise ValueError(f"{what}, which a distributed graph can't have: {REFUSED[key]}")
+            raise ValueError(f"{_asked()}{what}, which a distributed graph can't have: {REFUSED[key]}")
+
+
+def absent(what: str) -> TypeError:
+    """An error that says what a distributed graph has not, and which function of gasla's asked for it."""
+    return TypeError(f"{_asked()}{what}")
+
+
+def _asked() -> str:
+    """What a person has called, as a message begins: the outermost public function of gasla's, or method of a graph."""
+    found = ""
+    for frame, _ in traceback.walk_stack(None):
+        name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
+        if name.startswith(("_", "<")):
+            continue
+        if module.startswith(("gasla.algorithms.", "gasla.operations.")) and callable(frame.f_globals.get(name)):
+            found = f"{name}: "
+        elif module.startswith("gasla.graph.") and hasattr(Graph, name):
+            found = f"Graph.{name}: "
+    return found

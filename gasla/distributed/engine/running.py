@@ -32,6 +32,8 @@ class Compiled:
         self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> "DistributedRuns":
         """What the runs of a program on a graph have in common: nothing but how."""
+        kind: Any = type(program)
+        refuse(program, kind.traced(graph.id_dtype), scheduled)
         return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype))
 
 
@@ -61,8 +63,6 @@ class DistributedRuns:
         out: Mapping[str, Any] | None = None,
     ) -> "DistributedRun":
         """A run at its start."""
-        kind: Any = type(program)
-        refuse(program, kind.traced(graph.id_dtype), schedule)
         assert frontier is not None
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray
+from gasla.distributed.engine.refusals import absent
 from gasla.distributed.engine.running import Compiled
 from gasla.program.binding import AUTO
 from gasla.program.fields import edge, vertex
@@ -24,6 +25,8 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
         If x is no vector of the graph's length; for a multiply that reads indices or gives several values.
     """
     x = x if isinstance(x, BlockArray) else np.asarray(x)
+    if x.ndim != 1:
+        raise absent(f"x has shape {x.shape}; a distributed graph multiplies vectors alone: expected ({graph.n},)")
     if x.shape != (graph.n,):
         raise ValueError(f"x has shape {x.shape}; expected ({graph.n},), one number a vertex")
     value = None if graph.values is None else graph.values.dtype
@@ -42,9 +45,7 @@ def _program(semiring: Semiring, by_column: bool, value: Any, kind: np.dtype) ->
     """The program of a product of such types."""
     terms = trace(semiring, by_column, value, kind, None, wide=False)
     if isinstance(terms.out_type, TupleType):
-        raise TypeError(
-            f"{semiring!r} gives several values, which a product of a distributed graph can't; expected one"
-        )
+        raise absent(f"{semiring!r} gives several values, which a product of a distributed graph can't; expected one")
 
     def gather(self: Any, src: Any, dst: Any, edge: Any) -> Any:
         entry = np.bool_(True) if value is None else edge.value

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.engine.refusals import absent
 from gasla.distributed.together.components import label_components
 from gasla.distributed.together.triangles import count_triangles
 
@@ -33,4 +34,4 @@ class DistributedPrimitives:
         return total, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:
-        raise TypeError(f"a distributed graph has no {name}: it needs lists of neighbours that no process has")
+        raise absent(f"a distributed graph has no {name}: it needs lists of neighbours that no process has")
