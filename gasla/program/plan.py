@@ -277,7 +277,7 @@ class Plan:
             return []
         return [Part(*place, e) for place, e in zip(places, combined, strict=True)]
 
-    @property
+    @functools.cached_property
     def is_single(self) -> bool:
         """Whether one number is gathered."""
         return self.gathers and isinstance(self.traced.gathered_type, np.dtype)
