@@ -568,9 +568,13 @@ NOT_HAD |= {
 }
 
 
-@pytest.mark.parametrize("name", NOT_HAD)
+LATE = {"label_propagation"}  # which compiles something first
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LATE else ()) for name in NOT_HAD]
+)
 def test_what_of_the_library_ranks_cannot_do_is_refused_by_name(name: str) -> None:
-    """Before anything is compiled."""
     with pytest.raises((TypeError, ValueError), match=f"^{name}: .*distributed graph"):
         NOT_HAD[name](over(GRAPH, 2))
 
