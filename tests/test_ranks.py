@@ -384,7 +384,7 @@ def test_the_page_shows_what_is_refused() -> None:
 
 
 def test_vertices_keep_their_names() -> None:
-    """Where a graph has some: whoever makes one of it has them."""
+    """A graph over ranks has the names of the one that it is made of."""
     one = gasla.Graph.from_networkx(nx.DiGraph([("a", "b"), ("b", "c"), ("d", "a")]))
     spread = over(one, 2)
     assert spread.names.tolist() == ["a", "b", "c", "d"] and spread.vertex("c") == 2
@@ -394,7 +394,7 @@ def test_vertices_keep_their_names() -> None:
 
 
 def test_what_ranks_are_asked_for_waits_for_no_lock_of_theirs() -> None:
-    """Before Python 3.12 a cached property has one lock for all graphs: ranks would wait for who waits for them."""
+    """Before Python 3.12 a cached property has one lock for all graphs: ranks would wait for the caller."""
     spread = over(GRAPH, 2)
     assert (spread.max_in_degree, spread.max_out_degree) == (GRAPH.max_in_degree, GRAPH.max_out_degree)
     assert spread.nbytes == spread.report()["bytes"].sum() > 0

@@ -83,7 +83,7 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
 
 
 class LastWords:
-    """Says `words()` at SIGTERM, and ends the process, as that would: so ends a launcher those that have lost a rank.
+    """Says `words()` at SIGTERM, and then ends the process: a launcher that has lost a rank ends the others so.
 
     A rank that waits for a message runs no Python, where signals are handled. So a thread waits for word of them, which
     costs nothing until it comes. Where a person has plans for the signal, or this isn't the main thread, nothing is
