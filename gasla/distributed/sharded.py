@@ -319,7 +319,7 @@ class Graph(OneGraph):
         """Number of in-edges of every vertex."""
         return self._degrees_by_blocks("in")
 
-    # No cached properties: before Python 3.12 those of one name have one lock, for which the ranks' own graphs would wait.
+    # No cached properties: before Python 3.12 one lock serves all of a name, which ranks' own graphs would wait for.
 
     @property
     def max_out_degree(self) -> int:
