@@ -22,6 +22,8 @@ from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
+from gasla.program.walking.walk_plan import WalkBinding
+from gasla.program.walking.walk_program import WalkProgram
 
 
 class MatrixProduct(Protocol):
@@ -141,7 +143,7 @@ class Runs(Protocol):
 
 
 class Primitives(Protocol):
-    """The stages that need no program; `gasla.primitives` says what they do, and looks at what it is given.
+    """The stages that need no vertex program; `gasla.primitives` says what they do, and looks at what it is given.
 
     Forests are arrays of one parent a vertex. Graphs are Graphs, arrays are the device's.
     """
@@ -194,10 +196,11 @@ class Primitives(Protocol):
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """The sums of each list's weights up to each position, in float64, added in order."""
 
-    def walk(
-        self, graph: Graph, starts: Any, length: int, key: int, sums: Any | None, bias: tuple[float, float]
-    ) -> Any:
-        """Walks by lot, a row a walker; by sums of weights; what a way back, and one farther off, are multiplied by."""
+    def list_guides(self, lists: Adjacency, sums: Any) -> Any:
+        """For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total; uint32."""
+
+    def walk(self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None) -> Any:
+        """Walks of a program by lot, a row a walker; by sums of weights and their guides, where there are any."""
 
     def sample(self, graph: Graph, ids: Any, k: int, key: int, replace: bool) -> Any:
         """Out-neighbours by lot, a row a vertex."""
@@ -223,6 +226,9 @@ class Engine(Runner, Protocol):
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
         """The code that is generated for a program."""
+
+    def walk_source(self, program: type[WalkProgram], id_type: np.dtype[Any]) -> str:
+        """The same for a walk program."""
 
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
         """Bytes that a run takes beside the graph and its fields, at most."""

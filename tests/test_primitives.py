@@ -18,6 +18,7 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
     "walk": gasla.random_walks,
     "sample": gasla.sample_neighbors,
     "list_sums": gasla.random_walks,
+    "list_guides": gasla.random_walks,
     "top_k": gasla.top_k,
 }
 

@@ -133,6 +133,18 @@ def test_steps_are_fair(weighted: bool) -> None:
             assert likely(np.bincount(after[before == v], minlength=5), wanted[v])
 
 
+@pytest.mark.parametrize("spread", [0, 0.5, 12])
+def test_draws_by_weight_are_where_sums_first_exceed_them(spread: float) -> None:
+    """Whether weights are alike, so that draws fall on the bounds of shares, or one outweighs all others."""
+    weights = np.exp(spread * np.random.default_rng(3).standard_normal(999))
+    weights[::7] = 0
+    graph = Graph.from_edges(np.zeros(999, int), np.arange(999)[::-1], weights)
+    sums = np.cumsum(graph.out_values)
+    walks = gasla.random_walks(graph, np.zeros(9000, int), 1, weighted=True, seed=8)
+    drawn = np.searchsorted(sums, random(8, np.arange(9000), 0, 0) * sums[-1], "right")
+    np.testing.assert_array_equal(walks[:, 1], graph.out.indices[drawn])
+
+
 def test_parallel_edges_loops_and_zeros_count() -> None:
     graph = Graph.from_edges([0, 0, 0, 0, 0], [1, 1, 1, 0, 2], [1.0, 1.0, 0.0, 2.0, 0.0], n=3)
     starts = np.zeros(8000, int)

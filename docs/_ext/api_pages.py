@@ -22,7 +22,7 @@ TITLES = {
     "graph": "Graphs",
     "program": "Vertex programs",
     "operations": "Runs and products",
-    "operations.chance": "Walks and samples",
+    "operations.chance": "Walks of one's own, and samples",
     "algorithms.traversal": "Searches",
     "algorithms.paths": "Shortest paths",
     "algorithms.acyclic": "Graphs without cycles",
@@ -35,6 +35,7 @@ TITLES = {
     "algorithms.neighbourhood": "Neighbourhoods",
     "algorithms.independence": "Independent sets, colourings, matchings",
     "algorithms.flows": "Flows and cuts",
+    "algorithms.walks": "Random walks",
 }
 MODULES = [
     "semirings", "gasla.primitives", "gasla.stages", "gasla.io", "gasla.datasets", "gasla.verify",

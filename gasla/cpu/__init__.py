@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
+    from gasla.program.walking.walk_program import WalkProgram
 
 
 def prepare(
@@ -39,6 +40,13 @@ def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # no
     from gasla.cpu.program.generate import module_source
 
     return module_source(program.traced(id_type))
+
+
+def walk_source(program: type["WalkProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
+    from gasla.cpu.program.walking.walk_source import walk_source
+    from gasla.program.walking.walk_plan import walk_plan
+
+    return walk_source(walk_plan(program, id_type))
 
 
 def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> int:  # noqa: D103

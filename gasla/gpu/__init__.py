@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
+    from gasla.program.walking.walk_program import WalkProgram
 
 
 def prepare(
@@ -45,6 +46,13 @@ def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # no
             result = result[0]
         parts.append(cuda.function(f.printed, f.symbols, result))
     return "\n".join(parts)
+
+
+def walk_source(program: type["WalkProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
+    from gasla.gpu.program.walk_runs import source
+    from gasla.program.walking.walk_plan import walk_plan
+
+    return source(walk_plan(program, id_type))
 
 
 def workspace(program: "VertexProgram", graph: "Graph", deterministic: bool) -> int:  # noqa: D103

@@ -13,9 +13,9 @@ from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner, meant
-from gasla.program.fields import bounds_of, check_start
+from gasla.program.fields import Declared, bounds_of, check_start
 from gasla.program.frontier import Frontier
-from gasla.program.program import OPTIONS, VertexProgram
+from gasla.program.program import OPTIONS
 from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
@@ -31,10 +31,10 @@ class Binding:
     """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
 
     plan: Any  # a Plan, of the engine's own kind
-    program: VertexProgram
+    program: Any  # of the kind that the plan is of
     graph: Graph
 
-    def __init__(self, program: VertexProgram, graph: Graph) -> None:
+    def __init__(self, program: Declared, graph: Graph) -> None:
         self.program, self.graph = program, graph
         self.ids = graph.id_dtype
         self.traced = self.plan.traced

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 import semirings
+from gasla.names import LONGEST, inner
 from semirings import Expr, Monoid, Symbol, VectorType
 from semirings.expr import cast_expr, in_order
 from semirings.types import SHORT, has_wide, parts_of
@@ -89,6 +90,7 @@ class Declared:
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -99,6 +101,22 @@ class Declared:
         cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
+        cls._defaults = {k: v.default for k, v in cls.parameters.items()}
+
+    def __init__(self, /, **parameters: Any) -> None:
+        self.values = self._defaults | parameters
+        if len(self.values) > len(self._defaults):
+            unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
+            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
+
+    @classmethod
+    def _check_names(cls, own: type, reserved: Collection[str]) -> None:
+        """Refuse names of fields that mean something else in programs of a kind, `own`, or that are too long."""
+        for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates):
+            if name in reserved or name.startswith("_") or name in dir(own):
+                raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
+            if len(inner(name)) > LONGEST:
+                raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
 
 
 def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:
@@ -275,12 +293,12 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 # --- other vertices --------------------------------------------------------------------------------------------------
 
 
-def as_index(where: str, index: Any) -> Expr:
-    """The id of a vertex that a function names, as int64."""
+def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
+    """The id of a vertex that a function names, as int64; `asked` is what it names it to."""
     found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
         what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
-        raise TypeError(f"{where} asks for self.at({what}); expected a whole number, the id of a vertex")
+        raise TypeError(f"{where} asks for {asked}({what}); expected a whole number, the id of a vertex")
     return cast_expr(found, np.dtype(np.int64))
 
 

@@ -7,12 +7,12 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 import functools
 from dataclasses import replace
 from types import CodeType, ModuleType
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.names import LONGEST, inner, meant
+from gasla.names import meant
 from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
@@ -118,16 +118,9 @@ class VertexProgram(Declared):
     array([0., 2., 5.], dtype=float32)
     """
 
-    _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._defaults = {k: v.default for k, v in cls.parameters.items()}
-        for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates):
-            if name in _RESERVED or name.startswith("_") or name in dir(VertexProgram):
-                raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
-            if len(inner(name)) > LONGEST:
-                raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+        cls._check_names(VertexProgram, _RESERVED)
         for name in cls.edge_fields.keys() & {"back", "leaves"}:
             raise ValueError(f"{cls.__name__}.{name}: of an edge this name is gasla's own; choose another")
         if cls.direction not in ("in", "out", "all"):
@@ -136,12 +129,6 @@ class VertexProgram(Declared):
             raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
         if cls.order not in ORDERS:
             raise ValueError(f"{cls.__name__}.order is {cls.order!r}; expected 'synchronous' or 'in place'")
-
-    def __init__(self, /, **parameters: Any) -> None:
-        self.values = self._defaults | parameters
-        if len(self.values) > len(self._defaults):
-            unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
-            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
 
     def at(self, index: Any) -> Record:
         """Another vertex's fields, within the program's functions: `self.at(vertex.parent).parent`.

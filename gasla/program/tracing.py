@@ -350,12 +350,15 @@ class Tracer:
     def _self(self, where: str) -> Declared:
         """The program's `self` while its functions are called: symbols where a run has numbers."""
         stand_in = object.__new__(self.program)
-        types = self.parameter_types | self.aggregate_types
+        types = self.parameter_types | self.aggregate_types | self._counters()
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
-        for name in ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ())):
-            stand_in.__dict__[name] = self._symbol("self", name, np.dtype(np.int64))
         stand_in.__dict__["at"] = functools.partial(self._other, where)
         return stand_in
+
+    def _counters(self) -> dict[str, np.dtype]:
+        """What `self` shows that nobody declares."""
+        names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
+        return dict.fromkeys(names, np.dtype(np.int64))
 
     def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
         is_aggregate, function = function is not None, function or getattr(self.program, name, None)

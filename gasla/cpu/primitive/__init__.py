@@ -2,12 +2,13 @@
 
 from gasla.cpu.primitive.best import top_k
 from gasla.cpu.primitive.cliques import count_cliques
+from gasla.cpu.primitive.drawing import list_guides, list_sums, sample
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
 from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
 from gasla.cpu.primitive.support import count_at_edges
-from gasla.cpu.primitive.walkers import list_sums, sample, walk
+from gasla.cpu.program.walking.walk_runs import walk
 
 __all__ = [
     "common",
@@ -21,6 +22,7 @@ __all__ = [
     "label_components",
     "likely_largest",
     "link",
+    "list_guides",
     "list_sums",
     "number",
     "orient",

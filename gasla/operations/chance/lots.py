@@ -52,17 +52,17 @@ def check_lists(graph: Graph) -> None:
         raise ValueError(f"a vertex has {graph.max_out_degree} out-edges; expected at most {MOST}")
 
 
-def sums_of(graph: Graph, primitives: Primitives) -> Array:
-    """The sums of weights up to each position of each list, as float64; made once."""
+def weights_of(graph: Graph, primitives: Primitives) -> tuple[Array, Array]:
+    """The sums of weights up to each position of each list, as float64, and their guides; made once."""
     graph.notice_values()
     check_weights(graph, shares=True)
 
-    def made(graph: Graph) -> Array:
+    def made(graph: Graph) -> tuple[Array, Array]:
         sums = primitives.list_sums(graph.out, graph.out_values)
         bad = ~(sums < np.inf)
         if bool(bad.any()):
             v = int(graph.out.owners()[int(bad.argmax())])
             raise ValueError(f"the weights of the out-edges of vertex {v} add up to infinity; expected a finite sum")
-        return sums
+        return sums, primitives.list_guides(graph.out, sums)
 
     return graph.kept("sums of weights", made)

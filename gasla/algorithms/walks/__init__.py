@@ -1,0 +1,1 @@
+"""Walks by lot, of many walkers at once."""

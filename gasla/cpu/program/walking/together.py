@@ -1,0 +1,139 @@
+"""What a group of walkers does together, step by step: draw positions, and look edges up.
+
+A step is two reads far apart: where a list begins, and an entry of it. A thread takes a group of walkers one step
+further together and asks for what each will read, so that the reads of a group overlap.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import numpy as np
+
+from gasla.cpu.program.walking.chances import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.runtime.blocks import jit
+from gasla.cpu.runtime.intrinsics import prefetch, select
+
+TRIES = np.uint64(32)  # draws that may be refused, beside one an edge, before all of a list are weighed
+TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)  # the draws by which a walker ends, or begins anew
+GOES, STOPS, RESTARTS = np.uint64(0), np.uint64(1), np.uint64(2)
+FEW = np.uint64(16)  # entries that are looked at one by one
+
+
+@jit
+def draw_together(indptr, indices, weights, t, here, scratch, marks):
+    """Positions by draw 0, for a group of walkers; nowhere for walkers that are at no vertex."""
+    keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
+    count = ZERO
+    for i in range(np.uint64(len(here))):
+        first, last = ZERO, ZERO
+        if here[i] >= 0:
+            first, last = np.uint64(indptr[np.uint64(here[i])]), np.uint64(indptr[np.uint64(here[i]) + ONE])
+        drawn = mixed(mixed(keys[i], t), ZERO)
+        places[i] = begin_drawing(indices, weights, first, last, drawn)
+        if weights is not None:
+            highs[i], bits[i], drawing[count] = last, drawn, i
+            count += np.uint64(first != last)
+    pick_together(indices, weights, bits, drawing[:count], places, highs, marks)
+
+
+@jit
+def begin_drawing(indices, weights, first, last, bits):
+    """A position of a list, by lot; with weights its first one, from which `pick_together` goes on."""
+    if first == last:
+        return NOWHERE
+    if weights is None:
+        place = first + share(bits, last - first)
+        prefetch(indices, place)
+        return place
+    prefetch(weights[0], last - ONE)
+    return first
+
+
+@jit
+def pick_together(indices, weights, bits, drawing, places, highs, marks):
+    """Positions by weight, if there are weights: each read of a group after the other, of totals, guides, sums."""
+    if weights is None:
+        return
+    sums, guides = weights
+    count = ZERO
+    for i in drawing:
+        if sums[highs[i] - ONE] == 0:
+            places[i] = NOWHERE
+            continue
+        marks[i], bits[i] = aimed(sums, places[i], highs[i], fraction(bits[i]))
+        prefetch(guides, bits[i])
+        drawing[count] = i
+        count += ONE
+    for i in drawing[:count]:
+        bits[i] = places[i] + np.uint64(guides[bits[i]])
+        prefetch(sums, bits[i])
+    for i in drawing[:count]:
+        places[i] = exceeding(sums, places[i], bits[i], marks[i])
+        prefetch(indices, places[i])
+
+
+@jit
+def search_together(near, ends, sought, found, number, lows, highs, doubtful, opened):
+    """Whether sorted lists of vertices hold what is sought, a bit of found: all bisections go step by step.
+
+    The last entries, of a cache line or so, are looked at one by one. What is no vertex has no list.
+    """
+    indptr, indices = near
+    n, count = np.uint64(len(indptr) - 1), ZERO
+    for i in doubtful:
+        u = ends[i]
+        lows[i] = highs[i] = ZERO
+        if u < n:
+            lows[i], highs[i] = np.uint64(indptr[u]), np.uint64(indptr[u + ONE])
+            prefetch(indices, (lows[i] + highs[i]) >> ONE)
+        opened[count] = i
+        count += np.uint64(highs[i] - lows[i] > FEW)
+    while count > ZERO:
+        left = ZERO
+        for k in range(count):
+            i = opened[k]
+            low, high = lows[i], highs[i]
+            middle = (low + high) >> ONE
+            is_right = np.uint64(indices[middle]) < sought[i]
+            low, high = select(is_right, middle, low), select(is_right, high, middle + ONE)
+            lows[i], highs[i] = low, high
+            prefetch(indices, (low + high) >> ONE)
+            opened[left] = i
+            left += np.uint64(high - low > FEW)
+        count = left
+    for i in doubtful:
+        to, is_there = sought[i], ZERO
+        for k in range(lows[i], highs[i]):
+            is_there |= np.uint64(np.uint64(indices[k]) == to)
+        found[i] |= is_there << np.uint64(number)
+
+
+@jit
+def is_edge(near, u, to):
+    """Whether one sorted list holds what is sought."""
+    indptr, indices = near
+    if u >= np.uint64(len(indptr) - 1):
+        return False
+    low, last = np.uint64(indptr[u]), np.uint64(indptr[u + ONE])
+    high = last
+    while low < high:
+        middle = (low + high) >> ONE
+        if np.uint64(indices[middle]) < to:
+            low = middle + ONE
+        else:
+            high = middle
+    return low < last and np.uint64(indices[low]) == to
+
+
+@jit
+def weight(weights, first, k):
+    """The weight of the edge at position k, 1 without weights."""
+    if weights is None:
+        return 1.0
+    sums = weights[0]
+    return sums[k] - (sums[k - ONE] if k > first else 0.0)
+
+
+@jit
+def complain(complaint, walker, t, function, value):
+    """Note that a function gave what it may not, if it is this thread's first time."""
+    if complaint[0] < 0:
+        complaint[0], complaint[1], complaint[2], complaint[3] = walker, t, function, value

@@ -1,0 +1,56 @@
+// What goes by lot without a program, samples: a thread a row; and sums of weights, in which walkers draw.
+//
+// Before this file come vertex_t and offset_t, the types of ids and offsets.
+#pragma once
+
+#include "chances.cuh"
+
+namespace gasla {
+
+// Sums of each list's weights up to each position, in order. A thread a list: the order of additions is that of the CPU.
+extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const double* weights, double* sums) {
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
+        double total = 0;
+        for (offset_t k = indptr[v]; k < indptr[v + 1]; ++k) sums[k] = total += weights[k];
+    }
+}
+
+// For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total.
+extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const double* sums, u32* guides) {
+    for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
+        const u64 first = indptr[v], last = indptr[v + 1], size = last - first;
+        u64 k = first;
+        for (u64 j = 0; j < size; ++j) {
+            const double mark = (double)j / (double)size * sums[last - 1];
+            while (k < last - 1 && sums[k] <= mark) ++k;
+            guides[first + j] = (u32)(k - first);
+        }
+    }
+}
+
+// Without replacement: of two draws that meet, the later becomes the highest position so far (Floyd).
+extern "C" __global__ void sample(
+    u64 rows, u64 k, const offset_t* indptr, const vertex_t* indices, const vertex_t* ids, u64 key, bool replace,
+    vertex_t* found
+) {
+    for (u64 w = thread_of_grid(); w < rows; w += threads_of_grid()) {
+        vertex_t* const row = found + w * k;
+        const vertex_t v = ids[w];
+        const u64 first = indptr[v], degree = (u64)indptr[v + 1] - first, state = mixed(key, w);
+        const u64 count = replace && degree ? k : least(k, degree);
+        for (u64 j = 0; j < count; ++j) {
+            const u64 top = degree - count + j;
+            u64 drawn = share(mixed(state, j), replace ? degree : top + 1);
+            for (u64 i = 0; i < j && !replace; ++i) {
+                if ((u64)row[i] == drawn) {
+                    drawn = top;
+                    break;
+                }
+            }
+            row[j] = (vertex_t)drawn;
+        }
+        for (u64 j = 0; j < k; ++j) row[j] = j < count ? indices[first + (u64)row[j]] : (vertex_t)-1;
+    }
+}
+
+}  // namespace gasla

@@ -1,0 +1,1 @@
+"""Programs of walkers: what a person writes, and what engines read from it."""

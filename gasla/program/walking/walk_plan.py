@@ -1,0 +1,208 @@
+"""What an engine reads from a walk program, and what it is to be passed for it: the same for both engines."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+import semirings
+from gasla.arrays import as_bits
+from gasla.graph.graph import Graph
+from gasla.names import given as given_name
+from gasla.program.binding import Binding, NeighbourLists
+from gasla.program.fields import as_index, bounds_of
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Function, Traced, Tracer
+from gasla.program.walking.walk_program import WalkProgram
+from semirings import Expr, Symbol
+from semirings.expr import as_expr, in_order, rebuilt
+from semirings.types import has_wide
+
+DEGREES = ("in_degree", "out_degree")
+MOST_PAIRS = 3  # of vertices that accept asks for an edge between: what it may give is worked out for all answers
+
+
+class Input(NamedTuple):
+    """An array or a number that a program's functions read: where it is from, its field, and the type of an item."""
+
+    role: str  # "vertex", "edge" or "self"
+    field: str
+    type: Any
+    is_number: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called in generated source."""
+        return f"{'v' if self.role == 'vertex' else 'e' if self.role == 'edge' else self.role}_{self.field}"
+
+
+class WalkTracer(Tracer):
+    """Calls a walk program's functions with symbols."""
+
+    def walk_plan(self) -> WalkPlan:
+        """What comes of it."""
+        self.pairs: dict[tuple[Expr, Expr], Symbol] = {}
+        number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
+        vertex, target = self._vertex("vertex"), self._vertex("target")
+        id_before = self._symbol("previous", "id", self.id_type)
+        known = self._other(where, id_before)
+        makers = {
+            given_name(n): functools.partial(getattr, known, given_name(n)) for n in (*self.vertex_types, *DEGREES)
+        }
+        previous = Record("vertex", Lazy({**makers, "id": lambda: id_before}))
+        types = {**self.edge_types, "id": np.dtype(np.int64)}
+        edge = Record("edge", {given_name(n): self._symbol("edge", n, t) for n, t in types.items()})
+        self._function("stop", number, vertex)
+        self._function("restart", number, vertex)
+        self._function("accept", number, previous, vertex, target, edge)
+        for name, kind in {**self.vertex_types, **self.edge_types}.items():
+            if has_wide(kind):
+                raise TypeError(
+                    f"{self.program.__name__}.{given_name(name)} is a vector of {kind.length} items; expected at most 8"
+                )
+        kinds = self.vertex_types, self.edge_types, self.parameter_types
+        return WalkPlan(
+            Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions), list(self.pairs), self.sources
+        )
+
+    def _counters(self) -> dict[str, np.dtype]:
+        return {"step": np.dtype(np.int64), "n": np.dtype(np.int64), "start": self.id_type}
+
+    def _self(self, where: str) -> Any:
+        stand_in = super()._self(where)
+        if where.endswith(".accept"):
+            stand_in.__dict__["has_edge"] = functools.partial(self._pair, where)
+        return stand_in
+
+    def _pair(self, where: str, *ends: Any) -> Expr:
+        """What stands for whether there is an edge."""
+        src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
+        if (src, dst) not in self.pairs:
+            if len(self.pairs) == MOST_PAIRS:
+                raise TypeError(f"{where} asks for more than {MOST_PAIRS} edges; expected at most so many different")
+            name = str(len(self.pairs))
+            self.pairs[src, dst] = Symbol(f"near_{name}", bool)
+            self.sources[f"near_{name}"] = ("near", name)
+        return self.pairs[src, dst]
+
+
+class WalkPlan:
+    """A walk program as engines see it: its functions, and what they read."""
+
+    doubled: frozenset[str]  # of a binding: fields of which a caller's array may serve as it is, as none is written
+
+    def __init__(self, traced: Traced, pairs: list[tuple[Expr, Expr]], sources: Mapping[str, tuple[str, str]]) -> None:
+        self.traced, self.pair_count = traced, len(pairs)
+        self.doubled = frozenset(traced.vertex_types)
+        self.starting = {name: (kind, bounds_of(kind)) for name, kind in traced.vertex_types.items()}
+        self.functions = dict(traced.functions)
+        for number, ends in enumerate(pairs):  # as they are traced, of what accept sees
+            self.functions[f"pair_{number}"] = _function(f"pair_{number}", ends, sources)
+        if pairs:
+            accept = self.functions["accept"]
+            answers = itertools.product((False, True), repeat=len(pairs))
+            results: list[Any] = [_answered(accept, answer) for answer in answers]
+            low, high = functools.reduce(semirings.minimum, results), functools.reduce(semirings.maximum, results)
+            self.functions["range"] = _function("range", (low, high), sources)
+
+    @property
+    def accepts(self) -> bool:
+        """Whether an edge that was drawn may be refused."""
+        return "accept" in self.functions
+
+    @property
+    def stops(self) -> bool:
+        """Whether a walker may end before its last step."""
+        return "stop" in self.functions
+
+    @property
+    def restarts(self) -> bool:
+        """Whether a walker may go back to its start."""
+        return "restart" in self.functions
+
+    @functools.cached_property
+    def inputs(self) -> list[Input]:
+        """What the functions read beside where a walker is and the lists of the graph, in the order of arguments."""
+        traced, found = self.traced, dict[Input, None]()
+        for f in self.functions.values():
+            for role, field in (f.sources[s.name] for s in f.symbols):
+                if role in ("vertex", "target", "other") and field in traced.vertex_types:
+                    found[Input("vertex", field, traced.vertex_types[field])] = None
+                elif role in ("vertex", "target") and field == "in_degree":
+                    found[Input("vertex", field, np.dtype(np.int64))] = None
+                elif role == "edge":
+                    found[Input("edge", field, traced.edge_types.get(field, np.dtype(np.int64)))] = None
+                elif role == "self" and field in traced.parameter_types:
+                    found[Input("self", field, traced.parameter_types[field], True)] = None
+        return sorted(found, key=lambda each: each.name)
+
+
+def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[str, str]]) -> Function:
+    symbols = tuple(s for s in in_order(result) if isinstance(s, Symbol))
+    return Function(name, result, symbols, sources)
+
+
+def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
+    """What accept gives if these are the answers to what edges there are."""
+    known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
+    return rebuilt(accept.result, lambda e, _: known.get(e))
+
+
+def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
+    """The plan of a program, a class, made once."""
+    return _made(program, id_type)
+
+
+@functools.cache
+def _made(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
+    return WalkTracer(program, id_type).walk_plan()
+
+
+class WalkBinding(Binding):
+    """A walk program bound to a graph: what it is passed."""
+
+    plan: WalkPlan
+
+    def __init__(self, program: WalkProgram, graph: Graph, values: Mapping[str, Any]) -> None:
+        self.plan = walk_plan(type(program), graph.id_dtype)
+        super().__init__(program, graph)
+        self.given = self.by_inner_name(values)
+        self.check(self.given)
+
+    def bound(self) -> float:
+        """The largest number that accept may give."""
+        stand_in: Any = object.__new__(type(self.program))
+        stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
+        with np.errstate(all="ignore"):
+            found = np.asarray(stand_in.bound())
+        if found.shape != () or found.dtype.kind not in "iuf" or not 0 < found < np.inf:
+            raise ValueError(
+                f"{type(self.program).__name__}.bound gives {found}; expected a finite number above 0, the largest "
+                "that accept may give"
+            )
+        return float(found)
+
+    def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
+        """Say that a function, by number, has given a walker what it may not."""
+        name, most = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
+        raise ValueError(
+            f"{type(self.program).__name__}.{name} gives {value} for walker {walker} in step {step}; expected "
+            f"a number from 0 to {most}" + (", which bound gives" if function == 2 else "")
+        )
+
+    def arrays(self) -> list[Any]:
+        """The inputs of the plan, in order: arrays on the graph's device, and numbers."""
+        numbers = self.parameters()
+        return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
+
+    def _array(self, wanted: Input) -> Any:
+        lists = NeighbourLists(self.graph, "out", ordered=False)
+        if wanted.role == "edge":
+            return lists.ids().astype(np.int64) if wanted.field == "id" else lists.values(wanted.type)
+        if wanted.field == "in_degree":
+            return self.graph.in_degrees.astype(np.int64)
+        return self._start_array(wanted.field, self.given.get(wanted.field))
