@@ -169,6 +169,18 @@ def test_labels_and_scores(grid: Any, ends: Any) -> None:
     assert properties.scores(score * 1.001, SOURCES, depths).startswith("scores sum to")
 
 
+def test_sizes_of_derived_graphs() -> None:
+    graph = graphs.load("grid6")
+    own, source = peers.make("gasla-cpu", graph), graph.sources[0]
+    for made, broken in [
+        (own.ego_graph(source), properties.surroundings),
+        (own.condensation(), properties.condensed),
+    ]:
+        size = own.dense(made)
+        assert broken(graph, size, [source]) == ""
+        assert all(broken(graph, changed(size, i, size[i] + 1), [source]).startswith("expected") for i in (0, 1))
+
+
 @pytest.mark.parametrize(
     ("algorithm", "known", "said"),
     [

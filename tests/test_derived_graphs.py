@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.derive import contracting
+from gasla.graph.derive import contracting, cutting
 from tests.test_graph import edge_lists
 from tests.test_graph_gpu import both_ways, sent, sort
 
@@ -196,6 +196,30 @@ def test_sums_of_groups_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = np.where(rng.random(n) < 0.5, 7, rng.integers(0, n, n))
     assert contracting.is_for(graph._rows, graph.values, semirings.plus, n)
     check_sums_of_groups(graph, labels, True, monkeypatch)
+
+
+@pytest.mark.parametrize("share", [0, 0.002, 0.5, 1])
+@pytest.mark.parametrize("by_row", [True, False])
+def test_lists_that_are_cut(share: float, by_row: bool) -> None:
+    """Graphs that are large enough for a kernel, with loops, parallel edges, a hub and vertices without edges."""
+    rng = np.random.default_rng(2)
+    n, m = 5_000, 300_000
+    first, second = np.sort(rng.integers(0, n - 9, m)), rng.integers(0, n, m)
+    first[m // 2 :] = np.maximum(first[m // 2 :], n - 50)
+    src, dst = (first, second) if by_row else (second, first)
+    graph = Graph.from_edges(src, dst, rng.random(m), n=n)
+    lists = graph._rows if by_row else graph._columns
+    assert lists is not None and cutting.is_for(lists)
+    mask = rng.random(n) < share
+    part = graph.subgraph(mask)
+    within = np.flatnonzero(mask[src] & mask[dst])
+    assert part.n == mask.sum() and part.origin is not None
+    np.testing.assert_array_equal(part.origin.vertices, np.flatnonzero(mask))
+    np.testing.assert_array_equal(part.origin.edges, within)
+    np.testing.assert_array_equal(part.values, graph.values[within])
+    for ends, were in zip(part._edges(), (src, dst), strict=True):
+        np.testing.assert_array_equal(np.flatnonzero(mask)[ends], were[within])
+    assert part.in_.indices.dtype == graph.id_dtype
 
 
 def test_contraction_is_a_product_of_matrices() -> None:

@@ -16,7 +16,7 @@ from gasla import verify
 from gasla.arrays import array_module, moved
 from gasla.bench.answers import depths, ranks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
+from gasla.bench.peers import RADIUS, TOLERANCE, TRUSS, hub_iteration, personal_iteration, power_iteration
 
 Ends = tuple[Any, Any]
 FEW = 100  # walks whose every step is looked up
@@ -140,6 +140,23 @@ def strong_pieces(graph: BenchmarkGraph, label: Any, _: list[int]) -> str:
     back = gasla.Graph.from_edges(graph.directed.out.indices, graph.directed.out.owners(), n=graph.graph.n)
     cycle = (gasla.bfs(graph.directed, seed) >= 0) & (gasla.bfs(back, seed) >= 0)
     return "the largest component isn't who reaches a vertex and is reached" if bool((cycle != inside).any()) else ""
+
+
+def condensed(graph: BenchmarkGraph, size: Any, _: list[int]) -> str:
+    """What is wrong with how many vertices and edges a condensation has."""
+    label = gasla.strongly_connected_components(graph.directed).labels
+    there, place = np.unique(moved(label, "cpu"), return_inverse=True)
+    src, dst = (place[moved(ids, "cpu")] for ids in (graph.directed.out.owners(), graph.directed.out.indices))
+    count = len(np.unique((src * len(there) + dst)[src != dst]))
+    return "" if size.tolist() == [len(there), count] else f"expected {len(there)} vertices and {count} edges"
+
+
+def surroundings(graph: BenchmarkGraph, size: Any, sources: list[int]) -> str:
+    """What is wrong with how many vertices and edges the first source's ego graph has."""
+    level, (src, dst) = gasla.bfs(graph.graph, sources[0]), edges_of(graph)
+    near = (level >= 0) & (level <= RADIUS)
+    expected = [int(near.sum()), int((near[src] & near[dst]).sum())]
+    return "" if size.tolist() == expected else f"expected {expected[0]} vertices and {expected[1]} edges"
 
 
 def cores(graph: BenchmarkGraph, number: Any, _: list[int]) -> str:

@@ -54,6 +54,8 @@ TASKS: dict[str, Task] = {
     "components": Task("nowhere", properties.pieces, answers.smallest_members),
     "minimum_spanning_forest": Task("nowhere", properties.lightest_forest, answers.nothing),
     "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=SELECTED),
+    "condensation": Task("nowhere", properties.condensed, part=SELECTED),
+    "ego_graph": Task("source", properties.surroundings),
     "triangles": Task(
         "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
     ),

@@ -1,6 +1,7 @@
 """Ego graphs: a vertex, whoever it reaches within a radius, and all edges between them.
 
-Returned is a graph. Its `origin` tells which vertices and edges those were.
+Returned is a graph. Its `origin` tells which vertices and edges those were. Found is no more than who is near: a byte a
+vertex, where a level would take four. Then only the edges of those are looked at.
 
 M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
 """
@@ -11,9 +12,28 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.paths.sssp import sssp
-from gasla.algorithms.traversal.bfs import bfs
 from gasla.graph.arguments import check_flags, real_number, source_vertex
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.run import run
+from gasla.program.fields import vertex
+from gasla.program.program import VertexProgram
+
+
+class Near(VertexProgram):
+    """is_near(v) holds where an edge leads from somebody near."""
+
+    is_near = vertex(np.bool_, init=False)
+    reduce = semirings.any
+    sources = "active"
+
+    def mask(self, vertex):
+        return ~vertex.is_near
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"is_near": True}
 
 
 def ego_graph(
@@ -80,7 +100,8 @@ def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
     if weighted:
         distance = sssp(graph, source)
         return (distance <= radius) & (distance < np.inf)
-    return bfs(graph, source, depth_limit=int(min(radius, graph.n))) >= 0
+    limit = int(min(radius, graph.n))
+    return run(Near, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
 
 
 def _both_ways(graph: Graph, weighted: bool) -> Graph:

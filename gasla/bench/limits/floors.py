@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gasla.bench.graphs import FEATURES, SELECTED, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, STEPS
+from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, STEPS
 
 SECTOR = 32  # bytes: the least that is read at a random place
 
@@ -151,6 +151,17 @@ def strong_components(work: Work, _: list[Reach]) -> Floor:
     return work.floor(SELECTED * 2 * 4 * work.m + 12 * work.n, SELECTED * 2 * work.m, 2)
 
 
+def condensation(work: Work, reaches: list[Reach]) -> Floor:
+    """As for the components; then every edge that is kept once more, and the components of its ends."""
+    once = work.floor(SELECTED * 4 * work.m + 8 * work.n, SELECTED * work.m, 1)
+    return Floor(strong_components(work, reaches).seconds + once.seconds, once.cause)
+
+
+def ego_graph(work: Work, _: list[Reach]) -> Floor:
+    """A byte a vertex says who is near. How many that are depends on the graph."""
+    return work.floor(work.n, 0, RADIUS)
+
+
 def triangles(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, in one of its directions. How often lists must be read again depends on the graph."""
     return work.floor(2 * work.m + 4 * work.n, 0, 1)
@@ -278,6 +289,8 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "aggregate_features": aggregate_features,
     "components": components,
     "strong_components": strong_components,
+    "condensation": condensation,
+    "ego_graph": ego_graph,
     "triangles": triangles,
     "clustering": triangles,
     "jaccard": edge_support,

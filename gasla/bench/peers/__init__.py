@@ -7,7 +7,9 @@ fair answer for is missing.
 `bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
 `multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
 one), `hits()` hub scores after as many, `components()` labels, `strong_components()` those of the directed edges of
-`graph.one_way`, `triangles()` their number, `core_number()` core numbers, `maximal_independent_set()` who is in it,
+`graph.one_way`, `condensation()` the graph of these, `ego_graph(source)` that of all within `RADIUS`, of both of which
+`dense` tells how many vertices and stored edges there are, `triangles()` their number, `core_number()` core numbers,
+`maximal_independent_set()` who is in it,
 `greedy_color()` colours, `maximal_matching()` and `weighted_matching()`, where heavier edges come first, mates,
 `betweenness(sources)` scores up to a common factor, `personal_pageranks()` a row of ranks for each of `graph.homes`,
 `aggregate_features()` the sums of `graph.features`, `topological_order()` an order of the vertices and `longest_path()`
@@ -47,6 +49,7 @@ NIBBLE = 0.01, 1e-6  # how likely the lazy surfer jumps back, and the residual a
 STEPS = 16  # of each walker
 DRAWN = 10  # neighbours of each vertex
 NODE2VEC = 0.5, 2.0  # p and q
+RADIUS = 2  # of ego graphs
 TRUSS = 6  # every edge in four triangles
 
 

@@ -14,6 +14,7 @@ from gasla.bench.peers import (
     NIBBLE,
     NODE2VEC,
     PAGERANK_ITERATIONS,
+    RADIUS,
     SIMILAR,
     STEPS,
     TOLERANCE,
@@ -31,7 +32,7 @@ class Gasla:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        return result
+        return np.array([result.n, result.m]) if isinstance(result, gasla.Graph) else result
 
     def levels(self, source: int) -> Any:
         """A search without parents, which peers don't offer or aren't faster at."""
@@ -98,6 +99,12 @@ class Gasla:
 
     def strong_components(self) -> Any:
         return gasla.strongly_connected_components(self.made.directed).labels
+
+    def condensation(self) -> Any:
+        return gasla.condensation(self.made.directed)
+
+    def ego_graph(self, source: int) -> Any:
+        return gasla.ego_graph(self.graph, source, RADIUS)
 
     def triangles(self) -> Any:
         return gasla.triangle_count(self.graph)

@@ -13,6 +13,7 @@ from scipy.sparse import triu
 
 from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.peers import RADIUS
 
 FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
 
@@ -61,6 +62,8 @@ class Igraph:
 
     @staticmethod
     def dense(result: Any) -> Any:
+        if isinstance(result, igraph.Graph):
+            return np.array([result.vcount(), result.ecount() * (1 if result.is_directed() else 2)])
         return np.array(result) if isinstance(result, list) else result
 
     def bfs(self, source: int) -> list[int]:
@@ -89,6 +92,13 @@ class Igraph:
 
     def strong_components(self) -> list[int]:
         return self.directed.connected_components(mode="strong").membership
+
+    def condensation(self) -> igraph.Graph:
+        """Without weights, which others add up."""
+        return self.directed.connected_components(mode="strong").cluster_graph()
+
+    def ego_graph(self, source: int) -> igraph.Graph:
+        return self.native.induced_subgraph(self.native.neighborhood(source, order=RADIUS))
 
     def triangles(self) -> int:
         """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""

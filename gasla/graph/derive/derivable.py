@@ -77,8 +77,9 @@ class Derivable(Structure):
         """The graph of some vertices and all edges between them.
 
         Edges stay in their order. Vertices are numbered in the order in which they are given. Where the graph has its
-        out-edges by rows and those of the vertices are few, only these are looked at. Peak memory beside both graphs: 4
-        bytes for a vertex of this one and 17 for each of its edges, or 40 for each of those looked at.
+        edges by rows or columns, only those of these vertices are looked at: on the CPU if the vertices ascend, else if
+        their out-edges, by rows, are few. Peak memory beside both graphs: 4 bytes for a vertex of this one; and unless
+        vertices ascend on the CPU, 17 for each of its edges, or 40 for each of those looked at.
 
         Parameters
         ----------
@@ -102,17 +103,27 @@ class Derivable(Structure):
         """
         chosen = self._chosen("vertices", vertices, self.n).astype(self.id_dtype)
         xp, count = array_module(chosen), len(chosen)
-        number = xp.full(self.n, -1, self.id_dtype)
-        number[chosen] = xp.arange(count, dtype=self.id_dtype)
-        lost = xp.not_equal(number[chosen], xp.arange(count, dtype=self.id_dtype))
-        if any_true(lost):
+        number = xp.zeros(self.n, self.id_dtype)  # from 1 on, as pages of zeros that nobody touches cost nothing
+        number[chosen] = own = xp.arange(1, count + 1, dtype=self.id_dtype)
+        in_order = not any_true(xp.less_equal(chosen[1:], chosen[:-1]))
+        if not in_order and any_true(lost := xp.not_equal(number[chosen], own)):
             raise ValueError(f"vertex {int(chosen[int(lost.argmax())])} is given twice; expected each once")
+        origin = Numbers(self.device, self.n, count, chosen)
+        lists = self._rows or self._columns
+        if lists is not None and in_order and self.device == "cpu":
+            from gasla.graph.derive import cutting  # which Numba compiles
+
+            if cutting.is_for(lists):
+                found, selected = cutting.cut(lists, chosen, number)
+                graph = self._begun(count, len(selected), self._of(selected), origin, selected)
+                graph._rows, graph._columns = (None, found) if self._rows is None else (found, None)
+                graph._ends = None
+                return graph
         src, dst, ids = self._leaving_from(chosen)
         src, dst = number[src], number[dst]
-        within = xp.flatnonzero(xp.greater_equal(xp.minimum(src, dst), 0))
+        within = xp.flatnonzero(xp.minimum(src, dst))
         selected = (within if ids is None else ids[within]).astype(self.offset_dtype)
-        origin = Numbers(self.device, self.n, count, chosen)
-        return self._made(count, src[within], dst[within], self._of(selected), origin, selected)
+        return self._made(count, src[within] - 1, dst[within] - 1, self._of(selected), origin, selected)
 
     def simple(self, combine: Monoid | None = None, *, loops: bool = False) -> Self:
         """The graph without self loops, and with one edge for all from i to j.
@@ -277,10 +288,15 @@ class Derivable(Structure):
         self, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, selected: Array | None
     ) -> Self:
         """A graph of edges that are known to be right, of which `selected` says which they were."""
-        graph: Self = type(self).__new__(type(self))
-        graph.n, graph.m, graph.device, graph.values = n, len(src), self.device, values
+        graph = self._begun(n, len(src), values, vertices, selected)
         graph._hold(*(ends.astype(graph.id_dtype, copy=False) for ends in (src, dst)))
-        graph.origin = Origin(vertices, Numbers(self.device, self.m, len(src), selected))
+        return graph
+
+    def _begun(self, n: int, m: int, values: Array | None, vertices: Numbers, selected: Array | None) -> Self:
+        """The same but for the edges themselves."""
+        graph: Self = type(self).__new__(type(self))
+        graph.n, graph.m, graph.device, graph.values = n, m, self.device, values
+        graph.origin = Origin(vertices, Numbers(self.device, self.m, m, selected))
         graph._names = None if self._names is None else vertices.handed_on(self._names)
         return graph
 
