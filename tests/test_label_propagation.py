@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.community.label_propagation import Labels
+from gasla.algorithms.community.label_propagation import Labels, Lot
 from gasla.cli.compute import on_host
 from gasla.graph.graph import Graph
 from gasla.verify import VerificationError
@@ -102,6 +102,18 @@ def test_ids_of_64_bits() -> None:
     np.testing.assert_array_equal(gasla.label_propagation(wide, tol=0), np.arange(30) // 6)
 
 
+@pytest.mark.parametrize("ids", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+def test_a_lot_gives_every_vertex_a_label_of_its_own(seed: int, ids: Any) -> None:
+    lot, most = Lot(seed, np.dtype(ids)), np.iinfo(ids).max
+    vertices = np.r_[np.arange(5000, dtype=ids), ids(most // 3) + np.arange(5000, dtype=ids), ids(most)]
+    labels = lot.drawn(vertices)
+    assert labels.dtype == ids and labels.min() >= 0 and len(np.unique(labels)) == len(vertices)
+    np.testing.assert_array_equal(lot.vertices(labels), vertices)
+    comes_first = (labels[1:5000] < labels[:4999]).mean()  # a neighbour on a path
+    assert 0.45 < comes_first < 0.55 and 0.4 < labels[:5000].mean() / most < 0.6
+
+
 def test_what_is_refused() -> None:
     matrix = cliques(2, 3)
     for wrong, says in (({"tol": -1}, "tol is -1"), ({"seed": "x"}, "seed is 'x'"), ({"max_iter": -1}, "max_iter")):
@@ -132,6 +144,7 @@ def test_engines_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for n, m in ((300, 350), (300, 900), (60, 2000), (4, 3)):
         src, dst = np.random.default_rng(m).integers(0, n, (2, m))
         graph = Graph.from_edges(np.r_[src, dst], np.r_[dst, src], n=n)
-        results = [gasla.run(Labels, graph, max_iterations=30, seed=7, compile=c) for c in (False, True)]
+        drawn = Lot(7, graph.id_dtype).drawn(np.arange(n, dtype=graph.id_dtype))
+        results = [gasla.run(Labels, graph, max_iterations=30, label=drawn, compile=c) for c in (False, True)]
         np.testing.assert_array_equal(results[0].label, results[1].label)
         assert results[0].iterations == results[1].iterations
