@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.arrays import any_true, array_module
+from gasla.arrays import array_module
 from gasla.graph.arguments import (
     check_flags,
     check_source,
@@ -71,27 +71,28 @@ class Nearer(VertexProgram):
         return {"level": semirings.minimum(vertex.level, gathered)}
 
 
-class Before(VertexProgram):
-    """parent(v) = some u a level before v, for those that have none."""
+class NearerThrough(Nearer):
+    """The same, keeping who v came nearer through. Who was so before still is, if v comes no nearer: it came neither."""
 
-    level = vertex(np.int32)
     parent = vertex(ID)
-    reduce = semirings.any
-
-    def mask(self, vertex):
-        return (vertex.parent < 0) & (vertex.level > 0)
-
-    def edge_mask(self, src, dst, edge):
-        return (src.level >= 0) & (src.level + 1 == dst.level)
+    reduce = semirings.argmin
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` passes over zero
+        return super().gather(src, dst, edge), src.id
 
     def apply(self, vertex, gathered):
-        return {"parent": gathered - 1}
+        level, parent = gathered
+        is_nearer = level < vertex.level
+        return {
+            "level": semirings.where(is_nearer, level, vertex.level),
+            "parent": semirings.where(is_nearer, parent, vertex.parent),
+        }
+
+    def activate(self, before, after):
+        return after.level < before.level
 
 
-LEVELS, PARENTS, NEARER, BEFORE = Levels(), Parents(), Nearer(), Before()
+LEVELS, PARENTS, NEARER, NEARER_THROUGH = Levels(), Parents(), Nearer(), NearerThrough()
 
 
 class BFSResult(NamedTuple):
@@ -191,12 +192,10 @@ def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray |
     check_source("start", before, source)
     xp: Any = array_module(before)
     fields = {"level": xp.ascontiguousarray(before).view(np.uint32)}
-    levels: np.ndarray = run(NEARER, graph, start=fields, active=xp.unique(src), wait=False).level.view(np.int32)
-    if not parents:
-        return levels
-    known = known_before(graph, "start.parents", known, graph.id_dtype)
-    moved = xp.not_equal(levels, before)
-    if not any_true(moved):
-        return BFSResult(levels, known.copy())
-    left = {"level": levels, "parent": xp.where(moved, known.dtype.type(-1), known)}
-    return BFSResult(levels, run(BEFORE, graph, max_iterations=1, direction="pull", out=left).parent)
+    program = NEARER
+    if parents:
+        fields["parent"] = known_before(graph, "start.parents", known, graph.id_dtype)
+        program = NEARER_THROUGH
+    found = run(program, graph, **fields, active=xp.unique(src), wait=False)
+    levels: np.ndarray = found.level.view(np.int32)
+    return BFSResult(levels, found.parent) if parents else levels
