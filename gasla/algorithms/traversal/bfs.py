@@ -72,7 +72,7 @@ class Nearer(VertexProgram):
 
 
 class NearerThrough(Nearer):
-    """The same, keeping who v came nearer through. Who was so before still is, if v comes no nearer: it came neither."""
+    """The same, keeping who v came nearer through. Where v came no nearer, whom it had came no nearer either."""
 
     parent = vertex(ID)
     reduce = semirings.argmin

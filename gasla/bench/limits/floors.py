@@ -152,7 +152,7 @@ def strong_components(work: Work, _: list[Reach]) -> Floor:
 
 
 def condensation(work: Work, reaches: list[Reach]) -> Floor:
-    """As for the components; then every edge that is kept once more, and the components of its ends."""
+    """As for the components; then every selected edge once more, and the components of its ends."""
     once = work.floor(SELECTED * 4 * work.m + 8 * work.n, SELECTED * work.m, 1)
     return Floor(strong_components(work, reaches).seconds + once.seconds, once.cause)
 

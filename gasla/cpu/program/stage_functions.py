@@ -139,7 +139,8 @@ class Stages(Choices):
         if takes_all and self.is_wide:
             lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
         elif not takes_all or needs_wake or not self._may_be_narrow:
-            lines += self.neighbours("g", "v", body + core)
+            ahead = [] if self.keyed is None else self.fields_ahead()
+            lines += self.neighbours("g", "v", ahead + body + core)
         else:
             lines += self._narrow_or_not(more, body + core, ahead=not woken)
         if self.keyed is not None:

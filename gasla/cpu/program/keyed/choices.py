@@ -8,8 +8,10 @@ from gasla.cpu.program.loop.resume import Resumes
 from gasla.cpu.program.pieces import FEW, INDENT, literal_text
 from gasla.cpu.program.push.atomics import combination
 from gasla.cpu.program.signature import TABLES
-from semirings import Expr, Symbol
+from semirings import Expr, Symbol, VectorType
 from semirings.printers import numba as printer
+
+AHEAD = 16  # edges
 
 
 class Choices(Resumes):
@@ -45,7 +47,25 @@ class Choices(Resumes):
             f"        my_table_keys[place], my_table_totals[place] = key, {self.call('gather')}",
             "        my_table_places[used] = place",
             "        used += one",
+            *("        " + line for line in self.choice_ahead()),
         ]
+
+    def choice_ahead(self) -> list[str]:
+        """Fetch what the choice will read of other vertices, which most often are those that keys name."""
+        return [
+            self._fetch(f"other_{name}", name, "np.uint64(key)") for name in sorted(self.read_by("choose", "other"))
+        ]
+
+    def fields_ahead(self) -> list[str]:
+        """Fetch what is read of the neighbour some edges on: whether a key is new the processor can't foresee."""
+        names = sorted(self.read_by("key", "src") & {*self.traced.vertex_types})
+        lines = [f"ahead = np.uint64(gi[min(e + np.uint64({AHEAD}), np.uint64(len(gi)) - one)])"]
+        return [*lines, *(self._fetch(self.row(n, "old"), n, "ahead") for n in names)] if names else []
+
+    def _fetch(self, array: str, name: str, at: str) -> str:
+        """Ask for a field of a vertex; of a vector for its first items."""
+        is_vector = isinstance(self.traced.vertex_types.get(name), VectorType)
+        return f"prefetch({array}[{at}], zero)" if is_vector else f"prefetch({array}, {at})"
 
     def choose(self) -> list[str]:
         """Lines after the edges: `gathered` is what is chosen, if the vertex receives; the table is empty again."""
