@@ -123,6 +123,26 @@ def test_colours_are_those_of_networkx(shape: str, strategy: Any, device: Any) -
             assert all(found[v] == expected[v] for v in part)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_colours_by_priority_are_those_of_a_loop(shape: str, device: Any) -> None:
+    matrix = SHAPES[shape]()
+    priority = np.random.default_rng(5).integers(-2, 3, matrix.shape[0])
+    given = gasla.arrays.moved(priority, device)
+    found = on_host(gasla.greedy_color(gasla.Graph(matrix).to(device), priority=given))
+    neighbours, expected = neighbours_of(matrix), np.full(len(priority), -1)
+    for v in np.argsort(-priority, kind="stable").tolist():
+        taken = {expected[u] for u in neighbours[v]}
+        expected[v] = next(colour for colour in range(len(taken) + 1) if colour not in taken)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], [[1], [2], [3]], ["a", "b", "c"], [0, np.nan, 1], [1j, 0, 0]])
+def test_wrong_priorities_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="priority has"):
+        gasla.greedy_color(entries(3, [0, 1], [1, 2]), priority=wrong)
+
+
 def greedy_matching(matrix: Any, weighted: bool) -> np.ndarray:
     """Mates by a loop over the edges, the best first."""
     n, few = matrix.shape[0], np.minimum(degrees(matrix), 255)

@@ -95,7 +95,7 @@ BY_DISTANCE = [
     "single_source_dijkstra", "single_source_dijkstra_path", "single_source_dijkstra_path_length",
     "dijkstra_predecessor_and_distance",
 ]  # fmt: skip
-BY_NODE = [*BY_DISTANCE, "eccentricity", "closeness_centrality", "triangles", "clustering"]
+BY_NODE = [*BY_DISTANCE, "eccentricity", "closeness_centrality", "triangles", "clustering", "square_clustering"]
 LIGHT = [
     "connected_components", "weakly_connected_components", "number_connected_components", "is_connected",
     "number_weakly_connected_components", "is_weakly_connected", "number_of_isolates", "degree_centrality",
@@ -109,7 +109,7 @@ BY_PAIR = [
 OF_ALL = [
     "is_strongly_connected", "number_strongly_connected_components", "is_bipartite", "has_cycle",
     "is_directed_acyclic_graph", "topological_generations", "core_number", "triangles", "clustering",
-    "average_clustering", "transitivity", "diameter", "radius", "periphery", "average_shortest_path_length",
+    "average_clustering", "square_clustering", "greedy_color", "transitivity", "diameter", "radius", "periphery", "average_shortest_path_length",
     "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality", "closeness_centrality",
     "betweenness_centrality", "pagerank", "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality",
     "jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment",

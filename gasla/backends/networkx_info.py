@@ -24,7 +24,7 @@ NAMES = (
     "bfs_successors", "bfs_tree", "bidirectional_shortest_path", "closeness_centrality", "clustering",
     "connected_components", "core_number", "degree_centrality", "descendants", "descendants_at_distance",
     "diameter", "dijkstra_path", "dijkstra_path_length", "dijkstra_predecessor_and_distance", "eccentricity",
-    "eigenvector_centrality", "harmonic_centrality", "has_cycle", "has_path", "hits", "in_degree_centrality",
+    "eigenvector_centrality", "greedy_color", "harmonic_centrality", "has_cycle", "has_path", "hits", "in_degree_centrality",
     "is_bipartite", "is_connected", "is_directed_acyclic_graph", "is_strongly_connected", "is_weakly_connected",
     "jaccard_coefficient", "katz_centrality", "label_propagation_communities", "maximum_flow_value",
     "maximum_spanning_edges", "minimum_spanning_edges", "multi_source_dijkstra", "multi_source_dijkstra_path",
@@ -34,7 +34,7 @@ NAMES = (
     "resource_allocation_index", "shortest_path", "shortest_path_length", "single_source_dijkstra",
     "single_source_dijkstra_path", "single_source_dijkstra_path_length", "single_source_shortest_path",
     "single_source_shortest_path_length", "single_target_shortest_path", "single_target_shortest_path_length",
-    "strongly_connected_components", "topological_generations", "transitivity", "triangles",
+    "square_clustering", "strongly_connected_components", "topological_generations", "transitivity", "triangles",
     "weakly_connected_components",
 )  # fmt: skip
 

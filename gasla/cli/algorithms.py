@@ -272,6 +272,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("greedy-color", gasla.greedy_color, verify.greedy_color),
         answers={"colours": "colour"},
         summary=colours,
+        fixed={"priority": None},
     ),
     Verb(
         *("maximal-matching", gasla.maximal_matching, verify.maximal_matching),

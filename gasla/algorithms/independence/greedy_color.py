@@ -3,6 +3,8 @@
 A component that two colours do for gets two. In any other the vertices come in an order, those of most edges first, and
 each takes the least colour that none of its neighbours before it has.
 
+Whoever gives an order gets what it gives, one vertex after another, two colours or not.
+
 Two colours do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
 edges away. The others need not come one by one: all vertices that come before their neighbours without a colour take
 one at once, and tell the rest. Colours that are taken are bits of words. A vertex for which the first 128 are all
@@ -19,9 +21,10 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of
+from gasla.arrays import any_true, array_module, module_of
 from gasla.graph.arguments import MOST_SEED, check_word, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import same_device
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import compress, link
 from gasla.operations.run import run
@@ -178,7 +181,9 @@ class Further(VertexProgram):
         return {"colour": colour, "first": first, "told_in": semirings.where(is_full, -1, self.turn + 1)}
 
 
-def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int = 0) -> np.ndarray:
+def greedy_color(
+    graph: Any, strategy: Strategy = "largest_first", *, seed: int = 0, priority: Any = None
+) -> np.ndarray:
     """A colour for every vertex, such that neighbours have different ones; few in all.
 
     Parameters
@@ -190,18 +195,21 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
         In what order vertices take their colours: those of most edges first, or all by lot.
     seed : int
         Of the lot, which also decides among those of as many edges: 0 to 2**64 - 1.
+    priority : (n,) array of numbers, optional
+        In place of a strategy: who has the largest comes first, of several the smallest id. The colours are those that
+        vertices get in this order one by one, even where two would do. On the device of the graph.
 
     Returns
     -------
     (n,) int32
         Colours from 0 on. Every vertex has a neighbour of each lower colour, so there are at most as many as the most
-        neighbours of a vertex, and one. A component that two colours do for has no more. The same for the same seed,
-        on either device.
+        neighbours of a vertex, and one. Without `priority` a component that two colours do for has no more. The same
+        for the same seed or priority, on either device.
 
     Raises
     ------
     TypeError, ValueError
-        For another strategy or seed.
+        For another strategy or seed; for priorities that are not a number a vertex.
 
     Notes
     -----
@@ -224,17 +232,44 @@ def greedy_color(graph: Any, strategy: Strategy = "largest_first", *, seed: int 
     >>> wheel = gasla.Graph.from_edges([0, 1, 2, 3, 4, 4, 4, 4], [1, 2, 3, 0, 0, 1, 2, 3])
     >>> gasla.greedy_color(wheel).max() + 1
     np.int32(3)
+
+    Vertices in the order of their numbers:
+
+    >>> path = gasla.Graph.from_edges([0, 3, 2], [3, 2, 1])
+    >>> gasla.greedy_color(path, priority=[3, 2, 1, 0])
+    array([0, 0, 1, 2], dtype=int32)
     """
     graph = as_graph(graph)
     check_word("strategy", strategy, get_args(Strategy))
     seed = whole_number("seed", seed, MOST_SEED)
-    sides = _two_sides(graph)
-    if not (sides < 0).any():
-        return sides
-    rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
+    xp: Any = module_of(graph.device)
+    if priority is None:
+        sides = _two_sides(graph)
+        if not (sides < 0).any():
+            return sides
+        rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
+    else:
+        sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
     begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
     phases: list[Any] = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
     return run(phases, graph, colour=begun.colour, waiting=begun.waiting, told_in=begun.told_in).colour
+
+
+def _descending(graph: Graph, priority: Any) -> Any:
+    """Ranks of which no two are the same: of equal priorities the smaller id has the higher."""
+    given = array_module(priority).asarray(priority)
+    if given.shape != (graph.n,) or given.dtype.kind not in "biuf":
+        what = f"shape {given.shape} and type {given.dtype}"
+        raise ValueError(f"priority has {what}; expected a real number for each of {graph.n} vertices")
+    xp: Any = module_of(graph.device)
+    if graph.n:
+        same_device(graph=graph.out_degrees, priority=given)
+    if any_true(xp.isnan(given)):
+        raise ValueError("priority has NaN, which comes neither first nor last; expected numbers")
+    ascending = xp.argsort(given[::-1], kind="stable")
+    rank = xp.empty(graph.n, np.uint64)
+    rank[graph.n - 1 - ascending] = xp.arange(graph.n, dtype=np.uint64)
+    return rank
 
 
 def _two_sides(graph: Graph) -> Any:

@@ -1,4 +1,4 @@
-"""How dense it is around nodes: triangles, clustering, cores; and communities."""
+"""How dense it is around nodes: triangles, squares, clustering, cores; colours and communities."""
 
 from typing import Any
 
@@ -14,6 +14,7 @@ from gasla.graph.graph import Graph
 
 UNDIRECTED = when("a directed graph", is_directed)
 SIMPLE = when("a multigraph", is_multigraph)
+LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
 
 
 def _triangles(G: Converted) -> Array:
@@ -23,7 +24,15 @@ def _triangles(G: Converted) -> Array:
 
 def _neighbours(G: Converted) -> Array:
     """How many neighbours each node has, itself aside."""
-    return G.plain().out_degrees.astype(np.int64) - G._loops()
+    return np.bincount(_proper(G)[0], minlength=len(G))
+
+
+def _proper(G: Converted) -> tuple[Array, Array]:
+    """Tails and heads of all but loops; one of parallel edges."""
+    out = G.plain().out
+    tails, heads = out.owners(), out.indices
+    are = tails != heads
+    return tails[are], heads[are]
 
 
 def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
@@ -98,6 +107,16 @@ def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, coun
     return sum(found) / len(found)
 
 
+@offered(UNDIRECTED, least=5_000)
+def square_clustering(G: Converted, nodes: Any = None) -> Any:
+    """The share of possible squares at nodes that are there; an integer where none is possible, as in NetworkX."""
+    degrees, (tails, heads) = _neighbours(G), _proper(G)
+    around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
+    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # where no square is there
+    found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
+    return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
+
+
 @offered(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
     """The share of pairs of neighbours that are neighbours, over the whole graph."""
@@ -124,6 +143,20 @@ def _has_pairs(G: Converted) -> bool:
     n = len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     return bool(len(np.intersect1d(tails * n + heads, heads * n + tails, assume_unique=True)))
+
+
+@offered(
+    UNDIRECTED,
+    when("strategy is other than 'largest_first'", lambda given: given["strategy"] not in LARGEST_FIRST),
+    when("interchange", lambda given: bool(given["interchange"])),
+    least=20_000,
+)
+def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
+    """The colours that nodes take in turn, those of most edges first, each the least that no neighbour has."""
+    degrees = G.degrees()
+    found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
+    order = np.argsort(-degrees, kind="stable")
+    return dict(zip(G.called(order), moved(found, "cpu")[order].tolist()))
 
 
 @offered(UNDIRECTED, least=20_000, choice="which of labels that weigh the same a node takes, is by lot")
