@@ -196,6 +196,37 @@ def test_betweenness(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, [expected[v] for v in range(A.shape[0])], rtol=1e-12, atol=1e-14)
 
 
+@settings(max_examples=30)
+@given(A=matrices(least=1), data=st.data())
+def test_edge_betweenness(A: csr_array, data: st.DataObject) -> None:
+    weighted, normalized = data.draw(st.booleans()), data.draw(st.booleans())
+    B = A if weighted else csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    symmetric = abs(B - B.T).nnz == 0
+    G = nx.from_scipy_sparse_array(B, create_using=nx.Graph if symmetric else nx.DiGraph)
+    expected = nx.edge_betweenness_centrality(G, weight="weight" if weighted else None, normalized=normalized)
+    if symmetric:
+        expected |= {(v, u): score for (u, v), score in expected.items()}
+    order = np.random.default_rng(1).permutation(A.nnz)  # in which edges are given has nothing to say
+    src, dst = (ends[order] for ends in A.tocoo().coords)
+    scores = gasla.edge_betweenness_centrality(
+        Graph.from_edges(src, dst, A.tocoo().data[order], n=A.shape[0]), weighted=weighted, normalized=normalized
+    )
+    edges = zip(src.tolist(), dst.tolist())
+    np.testing.assert_allclose(scores, [expected[e] for e in edges], rtol=1e-12, atol=1e-14)
+
+
+def test_edge_betweenness_from_some_sources() -> None:
+    A = datasets.grid(4)
+    total = sum(gasla.edge_betweenness_centrality(A, sources=[s], normalized=False) for s in range(5))
+    several = gasla.edge_betweenness_centrality(A, sources=range(5), normalized=False)
+    np.testing.assert_allclose(several, total / 5)
+    same = [gasla.edge_betweenness_centrality(A, k=7, seed=3) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    verify.edge_betweenness(A, gasla.edge_betweenness_centrality(A, sources=[3, 1]), sources=[3, 1])
+    doubled = Graph.from_edges([0, 0, 0, 1], [1, 1, 2, 3])  # parallel edges are paths of their own
+    assert gasla.edge_betweenness_centrality(doubled, normalized=False).tolist() == [1, 1, 1, 2]
+
+
 def test_betweenness_against_igraph_on_a_real_graph() -> None:
     igraph = pytest.importorskip("igraph")
     A = datasets.openflights().matrix
@@ -217,6 +248,9 @@ def test_betweenness_where_path_counts_exceed_float64(weighted: bool) -> None:
     scores = gasla.betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
     beyond = graph.n - 1 - junction  # vertices that only paths through a junction reach
     assert np.isfinite(scores).all()
+    along = gasla.edge_betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
+    into = np.repeat((graph.n - 1 - junction[:-1] - 1) / 2, 2)  # half of those behind, and the middle itself
+    np.testing.assert_allclose(along[: 2 * k], (into - 0.5 + 1) * graph.n, rtol=1e-10)
     scale = (graph.n - 1) / 1
     np.testing.assert_allclose(scores[junction[1:]], beyond[1:] * scale, rtol=1e-10)
     np.testing.assert_allclose(scores[middle], np.repeat((beyond[1:] + 1) / 2 * scale, 2).reshape(-1, 2), rtol=1e-10)
@@ -311,6 +345,7 @@ def test_empty_and_single() -> None:
     assert gasla.pagerank(single).ranks.tolist() == [1]
     assert gasla.betweenness_centrality(single).tolist() == [0]
     empty = Graph.from_edges([], [], n=0)
+    assert gasla.edge_betweenness_centrality(empty).size == gasla.edge_betweenness_centrality(single).size == 0
     assert len(gasla.pagerank(empty).ranks) == len(gasla.betweenness_centrality(empty)) == 0
 
 
@@ -346,6 +381,8 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
         (lambda: gasla.betweenness_centrality(A3, k=1, sources=[0]), ValueError, "both given"),
         (lambda: gasla.betweenness_centrality(A3, sources=[0, 0]), ValueError, "twice"),
         (lambda: gasla.betweenness_centrality(A3 * 0.0, weighted=True), ValueError, "expected a positive number"),
+        (lambda: gasla.edge_betweenness_centrality(A3 * 0.0, weighted=True), ValueError, "expected a positive number"),
+        (lambda: gasla.edge_betweenness_centrality(A3, k=9), ValueError, "k is 9; expected 1 to 3"),
     ],
 )
 def test_bad_input(call, kind, message) -> None:

@@ -13,7 +13,8 @@ from reference_engine import Reference
 from test_programs import CASES, NAMES, SUMS, bits_of_sums, graphs
 
 import gasla
-from gasla.algorithms.centrality import betweenness_centrality, pagerank
+from gasla.algorithms.centrality import pagerank
+from gasla.algorithms.centrality.betweenness import dependencies, edge_betweenness_centrality
 from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import engine
@@ -24,7 +25,7 @@ from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
-MODULES = (programs, bfs, sssp, pagerank, betweenness_centrality)
+MODULES = (programs, bfs, sssp, pagerank, dependencies, edge_betweenness_centrality)
 PROGRAMS = [
     p
     for module in MODULES

@@ -109,10 +109,11 @@ BY_PAIR = [
 OF_ALL = [
     "is_strongly_connected", "number_strongly_connected_components", "is_bipartite", "has_cycle",
     "is_directed_acyclic_graph", "topological_generations", "core_number", "triangles", "clustering",
-    "average_clustering", "square_clustering", "greedy_color", "transitivity", "diameter", "radius", "periphery", "average_shortest_path_length",
-    "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality", "closeness_centrality",
-    "betweenness_centrality", "pagerank", "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality",
-    "jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "preferential_attachment",
+    "average_clustering", "square_clustering", "greedy_color", "transitivity", "diameter", "radius", "periphery",
+    "average_shortest_path_length", "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality",
+    "closeness_centrality", "betweenness_centrality", "edge_betweenness_centrality", "pagerank",
+    "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality", "jaccard_coefficient", "adamic_adar_index",
+    "resource_allocation_index", "preferential_attachment",
 ]  # fmt: skip
 
 
@@ -287,9 +288,13 @@ def test_drawn_sources_are_networkxs() -> None:
     for normalized in (True, False):
         for k in (1, 5, 30):
             assert compare("betweenness_centrality", G, k=k, seed=7, normalized=normalized)
+            assert compare("edge_betweenness_centrality", G, k=k, seed=7, normalized=normalized)
     assert compare("betweenness_centrality", G, endpoints=True, k=4, seed=1)
     both = nx.DiGraph(nx.path_graph(5))
     assert compare("betweenness_centrality", both, normalized=False)
+    assert compare("edge_betweenness_centrality", both, normalized=False)
+    assert compare("edge_betweenness_centrality", both)
+    assert not compare("edge_betweenness_centrality", both, k=2, seed=1)
 
 
 @pytest.mark.slow  # compiles three rankings

@@ -21,7 +21,7 @@ from waiting import count_sleepers
 import gasla
 import semirings
 from gasla import stages
-from gasla.algorithms.centrality.betweenness_centrality import Count
+from gasla.algorithms.centrality.betweenness.dependencies import Count
 from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
 from gasla.algorithms.traversal import bfs
 from gasla.arrays import moved
@@ -792,11 +792,12 @@ def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
     from semirings_engines import compile_cuda
 
-    from gasla.algorithms.centrality import betweenness_centrality, pagerank
+    from gasla.algorithms.centrality import pagerank
+    from gasla.algorithms.centrality.betweenness import dependencies, edge_betweenness_centrality
     from gasla.algorithms.paths import sssp
     from gasla.algorithms.traversal import bfs
 
-    found = [programs, bfs, sssp, pagerank, betweenness_centrality]
+    found = [programs, bfs, sssp, pagerank, dependencies, edge_betweenness_centrality]
     every = {p for module in found for p in vars(module).values() if isinstance(p, type)}
     for program in every:
         if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:

@@ -13,7 +13,7 @@ from in_turns import in_turns
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
-from gasla.algorithms.centrality.betweenness_centrality import WideCount
+from gasla.algorithms.centrality.betweenness.dependencies import WideCount
 from gasla.gpu.program.plan import Variant, as_held
 from gasla.graph.graph import Graph
 

@@ -487,6 +487,21 @@ def test_betweenness_rejects_wrong_scores(name: str, how: str) -> None:
         verify.betweenness(matrix, BAD_SCORES[how](scores))
 
 
+@pytest.mark.parametrize("name", ["directed", "undirected", "path"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_edge_betweenness_is_that_of_networkx(name: str, weighted: bool) -> None:
+    matrix = csr_array(graph_named(name))
+    graph = nx.from_scipy_sparse_array(matrix, create_using=nx.Graph if name == "undirected" else nx.DiGraph)
+    found = nx.edge_betweenness_centrality(graph, weight="weight" if weighted else None)
+    found |= {(v, u): score for (u, v), score in found.items()} if name == "undirected" else {}
+    scores = np.array([found[edge] for edge in zip(*(ends.tolist() for ends in matrix.tocoo().coords))])
+    for effort in (1e9, 0):
+        verify.edge_betweenness(matrix, scores, weighted=weighted, effort=effort)
+    for change in BAD_SCORES.values():
+        with pytest.raises(VerificationError):
+            verify.edge_betweenness(matrix, change(scores), weighted=weighted)
+
+
 def test_the_sum_alone_catches_a_score_where_few_sources_are_recomputed() -> None:
     matrix = graph_named("undirected")
     scores = right_betweenness(matrix, directed=False)

@@ -305,6 +305,14 @@ def shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
     return scores(score, sources, [gasla.bfs(graph.graph, s) for s in sources])
 
 
+def edge_shares(graph: BenchmarkGraph, score: Any, sources: list[int]) -> str:
+    """All scores of edges together are the sum of distances over all that these sources reach."""
+    total = float(score.sum()) * len(sources) / graph.graph.n
+    levels = [gasla.bfs(graph.graph, s) for s in sources]
+    expected = sum(int(level[level > 0].sum(dtype=np.int64)) for level in levels)
+    return "" if abs(total - expected) <= 1e-6 * expected else f"scores sum to {total:.8g}, distances to {expected:.8g}"
+
+
 def order(graph: BenchmarkGraph, vertices: Any, _: list[int]) -> str:
     """What is wrong with an order of the acyclic edges."""
     src, dst = graph.acyclic.out.owners(), graph.acyclic.out.indices

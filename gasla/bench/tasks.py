@@ -82,6 +82,7 @@ TASKS: dict[str, Task] = {
     "minimum_cut": Task("nowhere", lambda *_: "", is_trusted=False),
     "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),
     "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
+    "edge_betweenness": Task("sources", properties.edge_shares, answers.unit, answers.near, may_overflow=True),
     "multi_source_bfs": Task("sources", properties.searches, several=64),
     "multi_source_shortest_paths": Task("sources", properties.all_shortest_paths, answers.distances, several=8),
     "closeness": Task("sources", properties.nearness, agree=answers.near, several=64),

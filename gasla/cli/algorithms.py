@@ -36,6 +36,7 @@ from gasla.cli.summaries import (
     of_each,
     order,
     pairs,
+    passed,
     path,
     points,
     ranking,
@@ -284,6 +285,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"scores": "betweenness"},
         summary=ranking("scores", from_sources("shortest paths from {:,} sources run through")),
         edges=by_searches,
+    ),
+    Verb(
+        *("edge-betweenness", gasla.edge_betweenness_centrality, verify.edge_betweenness),
+        answers={"scores": "edge_betweenness"},
+        summary=passed,
+        edges=by_searches,
+        by_edge=True,
     ),
     Verb(
         *("closeness", gasla.closeness_centrality, verify.closeness),

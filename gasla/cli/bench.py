@@ -18,18 +18,18 @@ reported, not timed.
 graphs      ny (roads of New York), openflights, or a family and a scale, such as rmat20 for 2**20 vertices: rmat,
             kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and stored in the cache.
             Or a file; its edges are taken in both directions, with weights of 1 to 255
-algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles,
-            betweenness (from 4 sources); strong_components (of each edge or not, by lot); core_number, hits (20
-            iterations); maximal_independent_set, greedy_color, maximal_matching, weighted_matching; multi_source_bfs,
-            closeness and harmonic (from 64), multi_source_shortest_paths (from 8); topological_order and longest_path
-            (of each edge once, from the smaller vertex to the larger); personal_pageranks (of 8 sources at once); katz
-            and eigenvector (to 1e-6); maximum_flow, minimum_cut (between the first two sources); bipartite, bridges,
-            articulation_points; minimum_spanning_forest; aggregate_features (64 a vertex); label_propagation,
-            louvain_communities; modularity (of groups by number); edge_support, clustering, k_truss (of 6);
-            four_cliques; jaccard and adamic_adar (of each edge's ends); top_k_similar (10), square_clustering;
-            pagerank_nibble; random_walks and node2vec_walks (16 steps of about n walkers), sample_neighbors (10 of
-            each of these); mxv (nine semirings); mxm (squares, masked, 64 columns); programs (three as a user would
-            write them)
+algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles, betweenness
+            and edge_betweenness (from 4 sources); strong_components (of each edge or not, by lot); core_number, hits
+            (20 iterations); maximal_independent_set, greedy_color, maximal_matching, weighted_matching;
+            multi_source_bfs, closeness and harmonic (from 64), multi_source_shortest_paths (from 8);
+            topological_order and longest_path (of each edge once, from the smaller vertex to the larger);
+            personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); maximum_flow, minimum_cut
+            (between the first two sources); bipartite, bridges, articulation_points; minimum_spanning_forest;
+            aggregate_features (64 a vertex); label_propagation, louvain_communities; modularity (of groups by
+            number); edge_support, clustering, k_truss (of 6); four_cliques; jaccard and adamic_adar (of each edge's
+            ends); top_k_similar (10), square_clustering; pagerank_nibble; random_walks and node2vec_walks (16 steps
+            of about n walkers), sample_neighbors (10 of each of these); mxv (nine semirings); mxm (squares, masked,
+            64 columns); programs (three as a user would write them)
 peers       those of them that are installed, the others are left out: graphblas, scipy, igraph, networkit on the CPU,
             cusparse, cugraph on the GPU; gasla-cpu beside the GPU; or all that are installed for the device
 """

@@ -237,6 +237,12 @@ def alike(found: Answered) -> Iterator[str]:
     yield from _edges(found, np.argsort(-scores, kind="stable")[: found.top])
 
 
+def passed(found: Answered) -> Iterator[str]:
+    """The edges that most shortest paths go along."""
+    yield from_sources("most shortest paths from {:,} sources go along")(found)
+    yield from _edges(found, np.argsort(-found.answer["scores"], kind="stable")[: found.top])
+
+
 def similar(found: Answered) -> Iterator[str]:
     """The pairs of vertices that are most similar, of each vertex and the first of its others."""
     rows, scores, label = found.answer["vertices"], found.answer["scores"], found.graph.label

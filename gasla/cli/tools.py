@@ -145,5 +145,7 @@ def run_warm(options: Namespace) -> int:
     """`gasla warm`."""
     from gasla.backends.warming import warm
 
-    print(f"{warm()} functions are compiled")
+    with bar("compiling"):
+        count = warm()
+    print(f"{count} functions are compiled")
     return 0

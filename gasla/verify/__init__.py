@@ -36,6 +36,7 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | …_matches   | found by listing all                                                                                   |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
+| edge_betw…  | the sum over all edges is that of distances over all reachable pairs; sampled sources agree            |
 | closeness,  | scores of vertices, of all or of some, are those that their distances from all sources give            |
 | harmonic    |                                                                                                        |
 | order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
@@ -58,6 +59,7 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 
 from gasla.verify._common import VerificationError
 from gasla.verify.centrality.closeness import closeness, harmonic
+from gasla.verify.centrality.edge_scores import edge_betweenness
 from gasla.verify.centrality.ranks import hits, pagerank, salsa
 from gasla.verify.centrality.scores import betweenness
 from gasla.verify.centrality.spectra import eigenvector, katz
@@ -94,6 +96,7 @@ __all__ = [
     "condensation",
     "core_number",
     "count_cliques",
+    "edge_betweenness",
     "edge_support",
     "ego_graph",
     "eigenvector",

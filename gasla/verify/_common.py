@@ -86,6 +86,18 @@ def answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
     return array
 
 
+def of_edges(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
+    """The answer, of one value for each stored edge, grouped by where edges start."""
+    graph = as_graph(graph)
+    array = np.asarray(values)
+    if array.shape != (graph.m,) or array.dtype.kind not in kinds:
+        wanted = {"b": "bool", "f": "a float"}.get(kinds, "an integer")
+        raise VerificationError(
+            f"{name}: {graph.m} values of {wanted} were expected, one a stored edge, not {array.dtype}{array.shape}"
+        )
+    return array if graph.out.edge_ids is None else array[graph.out.edge_ids]
+
+
 def check_source(source: int, n: int) -> int:
     source = index(source)
     if not 0 <= source < n:

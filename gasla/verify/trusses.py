@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, edges_of, require
+from gasla.verify._common import Array, VerificationError, edges_of, of_edges, require
 from gasla.verify.counts import row_blocks
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def edge_support(graph: Any, support: ArrayLike) -> None:
     gasla.verify.VerificationError: the edge 1 -> 2 is in 1 triangles, not 2
     """
     edges = edges_of(graph)
-    count = _of_edges("support", graph, support, "iu")
+    count = of_edges("support", graph, support, "iu")
     right = _support(edges.simple(), edges.src, edges.dst)
     require(
         count == right,
@@ -73,7 +72,7 @@ def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
     gasla.verify.VerificationError: the edge 0 -> 3 is in the truss of 3, but in 0 triangles of it
     """
     stored, simple = edges_of(graph), edges_of(graph).simple()
-    member = _of_edges("edges", graph, edges, "b")
+    member = of_edges("edges", graph, edges, "b")
     src, dst = stored.src, stored.dst
     require(~member | (src != dst), lambda e: f"the edge {src[e]} -> {dst[e]} is in the truss, but a self loop")
     both = _pattern(np.append(src[member], dst[member]), np.append(dst[member], src[member]), stored.n)
@@ -105,18 +104,6 @@ def _peeled(simple: "csr_array", least: int) -> "csr_array":
             break
         simple = _pattern(row[enough], column[enough], simple.shape[0])
     return simple
-
-
-def _of_edges(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
-    """The answer, of one value for each stored edge, grouped by where edges start."""
-    graph = as_graph(graph)
-    array = np.asarray(values)
-    if array.shape != (graph.m,) or array.dtype.kind not in kinds:
-        wanted = "bool" if kinds == "b" else "an integer"
-        raise VerificationError(
-            f"{name}: {graph.m} values of {wanted} were expected, one a stored edge, not {array.dtype}{array.shape}"
-        )
-    return array if graph.out.edge_ids is None else array[graph.out.edge_ids]
 
 
 def _pattern(row: Array, column: Array, n: int) -> "csr_array":

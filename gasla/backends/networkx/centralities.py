@@ -55,6 +55,39 @@ def betweenness_centrality(
     return scores
 
 
+@offered(when("k is 0", lambda given: given["k"] == 0), by_name("weight"), least=2_000)
+def edge_betweenness_centrality(
+    G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
+) -> dict[Any, float]:
+    """Betweenness of every edge, as seen from every node; of `k` nodes from those that NetworkX draws."""
+    drawn = None if k is None else seed.sample(G.names, k)
+    graph = lengths(G, weight, least=1).to(G.device)
+    sources = None if drawn is None else G.numbered(drawn)
+    found = gasla.edge_betweenness_centrality(graph, sources=sources, normalized=bool(normalized), weighted=True)
+    found = moved(found, "cpu")
+    if G.is_directed() and graph.m and graph.is_symmetric and graph.has_symmetric_values:  # undirected, for gasla
+        if drawn is not None and len(drawn) < len(G):
+            raise NotImplementedError("nodes are drawn, and all edges lead both ways")
+        found = found / 2 if normalized else found
+    return _by_edge(G, found, weight)
+
+
+def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
+    """A number of each entry by NetworkX's names of edges; of parallel ones the shortest share it."""
+    out, copies = G.plain().out, G.edges.copies
+    tails, heads = out.owners(), out.indices
+    if copies is not None:
+        entries, each = np.repeat(np.arange(len(heads)), copies), G.each(weight)
+        are_shortest = each == G.edges.combined(each, np.minimum)[entries]
+        scores = np.where(are_shortest, (scores / np.bincount(entries, are_shortest))[entries], 0.0)
+        tails, heads = tails[entries], heads[entries]
+    once = np.flatnonzero(G.is_directed() | (tails <= heads))  # as NetworkX lists edges: at the node that comes first
+    columns = [G.called(tails[once]), G.called(heads[once])]
+    if G.is_multigraph():
+        columns.append(G.keys_of(once))
+    return dict(zip(zip(*columns), scores[once].tolist()))
+
+
 @offered(by_name("distance"), least=2_000)
 def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
     """Closeness of every node, or of one."""

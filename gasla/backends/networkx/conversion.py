@@ -40,6 +40,11 @@ class Edges:
             copies = np.fromiter((len(keys) for row in rows for keys in row.values()), np.int64, m)
             self.copies = copies if np.any(copies > 1) else None
 
+    @property
+    def count(self) -> int:
+        """How many edges there are, parallel ones one by one."""
+        return len(self.graph.out.indices) if self.copies is None else int(self.copies.sum())
+
     def combined(self, values: Array, combine: np.ufunc) -> Array:
         """A value an entry, of one an edge."""
         if self.copies is None:
@@ -165,7 +170,7 @@ class Converted:
         if callable(name):
             return self._by_function(name)
         if name is None:  # as NetworkX's functions look for an attribute that nobody has
-            return np.ones(len(self.edges.graph.out.indices) if self.data is None else len(self.data), np.int64)
+            return np.ones(self.edges.count, np.int64)
         key = (name, default)
         if key not in self._values and self.data is not None:
             self._values[key] = _numbers([data.get(name, default) for data in self.data], name)
@@ -387,9 +392,7 @@ def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
 
 def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
     """What is known of the edges of every entry: their attributes, those of parallel ones by key."""
-    copies = graph.edges.copies
-    entries = len(graph.edges.graph.out.indices)
-    count = entries if copies is None else int(copies.sum())
+    copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:
         data = map(dict, graph.data)
@@ -399,7 +402,7 @@ def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
         data = (dict(zip(columns, row)) for row in each) if columns else ({} for _ in range(count))
     if not graph.is_multigraph():
         return data
-    each_copies = repeat(1, entries) if copies is None else copies.tolist()
+    each_copies = repeat(1, count) if copies is None else copies.tolist()
     keys = iter(graph.keys) if graph.keys is not None else chain.from_iterable(map(range, each_copies))
-    each_copies = repeat(1, entries) if copies is None else copies.tolist()
+    each_copies = repeat(1, count) if copies is None else copies.tolist()
     return (dict(islice(zip(keys, data), many)) for many in each_copies)

@@ -187,6 +187,12 @@ def betweenness(work: Work, reaches: list[Reach]) -> Floor:
     return Floor(total, cause)
 
 
+def edge_betweenness(work: Work, reaches: list[Reach]) -> Floor:
+    """The same; at last a number an edge is written."""
+    vertices = betweenness(work, reaches)
+    return Floor(vertices.seconds + work.floor(8 * work.m, 0, 0).seconds, vertices.cause)
+
+
 def core_number(work: Work, _: list[Reach]) -> Floor:
     """Each edge is read once, from the end that goes first, and the degree at the other; three numbers a vertex."""
     return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
@@ -318,6 +324,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "maximum_flow": maximum_flow,
     "minimum_cut": maximum_flow,
     "betweenness": betweenness,
+    "edge_betweenness": edge_betweenness,
     "product": product,
     "row sums": row_sums,
 }

@@ -11,7 +11,8 @@ one), `hits()` hub scores after as many, `components()` labels, `strong_componen
 `dense` tells how many vertices and stored edges there are, `triangles()` their number, `core_number()` core numbers,
 `maximal_independent_set()` who is in it,
 `greedy_color()` colours, `maximal_matching()` and `weighted_matching()`, where heavier edges come first, mates,
-`betweenness(sources)` scores up to a common factor, `personal_pageranks()` a row of ranks for each of `graph.homes`,
+`betweenness(sources)` and `edge_betweenness(sources)`, of each stored edge, scores up to a common factor,
+`personal_pageranks()` a row of ranks for each of `graph.homes`,
 `aggregate_features()` the sums of `graph.features`, `topological_order()` an order of the vertices and `longest_path()`
 the lengths of longest paths to them, each edge leading from the smaller vertex to the larger, `katz()` scores by
 `graph.attenuation` and `eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of

@@ -163,6 +163,9 @@ class Gasla:
     def betweenness(self, sources: list[int]) -> Any:
         return gasla.betweenness_centrality(self.graph, sources=sources, normalized=False)
 
+    def edge_betweenness(self, sources: list[int]) -> Any:
+        return gasla.edge_betweenness_centrality(self.graph, sources=sources, normalized=False)
+
     def maximum_flow(self) -> Any:
         return gasla.maximum_flow(self.made.network, *self.made.ends).value
 

@@ -146,6 +146,10 @@ class Igraph:
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 
+    def edge_betweenness(self, sources: list[int]) -> np.ndarray:
+        """Of each edge once, and then for both directions."""
+        return np.array(self.native.edge_betweenness(directed=False, sources=sources))[self.places]
+
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
 

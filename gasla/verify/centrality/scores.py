@@ -1,7 +1,7 @@
 """Verify betweenness: the sum of all dependencies, and those on single sources."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,7 +111,7 @@ def _betweenness_sum(edges: Edges, score: Array, scale: Array, sources: Array, e
     matrix = edges.matrix()
     inside = 0.0
     for s in track(sources.tolist(), "sources"):
-        distance = _distances(matrix, s)
+        distance = distances(matrix, s)
         reached = np.isfinite(distance)
         reached[s] = False
         inside += float((distance[reached] + (1 if endpoints else -1)).sum())
@@ -123,20 +123,40 @@ def _betweenness_sum(edges: Edges, score: Array, scale: Array, sources: Array, e
         )
 
 
-def _distances(matrix: "csr_array", source: int) -> Array:
+def distances(matrix: "csr_array", source: int) -> Array:
+    """Distances from a vertex; infinite where no path leads."""
     from scipy.sparse.csgraph import dijkstra
 
     return dijkstra(matrix, indices=[source])[0]
 
 
 def _dependencies(edges: Edges, source: int, weighted: bool, endpoints: bool) -> Array:
-    """What a source's paths give to each vertex, after Brandes; path counts are logarithms: none overflows."""
+    """What a source's paths give to each vertex."""
+    found = followed(edges, source, weighted)
+    dependency, reached = found.dependency, found.log_count > -np.inf
+    dependency[source] = 0.0
+    if endpoints:
+        dependency[reached] += 1
+        dependency[source] = reached.sum() - 1
+    return dependency
+
+
+class Followed(NamedTuple):
+    """What Brandes' algorithm finds from one source; path counts are logarithms, so that none overflows."""
+
+    is_tight: Array  # whether a shortest path goes along each edge
+    log_count: Array
+    dependency: Array
+
+
+def followed(edges: Edges, source: int, weighted: bool) -> Followed:
+    """Follow the shortest paths from a source, there and back."""
     length = edges.weight if weighted else np.ones(edges.dst.size)
-    distance = _distances(edges.matrix(length), source)
+    distance = distances(edges.matrix(length), source)
     reached = np.isfinite(distance)
     with np.errstate(invalid="ignore"):
-        tight = reached[edges.src] & (distance[edges.src] + length == distance[edges.dst])
-    paths = edges.matrix(keep=tight & (edges.dst != source))
+        tight = reached[edges.src] & (distance[edges.src] + length == distance[edges.dst]) & (edges.dst != source)
+    paths = edges.matrix(keep=tight)
 
     log_count = np.full(edges.n, -np.inf)
     log_count[source] = 0.0
@@ -148,11 +168,7 @@ def _dependencies(edges: Edges, source: int, weighted: bool, endpoints: bool) ->
     dependency = np.zeros(edges.n)
     for start, end in reversed(layers):
         np.add.at(dependency, start, np.exp(log_count[start] - log_count[end]) * (1 + dependency[end]))
-    dependency[source] = 0.0
-    if endpoints:
-        dependency[reached] += 1
-        dependency[source] = reached.sum() - 1
-    return dependency
+    return Followed(tight, log_count, dependency)
 
 
 def _layers(paths: "csr_array", source: int) -> Iterator[tuple[Array, Array]]:

@@ -1,6 +1,4 @@
-"""Betweenness: for how many pairs of vertices a shortest path leads through each vertex.
-
-Returned is a number a vertex: the sum over pairs (s, t) of the share of shortest paths from s to t that pass v.
+"""What vertices take part in, of the shortest paths from each source in turn: for betweenness of vertices and edges.
 
 From every source: levels; then the number of shortest paths to every vertex, level by level; then, from the last level
 back, what each vertex takes part in. Both sums gather from neighbours that hold 0 until their own level is done, so
@@ -9,18 +7,17 @@ no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import LEVELS
-from gasla.arrays import array_module, finish, module_of
-from gasla.graph.arguments import check_flags, check_weights, chosen_sources
-from gasla.graph.graph import Graph, as_graph
+from gasla.arrays import array_module, finish
+from gasla.graph.graph import Graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
@@ -32,7 +29,7 @@ UNIT = 2.0**512  # what one step of a wide number's exponent is worth
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
 
 
-def _shifted(x, exponent):
+def shifted(x, exponent):
     """The m that a wide number has with another exponent; 0 where that is larger by two or more."""
     behind = exponent - x[1]
     return x[0] * semirings.where(behind == 0, 1.0, semirings.where(behind == 1, 1 / UNIT, 0.0))
@@ -41,7 +38,7 @@ def _shifted(x, exponent):
 def _add_wide(x, y):
     """The sum of two wide numbers whose m is below 2**256: what is lost is 2**512 times smaller."""
     top = semirings.maximum(x[1], y[1])
-    total = _shifted(x, top) + _shifted(y, top)
+    total = shifted(x, top) + shifted(y, top)
     large = total >= 2.0**256
     return semirings.vector(semirings.where(large, total / UNIT, total), top + semirings.where(large, 1.0, 0.0))
 
@@ -96,26 +93,26 @@ class WideDepend(Depend):
     back = vertex(WIDE)
 
     def gather(self, src, dst, edge):
-        return _shifted(dst.paths, src.back[1]) * src.back[0]
+        return shifted(dst.paths, src.back[1]) * src.back[0]
 
     def apply(self, vertex, gathered):
         back = semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])
         return {"score": vertex.score + gathered, "back": back}
 
 
-class _Tight:
+class Tight:
     """Only edges that lie on a shortest path count."""
 
     distance = vertex(np.float64)
     weight = edge(np.float64)
 
 
-class _TightIn(_Tight):
+class _TightIn(Tight):
     def edge_mask(self, src, dst, edge):
         return src.distance + edge.weight == dst.distance
 
 
-class _TightOut(_Tight):
+class _TightOut(Tight):
     def edge_mask(self, src, dst, edge):
         return dst.distance + edge.weight == src.distance
 
@@ -157,93 +154,39 @@ PROGRAMS = {
 }
 
 
-def betweenness_centrality(
-    graph: Any,
-    *,
-    sources: Iterable[int] | None = None,
-    k: int | None = None,
-    seed: Any = None,
-    normalized: bool = True,
-    weighted: bool = False,
-    endpoints: bool = False,
-) -> np.ndarray:
-    """For each vertex, the sum over pairs (s, t) of the share of shortest paths from s to t that pass it.
+class Found(NamedTuple):
+    """What is known when the paths from one source have been followed there and back."""
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. A symmetric matrix counts as undirected, each pair once. Parallel edges are
-        different paths.
-    sources : ids, optional
-        Only paths from these vertices are looked at, and the result is scaled to estimate that of all.
-    k : int, optional
-        In place of `sources`: how many to draw at random.
-    seed : int or numpy.random.Generator, optional
-        For drawing them.
-    normalized : bool
-        Divide by the number of pairs.
-    weighted : bool
-        Whether the values are lengths, all positive; otherwise every edge counts as one.
-    endpoints : bool
-        Whether a path's own ends count as passed.
+    source: int
+    levels: Any  # when paths came to each vertex; 0 at the source, -1 where none do
+    fields: dict[str, Any]  # distances, if edges have lengths
+    state: Mapping[str, Any]  # paths to each vertex; back, what it tells those before it; score, of all sources so far
+    is_wide: bool
 
-    Returns
-    -------
-    (n,) float64
-        As NetworkX's function of the same name gives; but finite for a single source (whose own value is then 0), and
-        right where the number of shortest paths exceeds float64.
 
-    Raises
-    ------
-    ValueError
-        For sources that are not vertices, or lengths that are not positive.
+def follow(graph: Graph, sources: list[int], weighted: bool, visit: Callable[[Found], None] | None = None) -> Any:
+    """The sum of dependencies over the sources, at each vertex; `visit` is called after each of these.
 
-    Notes
-    -----
-    On a GPU it may return while its last kernels still run, as CuPy's functions do: what the stream does next finds the
-    result finished.
-
-    References
-    ----------
-    U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
-
-    Examples
-    --------
-    >>> import gasla, numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> path = csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-    >>> gasla.betweenness_centrality(path)
-    array([0., 1., 0.])
+    A GPU may still be working on it.
     """
-    graph = as_graph(graph)
-    check_flags(normalized=normalized, weighted=weighted, endpoints=endpoints)
-    weighted = weighted and graph.values is not None
-    if weighted:
-        graph.notice_values()
-        check_weights(graph, positive=True)
-    chosen = chosen_sources(graph, sources, k, seed)
-    if not chosen:
-        return module_of(graph.device).zeros(graph.n)
-    weight = graph.values.dtype if weighted else None
+    weight = graph.values.dtype if weighted and graph.values is not None else None
     sums, is_wide, scores = _prepared(graph, weight, wide=False), False, None
     try:
-        orders = (_weighted_orders if weighted else _orders)(graph, chosen)
-        for source in track(chosen, "sources"):
+        orders = (_orders if weight is None else _weighted_orders)(graph, sources)
+        for source in track(sources, "sources"):
             schedule, fields = next(orders)
-            added = None
+            state = None
             if not is_wide:  # plain numbers come first, and wide ones where they overflow
-                added = _accumulate(graph, sums, source, schedule, 1, fields, scores)
-            if added is None:
+                state = _accumulate(graph, sums, source, schedule, 1, fields, scores)
+            if state is None:
                 if not is_wide:
                     sums, is_wide = _prepared(graph, weight, wide=True), True
-                added = _accumulate(graph, sums, source, schedule, (1, 0), fields, scores)
-            scores = added
-            if endpoints:
-                reached = array_module(scores).greater(schedule.levels, 0)
-                scores += reached
-                scores[source] += reached.sum()
-        twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
-        return _scale(scores, chosen, normalized, twice, endpoints)
+                state = _accumulate(graph, sums, source, schedule, (1, 0), fields, scores)
+                assert state is not None
+            scores = state["score"]
+            if visit is not None:
+                visit(Found(source, schedule.levels, fields, state, is_wide))
+        return scores
     except BaseException:  # such as Ctrl-C: no search that has begun is left running
         finish(graph.device)
         raise
@@ -286,8 +229,8 @@ def _accumulate(
     one: Any,
     fields: dict[str, Any],
     scores: Any,
-) -> Any:
-    """The scores, and what every vertex takes part in of the paths from one source; None if these exceed plain numbers.
+) -> Mapping[str, Any] | None:
+    """What every vertex takes part in of the paths from one source, and the scores; None if these exceed plain numbers.
 
     A GPU may still be working on them.
     """
@@ -298,7 +241,7 @@ def _accumulate(
     if one == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     out = {"paths": paths} if scores is None else {"paths": paths, "score": scores}
-    return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state["score"]
+    return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state
 
 
 def _prepared(graph: Graph, weight: np.dtype | None, wide: bool) -> tuple[Prepared, Prepared]:
@@ -323,20 +266,3 @@ def _may_overflow(graph: Graph, depth: int) -> bool:
     graph has; that is asked first, since the largest degree may have to be found, on a GPU by a kernel more to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000
-
-
-def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
-    """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own.
-
-    `twice`: each pair was looked at from both ends, and is to count once.
-    """
-    n = len(total)
-    ends = n if endpoints else n - 1
-    if ends < 2:
-        return total
-    pairs = float(len(chosen) if len(chosen) < n else ends)
-    pairs *= ends - 1 if normalized else 2 if twice else 1
-    total *= 1 / pairs if normalized else ends / pairs  # in NetworkX's way: to divide takes longer
-    if 1 < len(chosen) < n and not endpoints:
-        total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
-    return total

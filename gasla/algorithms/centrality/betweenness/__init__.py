@@ -1,0 +1,1 @@
+"""How many shortest paths pass a vertex, or go along an edge."""

@@ -1,0 +1,107 @@
+"""Verify betweenness of edges: the sum of all scores, and what single sources give."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.progress import track
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, of_edges, require
+from gasla.verify.centrality.scores import distances, followed
+
+
+def edge_betweenness(
+    graph: Any,
+    scores: ArrayLike,
+    *,
+    sources: Iterable[int] | None = None,
+    normalized: bool = True,
+    weighted: bool = False,
+    effort: float = 2e7,
+    seed: int = 0,
+) -> None:
+    """Verify betweenness of edges.
+
+    Without weights the sum over all edges must be that of the distances over all reachable pairs. Then what some of the
+    sources give, or all of them where the effort allows it, is computed again: with all sources every score must be
+    equal, else none may be lower.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; undirected if its pattern (and its weights, if they count) are symmetric.
+    scores : array of float
+        The answer, for each stored edge.
+    sources, normalized, weighted
+        What `gasla.edge_betweenness_centrality` was given, or the sources it chose.
+    effort : float, default 2e7
+        How many edges may be visited in computing again; one source is computed again in any case.
+    seed : int
+        The choice of these sources.
+
+    Raises
+    ------
+    VerificationError
+        If the sum, or the score of an edge, is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> edge_betweenness(path, [2.0, 2.0], normalized=False)
+    >>> edge_betweenness(path, [1.0, 3.0], normalized=False)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the edge 0 -> 1 has the score 1, but shortest paths give 2
+    """
+    graph = as_graph(graph)
+    edges, score = edges_of(graph), of_edges("scores", graph, scores, "f").astype(np.float64)
+    require(np.isfinite(score) & (score >= 0), lambda e: f"the edge {_named(edges, e)} has the score {score[e]}")
+    chosen = np.arange(edges.n) if sources is None else np.array([check_source(s, edges.n) for s in sources], np.int64)
+    undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    share = 1 / (edges.n - 1) if normalized else 1 / (2 if undirected else 1)
+    scale = share * (1 if normalized else edges.n) / max(chosen.size, 1) if edges.n > 1 else 1.0
+
+    if not weighted:
+        matrix = edges.matrix()
+        far = sum(float(d[np.isfinite(d)].sum()) for s in chosen.tolist() for d in [distances(matrix, s)])
+        total, far = float(score.sum()), far * scale * (2 if undirected else 1)
+        if abs(total - far) > 1e-6 * far + 1e-9:
+            raise VerificationError(f"the scores of all edges sum to {total:.12g}, but distances to {far:.12g}")
+    affordable = max(1, int(effort / max(1, edges.dst.size + edges.n)))
+    again = chosen
+    if affordable < chosen.size:
+        again = np.random.default_rng(seed).choice(chosen, affordable, replace=False)
+    due = np.zeros(edges.dst.size)
+    for s in track(again.tolist(), "sources"):
+        due += _parts(edges, s, weighted)
+    if undirected:
+        due = _both(edges, due)
+    due *= scale
+    off = np.abs(score - due) if again.size == chosen.size else due - score
+    require(
+        off <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
+        lambda e: f"the edge {_named(edges, e)} has the score {score[e]:.9g}, but shortest paths give {due[e]:.9g}",
+    )
+
+
+def _named(edges: Edges, e: int) -> str:
+    return f"{edges.src[e]} -> {edges.dst[e]}"
+
+
+def _parts(edges: Edges, source: int, weighted: bool) -> Array:
+    """What a source's paths give to each edge."""
+    tight, log_count, dependency = followed(edges, source, weighted)
+    src, dst = edges.src[tight], edges.dst[tight]
+    parts = np.zeros(edges.dst.size)
+    parts[tight] = np.exp(log_count[src] - log_count[dst]) * (1 + dependency[dst])
+    return parts
+
+
+def _both(edges: Edges, parts: Array) -> Array:
+    """What either direction of each undirected edge has got; of parallel ones the mean, as all get the same."""
+    src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
+    pairs, which = np.unique(src * edges.n + dst, return_inverse=True)
+    mean = np.bincount(which, parts) / np.bincount(which)
+    return np.asarray(mean[which] + mean[np.searchsorted(pairs, dst * edges.n + src)])
