@@ -18,15 +18,28 @@ ALIKE = (
     flow.shortest_augmenting_path,
 )
 UNLIMITED = float("inf")
+MISSING: Any = object()
 
 
 @offered(
     when("a multigraph", lambda given: given["flowG"].is_multigraph()),
     when("flow_func is a user's", lambda given: not (given["flow_func"] is None or given["flow_func"] in ALIKE)),
+    when("a residual network to write into", lambda given: given["residual"] not in (MISSING, None)),
+    when("a cutoff, which decides where it ends", lambda given: given["cutoff"] is not MISSING),
+    when(
+        "an option without a flow_func", lambda given: given["residual"] is not MISSING and given["flow_func"] is None
+    ),
     least=5_000,
 )
 def maximum_flow_value(
-    flowG: Converted, _s: Any, _t: Any, capacity: Any = "capacity", flow_func: Any = None
+    flowG: Converted,
+    _s: Any,
+    _t: Any,
+    capacity: Any = "capacity",
+    flow_func: Any = None,
+    *,
+    residual: Any = MISSING,
+    cutoff: Any = MISSING,
 ) -> float | int:
     """The value of a maximum flow."""
     for name in (_s, _t):

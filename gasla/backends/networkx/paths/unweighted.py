@@ -11,6 +11,7 @@ import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conditions import number, offered, when
 from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.paths.lists import lengthen, uncollected
 from gasla.backends.networkx.precedence import Queue, queue
 
 MANY = 64  # sources that are searched from at once
@@ -49,8 +50,7 @@ def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, l
     found = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]
     paths = {first: [first]}
-    for name, parent in zip(G.called(found.order[1:]), G.called(found.parents[1:])):
-        paths[name] = [name, *paths[parent]] if reverse else [*paths[parent], name]
+    lengthen(paths, G.called(found.order[1:]), G.called(found.parents[1:]), reverse)
     return paths
 
 
@@ -127,7 +127,8 @@ def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
     by_place = np.lexsort((place[tails], place[heads]))
     names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(found.order))
     ends = np.cumsum(counts).tolist()
-    return [names[end - count : end] for end, count in zip(ends, counts.tolist())]
+    with uncollected():
+        return [names[end - count : end] for end, count in zip(ends, counts.tolist())]
 
 
 @offered(least=20_000)

@@ -11,6 +11,7 @@ from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
 from gasla.backends.networkx.conditions import number, offered
 from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.paths.lists import lengthen, uncollected
 from gasla.backends.networkx.precedence import ranks
 
 
@@ -49,7 +50,10 @@ class Search:
     def order(self) -> Array:
         """Nodes as they were given out."""
         found = self.ranks()
-        return np.asarray(np.argsort(found, kind="stable")[int((found < 0).sum()) :])
+        reached = np.flatnonzero(found >= 0)
+        order = np.empty(len(reached), np.int64)
+        order[found[reached]] = reached
+        return order
 
     def number(self, distance: float) -> Any:
         """A distance as NetworkX adds it up."""
@@ -77,8 +81,7 @@ class Search:
         order, before = self.order(), self.parents()
         paths: dict[Any, list[Any]] = {name: [name] for name in self.G.called(self.sources)}
         rest = order[len(self.sources) :]
-        for name, parent in zip(self.G.called(rest), self.G.called(before[rest])):
-            paths[name] = [*paths[parent], name]
+        lengthen(paths, self.G.called(rest), self.G.called(before[rest]))
         return paths
 
     def is_only(self, target: int) -> bool:
@@ -192,11 +195,12 @@ def dijkstra_predecessor_and_distance(
     if source not in G:
         raise nx.NodeNotFound(f"Node {source} is not found in the graph")
     search = _search(G, [source], cutoff, weight)
-    pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovered(search))}
     tails, heads = search.tight()
     by_rank = np.argsort(search.ranks()[tails], kind="stable")
-    for name, parent in zip(G.called(heads[by_rank]), G.called(tails[by_rank])):
-        pred[name].append(parent)
+    with uncollected():
+        pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovered(search))}
+        for name, parent in zip(G.called(heads[by_rank]), G.called(tails[by_rank])):
+            pred[name].append(parent)
     return pred, search.lengths()
 
 
