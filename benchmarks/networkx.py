@@ -28,7 +28,10 @@ PEERS = ("parallel", "graphblas")
 CALLS: dict[str, Callable[..., Any]] = {
     "pagerank": nx.pagerank,
     "betweenness_centrality, k=4": lambda G, **by: nx.betweenness_centrality(G, k=4, seed=1, **by),
+    "betweenness_centrality, k=64": lambda G, **by: nx.betweenness_centrality(G, k=64, seed=1, **by),
+    "edge_betweenness_centrality, k=4": lambda G, **by: nx.edge_betweenness_centrality(G, k=4, seed=1, **by),
     "core_number": nx.core_number,
+    "greedy_color": nx.greedy_color,
     "triangles": nx.triangles,
     "connected_components": lambda G, **by: list(nx.connected_components(G, **by)),
     "single_source_shortest_path_length": lambda G, **by: nx.single_source_shortest_path_length(G, 0, **by),

@@ -401,6 +401,7 @@ def test_some_of_networkxs_tests_pass(tmp_path: Path) -> None:
 
 OFTEN_LEFT = {  # where fewer than nine calls of ten are served: what the others ask for
     "core_number": "a subclass",
+    "greedy_color": "strategy",
     "hits": "not settled",
     "maximum_flow_value": "residual",
     "maximum_spanning_edges": "algorithm",
