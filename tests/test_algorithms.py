@@ -196,6 +196,7 @@ def test_betweenness(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, [expected[v] for v in range(A.shape[0])], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow  # compiles two programs more
 @settings(max_examples=30)
 @given(A=matrices(least=1), data=st.data())
 def test_edge_betweenness(A: csr_array, data: st.DataObject) -> None:
@@ -237,20 +238,31 @@ def test_betweenness_against_igraph_on_a_real_graph() -> None:
     np.testing.assert_allclose(gasla.betweenness_centrality(A, normalized=False), peer.betweenness(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_betweenness_where_path_counts_exceed_float64(weighted: bool) -> None:
-    """A chain of k diamonds has 2**k shortest paths from end to end."""
-    k = 1500
+def diamonds(k: int, weighted: bool) -> tuple[Graph, np.ndarray, np.ndarray]:
+    """A chain of k diamonds, which has 2**k shortest paths from end to end; where they join, and their middles."""
     junction, middle = 3 * np.arange(k + 1), 3 * np.arange(k)[:, None] + [1, 2]
     src = np.concatenate([np.repeat(junction[:-1], 2), middle.ravel()])
     dst = np.concatenate([middle.ravel(), np.repeat(junction[1:], 2)])
-    graph = Graph.from_edges(src, dst, np.full(len(src), 0.5) if weighted else None)
+    return Graph.from_edges(src, dst, np.full(len(src), 0.5) if weighted else None), junction, middle
+
+
+@pytest.mark.slow  # compiles programs in wide numbers
+@pytest.mark.parametrize("weighted", [False, True])
+def test_edge_betweenness_where_path_counts_exceed_float64(weighted: bool) -> None:
+    graph, junction, _ = diamonds(1500, weighted)
+    scores = gasla.edge_betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
+    beyond = np.repeat((graph.n - 1 - junction[1:] + 1) / 2, 2)  # half of those behind the middle, where both join
+    into, out = np.split(scores / graph.n, 2)
+    np.testing.assert_allclose(into, beyond + 1, rtol=1e-10)
+    np.testing.assert_allclose(out, beyond, rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_betweenness_where_path_counts_exceed_float64(weighted: bool) -> None:
+    graph, junction, middle = diamonds(1500, weighted)
     scores = gasla.betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
     beyond = graph.n - 1 - junction  # vertices that only paths through a junction reach
     assert np.isfinite(scores).all()
-    along = gasla.edge_betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
-    into = np.repeat((graph.n - 1 - junction[:-1] - 1) / 2, 2)  # half of those behind, and the middle itself
-    np.testing.assert_allclose(along[: 2 * k], (into - 0.5 + 1) * graph.n, rtol=1e-10)
     scale = (graph.n - 1) / 1
     np.testing.assert_allclose(scores[junction[1:]], beyond[1:] * scale, rtol=1e-10)
     np.testing.assert_allclose(scores[middle], np.repeat((beyond[1:] + 1) / 2 * scale, 2).reshape(-1, 2), rtol=1e-10)

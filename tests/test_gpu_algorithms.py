@@ -19,6 +19,8 @@ from test_algorithms import (  # noqa: F401  (collected)
     test_betweenness_from_sampled_sources,
     test_betweenness_where_path_counts_exceed_float64,
     test_bfs,
+    test_edge_betweenness,
+    test_edge_betweenness_from_some_sources,
     test_empty_and_single,
     test_int64_offsets_and_ids_give_the_same,
     test_pagerank,
@@ -37,7 +39,8 @@ from gasla.cli.compute import on_host
 pytestmark = pytest.mark.gpu
 ALGORITHMS = (
     *("bfs", "multi_source_bfs", "sssp", "multi_source_shortest_paths"),
-    *("pagerank", "betweenness_centrality", "closeness_centrality", "harmonic_centrality"),
+    *("pagerank", "betweenness_centrality", "edge_betweenness_centrality"),
+    *("closeness_centrality", "harmonic_centrality"),
 )
 
 
@@ -78,6 +81,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "betweenness": lambda graph: gasla.betweenness_centrality(graph, sources=[3, 5, 8]),
     "betweenness with endpoints": lambda graph: gasla.betweenness_centrality(graph, sources=[3, 5], endpoints=True),
     "weighted betweenness": lambda graph: gasla.betweenness_centrality(graph, sources=[3, 5], weighted=True),
+    "edge betweenness": lambda graph: gasla.edge_betweenness_centrality(graph, sources=[3, 5, 8]),
+    "weighted edge betweenness": lambda graph: gasla.edge_betweenness_centrality(graph, sources=[3, 5], weighted=True),
 }
 GRAPHS: dict[str, Callable[[], csr_array]] = {
     "rmat": lambda: datasets.with_weights(datasets.rmat(12), largest=9),
