@@ -44,7 +44,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "start": ["a", True, NAN, 2, [1]],
     "pairs": ["a", True, NAN, 2, ["a"], {}],
     "combine": ["a", True, NAN, 2, ["a"]],
-    **dict.fromkeys(("personalization", "nstart", "dangling", "bound"), NO_NUMBERS),
+    **dict.fromkeys(("personalization", "nstart", "dangling", "bound", "priority"), NO_NUMBERS),
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
     **dict.fromkeys(("labels", "features", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
 }

@@ -139,7 +139,7 @@ def test_colours_by_priority_are_those_of_a_loop(shape: str, device: Any) -> Non
 
 @pytest.mark.parametrize("wrong", [[1, 2], [[1], [2], [3]], ["a", "b", "c"], [0, np.nan, 1], [1j, 0, 0]])
 def test_wrong_priorities_are_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="priority has"):
+    with pytest.raises((TypeError, ValueError), match=r"^priority "):
         gasla.greedy_color(entries(3, [0, 1], [1, 2]), priority=wrong)
 
 

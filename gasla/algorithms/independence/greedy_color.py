@@ -21,10 +21,9 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import any_true, array_module, module_of
-from gasla.graph.arguments import MOST_SEED, check_word, whole_number
+from gasla.arrays import module_of
+from gasla.graph.arguments import MOST_SEED, check_word, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.validate import same_device
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import compress, link
 from gasla.operations.run import run
@@ -195,9 +194,9 @@ def greedy_color(
         In what order vertices take their colours: those of most edges first, or all by lot.
     seed : int
         Of the lot, which also decides among those of as many edges: 0 to 2**64 - 1.
-    priority : (n,) array of numbers, optional
+    priority : (n,) array of numbers, or dict of vertex to number, optional
         In place of a strategy: who has the largest comes first, of several the smallest id. The colours are those that
-        vertices get in this order one by one, even where two would do. On the device of the graph.
+        vertices get in this order one by one, even where two would do. Finite, and compared as float64.
 
     Returns
     -------
@@ -257,15 +256,8 @@ def greedy_color(
 
 def _descending(graph: Graph, priority: Any) -> Any:
     """Ranks of which no two are the same: of equal priorities the smaller id has the higher."""
-    given = array_module(priority).asarray(priority)
-    if given.shape != (graph.n,) or given.dtype.kind not in "biuf":
-        what = f"shape {given.shape} and type {given.dtype}"
-        raise ValueError(f"priority has {what}; expected a real number for each of {graph.n} vertices")
+    given = vertex_numbers(graph, "priority", priority)
     xp: Any = module_of(graph.device)
-    if graph.n:
-        same_device(graph=graph.out_degrees, priority=given)
-    if any_true(xp.isnan(given)):
-        raise ValueError("priority has NaN, which comes neither first nor last; expected numbers")
     ascending = xp.argsort(given[::-1], kind="stable")
     rank = xp.empty(graph.n, np.uint64)
     rank[graph.n - 1 - ascending] = xp.arange(graph.n, dtype=np.uint64)
