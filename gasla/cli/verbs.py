@@ -135,7 +135,8 @@ class Verb:
 
     def columns(self, options: Namespace) -> list[str]:
         """What will be saved of the answer; what is asked for by an option of its own, only then."""
-        return [column for name, column in self.answers.items() if getattr(options, name, True)]
+        asked = self.parameters
+        return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
 
     def named(self, graph: Any, answer: Any) -> dict[str, Any]:
         """What the function returned, by name."""
