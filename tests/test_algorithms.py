@@ -108,6 +108,7 @@ def test_a_negative_cycle_is_named_in_time_that_grows_with_it() -> None:
         *(pytest.param(kind, "f8", marks=pytest.mark.slow) for kind in ("f8", "u1", "i4", "?")),
     ],
 )
+@pytest.mark.slow
 def test_sssp_keeps_the_type_of_floats_and_takes_others_as_float64(kind: str, expected: str) -> None:
     A = csr_array(np.array([[0, 200], [0, 0]]).astype(kind))
     distances = gasla.sssp(A, 0)
@@ -140,6 +141,7 @@ def test_pagerank(weighted: bool, personal: bool, A: csr_array, data: st.DataObj
     assert result.converged
 
 
+@pytest.mark.slow
 def test_pagerank_without_normalisation() -> None:
     A = datasets.rmat(10)
     pattern = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
@@ -154,6 +156,7 @@ def test_pagerank_without_normalisation() -> None:
         gasla.pagerank(A, normalized=False, nstart={0: 1})
 
 
+@pytest.mark.slow
 def test_pagerank_says_that_it_did_not_converge() -> None:
     with pytest.warns(gasla.ConvergenceWarning, match="after 2 iterations"):
         result = gasla.pagerank(datasets.rmat(8), max_iter=2, tol=1e-12)
@@ -167,6 +170,7 @@ def test_pagerank_says_that_it_did_not_converge() -> None:
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 2, 20])
+@pytest.mark.slow
 def test_pagerank_of_just_so_many_iterations(iterations: int) -> None:
     """Without a tolerance, and without a warning; ranks are those of the power iteration."""
     A = datasets.rmat(10)
@@ -258,6 +262,7 @@ def test_edge_betweenness_where_path_counts_exceed_float64(weighted: bool) -> No
 
 
 @pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_betweenness_where_path_counts_exceed_float64(weighted: bool) -> None:
     graph, junction, middle = diamonds(1500, weighted)
     scores = gasla.betweenness_centrality(graph, sources=[0], normalized=False, weighted=weighted)
@@ -439,6 +444,7 @@ def test_weights_may_be_written_to_between_calls(form: str) -> None:
         pytest.param(np.uint64, "float32", [2**62, (2**62, 1, 2**30)], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_how_large_weights_are_does_not_matter_to_ranks(kind: type, dtype: str | None, scales: list[Any]) -> None:
     """Each vertex's may even be scaled by a number of its own."""
     A = np.array([[0, 1, 3], [1, 0, 1], [1, 0, 0]])

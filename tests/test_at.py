@@ -169,6 +169,7 @@ def test_nothing(device: str) -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.slow
 def test_a_goal_ends_a_search(device: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     graph = graph_of(60, [(v, v + 1) for v in range(59)], device)
@@ -379,6 +380,7 @@ class Receivers(Groups):
 
 @needs_compiler
 @pytest.mark.parametrize("walk", ["packed", pytest.param("flat", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_schedules_on_an_emulated_gpu(walk: str, tmp_path: Path) -> None:
     graph = skewed("i4")
     emulated = Emulated(Receivers, graph, WALKS[walk], tmp_path)
@@ -420,6 +422,7 @@ class SizesAhead(Sizes):
 
 @pytest.mark.parametrize("program", [Sizes, SizesAhead])
 @pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.slow
 def test_aggregates_of_the_initial_state_are_there_for_whoever_asks(program: Any, deterministic: bool) -> None:
     group = np.array([3, 3, 1, 0])
     graph = gasla.Graph.from_edges([], [], n=4)

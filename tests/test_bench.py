@@ -169,6 +169,7 @@ def test_labels_and_scores(grid: Any, ends: Any) -> None:
     assert properties.scores(score * 1.001, SOURCES, depths).startswith("scores sum to")
 
 
+@pytest.mark.slow  # compiles
 def test_sizes_of_derived_graphs() -> None:
     graph = graphs.load("grid6")
     own, source = peers.make("gasla-cpu", graph), graph.sources[0]
@@ -370,25 +371,29 @@ def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ceilings, "measure", lambda device: replace(CEILINGS, device=device))
 
 
+FEW = ("bfs", "levels", "triangles", "random_walks", "mxv", "programs")
+
+
 @pytest.mark.usefixtures("quick_ceilings")
-@pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("groups", [FEW, pytest.param(cells.GROUPS, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_the_command(
-    everything: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    groups: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not everything:
-        few_semirings_and_programs(monkeypatch)
+    few_semirings_and_programs(monkeypatch)
     file, picture = tmp_path / "figures.json", tmp_path / "figures.png"
-    what = ["--graphs", "rmat8", "--algorithms", ",".join(cells.GROUPS), "--peers", "scipy,igraph", "--rounds", "1"]
+    what = ["--graphs", "rmat8", "--algorithms", ",".join(groups), "--peers", "scipy,igraph", "--rounds", "1"]
     assert main(["bench", *what, "--json", str(file), "--plot", str(picture)]) == 0
     printed = capsys.readouterr().out
     assert "stored directed edges whose source was reached" in printed
     assert "random 4-byte reads" in printed
     read = report.Report.read(file)
     assert [(c.algorithm, n, e.note) for c in read.cells for n, e in c.entries.items() if e.note] == []
-    assert len(read.cells) == len(tasks.ALGORITHMS) + len(mxv.SEMIRINGS) + 4 + len(programs.ALGORITHMS)
+    named = set(tasks.ALGORITHMS) & set(groups)
+    products = len(mxv.SEMIRINGS) + (4 if "mxm" in groups else 0)
+    assert len(read.cells) == len(named) + products + len(programs.ALGORITHMS)
     assert all(cell.gteps() > 0 for cell in read.cells)
     assert all(cell.share > 0 for cell in read.cells)
-    assert {cell.algorithm for cell in read.cells if not cell.best} == {"levels", *OF_OTHER_PEERS}
+    assert {cell.algorithm for cell in read.cells if not cell.best} == {"levels", *OF_OTHER_PEERS} & named
     assert read.provenance["versions"]["numpy"] == np.__version__
     assert read.provenance["seeds"]["rounds"] == interleave.SEED
     assert read.graphs["rmat8"]["fingerprint"] == gasla.datasets.fingerprint(gasla.datasets.rmat(8))

@@ -33,6 +33,7 @@ def check_all_cells(file: Path, peer_names: str, without: frozenset[str] = froze
     assert results["provenance"]["python"]
 
 
+@pytest.mark.slow  # compiles all algorithms
 def test_all_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     few_semirings_and_programs(monkeypatch)
     rates = {1 << 16: 1e10}

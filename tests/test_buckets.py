@@ -44,6 +44,7 @@ def test_cores_by_buckets(name, direction, compiled):
 
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name != "large"])
+@pytest.mark.slow
 def test_searches_one_after_another(name, compiled):
     made = nx.gnp_random_graph(40, 0.05, seed=1, directed=True) if name == "random" else GRAPHS[name]
     result = gasla.run(Reaches, graph_of(made), active=[], compile=compiled)
@@ -69,6 +70,7 @@ def test_buckets_and_waking_are_as_by_numpy(name, options):
         np.testing.assert_array_equal(found.active.mask, expected.active.mask)
 
 
+@pytest.mark.slow
 def test_who_wakes_is_asked_of_what_the_iteration_left():
     graph = graph_of(GRAPHS["random"])
     for limit in (2, 100):

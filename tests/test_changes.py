@@ -162,6 +162,7 @@ def test_a_run_goes_on_as_from_nothing(program: Any, compiled: bool, change: Any
     np.testing.assert_array_equal(prepared(start=found).x, right.x)  # nothing is new
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_short_goes_on() -> None:
     path = Graph.from_edges(np.arange(50), np.arange(1, 51), np.ones(50))
     first = gasla.run(Shortest, path, active=[0], x={0: 0.0}, max_iterations=1, direction="pull", deterministic=True)
@@ -288,6 +289,7 @@ def test_graphs_without_edges_and_with_wide_offsets() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(changes(), st.integers(0, 8))
+@pytest.mark.slow
 def test_algorithms_go_on(change: Any, source: int) -> None:
     n, old, new, _ = change
     source, graph = source % n, made(n, old)

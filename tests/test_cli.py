@@ -90,6 +90,7 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.slow
 def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: str) -> None:
     options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness", *ROWS) else []
     options += ["--alpha", "0.001"] if name == "katz" else []

@@ -48,6 +48,7 @@ def check_predecessors(A: Any, distances: Any, predecessors: Any, sources: Any) 
         assert v in starts
 
 
+@pytest.mark.slow  # compiles whatever searches need
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 12), m=st.integers(0, 40), directed=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
@@ -136,6 +137,7 @@ def test_sums_of_float32_are_float64(ours: list[str]) -> None:
     np.testing.assert_array_equal(csgraph.dijkstra(tenths, indices=0), scipys.dijkstra(tenths, indices=0))
 
 
+@pytest.mark.slow
 def test_negative_cycles(ours: list[str]) -> None:
     A = sp.csr_array(([1.0, -1.0, -1.0], ([0, 1, 2], [0, 2, 1])), shape=(3, 3))
     for method in ("auto", "FW", "J", "BF"):

@@ -103,6 +103,7 @@ def test_the_report_has_all_parts(found: demo.Findings) -> None:
 
 
 @pytest.mark.usefixtures("known_betweenness")
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "map.png"
     assert main(["demo", "--from", "JFK", "--to", "Auckland", "-o", str(picture)]) == 0

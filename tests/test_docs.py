@@ -31,6 +31,7 @@ def blocks_of(text: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow  # compiles some forty programs; continuous integration runs it by name
 def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     path = tmp_path / "guide.py"

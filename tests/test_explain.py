@@ -243,6 +243,7 @@ def traced(program: Any, graph: Graph, **options: Any) -> set[tuple[str, str]]:
     return {(str(row["direction"]), str(row["reason"])) for row in trace}
 
 
+@pytest.mark.slow
 def test_a_trace_names_the_reason_of_each_direction(large: Graph) -> None:
     few, many = ("push", "few edges are active"), ("pull", "many edges are active")
     start: dict[str, Any] = {"active": [0], "hops": {0: 0}}

@@ -341,5 +341,6 @@ def test_a_file_system_that_is_really_full(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks a process that has compiled")
 @pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_kill_at_any_moment(tmp_path: Path, rounds: int) -> None:
     assert process("killed", tmp_path, rounds) == (0, "", "")

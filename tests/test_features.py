@@ -110,6 +110,7 @@ SLOW, OTHER = ("u1", "i4", "?"), [("max", "f8"), ("min", "f8")]
     ("reduce", "weighted", "kind", "expected"),
     [pytest.param(*case, marks=pytest.mark.slow if case[2] in SLOW or case[::2] in OTHER else []) for case in CASES],
 )
+@pytest.mark.slow
 def test_types(reduce: Any, weighted: bool, kind: str, expected: str) -> None:
     matrix = SHAPES["multigraph"]()
     features = drawn(50, 3, kind)

@@ -185,6 +185,7 @@ def test_a_read_sees_this_iteration_or_the_one_before_and_each_applies_once(prog
         assert found["iterations"] == (12 if graph.n and (receives.any() or program.everyone) else found["iterations"])
 
 
+@pytest.mark.slow
 def test_one_thread_sees_what_those_before_have_applied() -> None:
     class Sums(gasla.VertexProgram):
         order = "in place"
@@ -271,6 +272,7 @@ def try_monotone(engine: Engine, seed: int, rows: bool) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.slow
 def test_some_monotone_programs_end_where_synchronous_ones_do(engine: Engine) -> None:
     for seed in range(1 if "run" in engine.__qualname__ else SOME):
         try_monotone(engine, seed, "run" in engine.__qualname__)
@@ -305,6 +307,7 @@ class Contraction(gasla.VertexProgram):
 
 
 @pytest.mark.parametrize(("program", "engine"), on_engines(Contraction), indirect=["engine"])
+@pytest.mark.slow
 def test_a_contraction_is_as_near_as_its_tolerance_says(program: Any, engine: Engine) -> None:
     if "run" in engine.__qualname__:  # rows on a grid need a GPU
         noted = {"post_apply": lambda self, vertex: {"noted": vertex.id}, "noted": gasla.vertex(np.int64)}
@@ -318,6 +321,7 @@ def test_a_contraction_is_as_near_as_its_tolerance_says(program: Any, engine: En
         assert np.abs(step - x).max(initial=0) <= 1e-6
 
 
+@pytest.mark.slow
 def test_order_is_an_option_of_runs_prepared_runs_phases_and_of_what_is_explained() -> None:
     graph = random_graph(5, 100)
     plain = gasla.run(Contraction, graph)
@@ -379,6 +383,7 @@ def test_a_plain_step_leaves_ranks_where_they_are(name: str, device: Any, two_th
         assert found.iterations < 0.8 * plain.iterations
 
 
+@pytest.mark.slow  # compiles for each type
 def test_ranks_in_place_of_other_shapes_and_kinds(two_threads: None) -> None:
     for graph in SHAPES.values():
         plain, found = (

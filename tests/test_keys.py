@@ -97,7 +97,9 @@ def test_keys_never_push() -> None:
 
 
 @pytest.mark.parametrize("program", [Heard, Both, Out])
-@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+@pytest.mark.parametrize(
+    "direction", ["auto", *(pytest.param(way, marks=pytest.mark.slow) for way in ("push", "pull"))]
+)
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_engines_agree(program: Any, direction: Any, deterministic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """By several threads, with masks, frontiers, active sources, directions, aggregates of both kinds, and `stop`."""

@@ -39,6 +39,7 @@ def test_cliques_are_communities(device: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.slow
 def test_weights_count(device: Any) -> None:
     """A square whose sides weigh more by turns; without weights it is one ring."""
     square = csr_array(np.array([[0, 9, 0, 1], [9, 0, 1, 0], [0, 1, 0, 9], [1, 0, 9, 0]], np.float32))

@@ -61,6 +61,7 @@ def test_salsa_of_a_directed_graph(device: str, weighted: bool) -> None:
     np.testing.assert_allclose(moved(found.authorities, "cpu"), authority, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_authority_has_its_part_of_the_in_edges() -> None:
     """Of a graph of one part the limit is known."""
     graph = gasla.Graph(
@@ -103,6 +104,7 @@ def test_hard_shapes(name: str, device: str) -> None:
         check(graph, moved(found.hubs, "cpu"), moved(found.authorities, "cpu"))
 
 
+@pytest.mark.slow
 def test_starts_and_scales() -> None:
     A = datasets.rmat(6)
     start = np.random.default_rng(1).random(A.shape[0])
@@ -133,6 +135,7 @@ def test_what_cannot_be_is_refused(call: Any, error: type[Exception], words: str
         call(datasets.rmat(6).astype(np.float64))
 
 
+@pytest.mark.slow
 def test_no_end_is_said() -> None:
     for function in (gasla.hits, gasla.salsa):
         with pytest.warns(gasla.ConvergenceWarning, match="hub scores still changed by"):

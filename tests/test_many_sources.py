@@ -87,6 +87,7 @@ def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch:
 
 
 @pytest.mark.parametrize(("digits", "n"), [(8, 120), (8, 400), pytest.param(16, 400, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_levels_of_a_long_path(digits: int, n: int) -> None:
     graph = Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
     levels = np.empty((3, n), np.int32)

@@ -134,6 +134,7 @@ def dense(expected: dict[tuple[int, int], Any], shape: tuple[int, int], like: An
 
 
 @pytest.mark.parametrize(("semiring", "dtype", "index"), SEMIRINGS, ids=label)
+@pytest.mark.slow
 def test_dense_columns_equal_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=25)
     @given(problems(dtype, index), st.sampled_from([0, 1, 2, 7, 20]), st.integers(0, 2**32 - 1))
@@ -179,6 +180,7 @@ def test_half_precision_is_read_as_single() -> None:
     assert gasla.mxv(A, X[:, 0]).tolist() == [4096]
 
 
+@pytest.mark.slow
 def test_monoids_that_are_held_in_another_form() -> None:
     rng = np.random.default_rng(1)
     A, B = (random_array((9, 9), density=0.3, rng=rng, format="csr") for _ in range(2))

@@ -101,6 +101,7 @@ def nearest(every: Sequence[str], title: str = "P") -> Any:
 
 
 @pytest.mark.parametrize("everyone", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_programs_run_whatever_their_names(everyone: bool) -> None:
     declared = everything(HOSTILE, everyone, title="{x}/\n")
     fields, parameters = list(declared.vertex_fields), list(declared.parameters)

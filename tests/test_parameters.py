@@ -35,6 +35,7 @@ def total(**given: Any) -> float:
     return float(gasla.run(Kinds(**given), EDGE, max_iterations=1).x[1])
 
 
+@pytest.mark.slow
 def test_parameters_take_what_fields_of_their_type_take() -> None:
     assert total() == len(KINDS)
     for kind in KINDS:

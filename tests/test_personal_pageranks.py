@@ -45,6 +45,7 @@ def check(matrix: Any, given: Any, found: Any, tol: float = 1e-9, **options: Any
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 8, 11))])
+@pytest.mark.slow
 def test_as_many_as_there_are(k: int, device: Any) -> None:
     graph, given = gasla.Graph(directed()).to(device), homes(k)
     found = gasla.pagerank(graph, personalization=moved(given, device), tol=1e-9, max_iter=500)

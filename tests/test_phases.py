@@ -111,6 +111,7 @@ def test_two_of_everyone(way: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.slow
 def test_stays_start_where_they_say(way: dict[str, Any]) -> None:
     A = some()
     found = gasla.run([gasla.Phase(Forward, until="still"), Counting], A, **way)
@@ -157,6 +158,7 @@ def test_fields_live_in_arrays_of_the_callers_and_start_with_what_is_given() -> 
     np.testing.assert_array_equal(mine, again.authority)
 
 
+@pytest.mark.slow
 def test_parameters_that_idle_sets_are_shared() -> None:
     class Rising(gasla.VertexProgram):
         x = gasla.vertex(np.int32)

@@ -66,6 +66,7 @@ def test_no_priority_loses_a_vertex_or_holds_a_run_up(program: Any, ranks: list[
 
 
 @pytest.mark.parametrize("kind", [np.int64, pytest.param(np.uint64, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_ends_of_integers_are_priorities_too(kind: type) -> None:
     program = Ranked.typed(rank=np.dtype(kind))
     ends = [np.iinfo(kind).min, np.iinfo(kind).max, 0, np.iinfo(kind).max - 1, 7, np.iinfo(kind).min]
@@ -119,6 +120,7 @@ class Widest(gasla.VertexProgram):
         return -vertex.width
 
 
+@pytest.mark.slow
 def test_buckets_are_of_use_where_priorities_are_no_sums() -> None:
     graph = Graph(generators.grid(12))
     start: dict[str, Any] = {"active": [0], "width": {0: 1001}}

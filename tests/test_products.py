@@ -233,6 +233,7 @@ def test_out_may_have_gaps() -> None:
     assert_array_equal(table, [[-1, 10, -1], [-1, -1, -1]])
 
 
+@pytest.mark.slow
 def test_tuples_take_and_give_tuples_of_arrays() -> None:
     A = csr_array(np.array([[3, 8, 5], [0, 0, 0]], np.float32))
     x = np.array([9, 4, 9], np.float32)
@@ -271,6 +272,7 @@ class Marked(np.ndarray):
 
 
 @pytest.mark.parametrize("by_column", [False, True])
+@pytest.mark.slow
 def test_another_product_of_a_graph_is_like_the_first(by_column: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever x may be; the long way, with all its checks, is taken where x needs them."""
     A = csr_array(np.float32([[0, 2, 1], [0, 0, 3], [4, 0, 0]]))
@@ -315,6 +317,7 @@ norm = Semiring(hypot, lambda x, y: abs(x * y), name="norm")
     ],
     ids=label,
 )
+@pytest.mark.slow
 def test_held_in_another_form(semiring: Semiring, dtype: Any) -> None:
     @settings(max_examples=60)
     @given(problems(dtype, np.int32))
@@ -533,6 +536,7 @@ def test_what_lies_behind_the_last_row_is_not_looked_at(semiring: Semiring) -> N
         [(semirings.plus_times,), (semirings.min_plus,), (semirings.argmin_plus,)], [(np.float32,), (np.float64,)]
     ),
 )
+@pytest.mark.slow
 def test_what_follows_in_the_next_row_does_not_count(semiring: Semiring, dtype: Any) -> None:
     """Short rows are computed with entries of the next, here NaN or infinite in every other row."""
     rows, columns, values = 200, [], []
@@ -566,6 +570,7 @@ def test_nothing_of_the_callers_changes() -> None:
     assert issparse(A) and not A.has_canonical_format
 
 
+@pytest.mark.slow
 def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(__file__).parents[1] / "examples" / "custom_semiring.py"
     runpy.run_path(str(path))["main"]("JFK", "AKL")

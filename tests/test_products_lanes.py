@@ -73,6 +73,7 @@ def units(found: Array, expected: Array) -> Array:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.slow
 def test_log_sum_exp(dtype: Any) -> None:
     """Rows long and short, scales large and small, x about any level; infinite, not a number, subnormal."""
 
@@ -186,6 +187,7 @@ def by_numpy(A: csr_array, x: Array, semiring: Semiring) -> Any:
 
 @needs_vectors
 @pytest.mark.parametrize(("semiring", "dtype", "lengths"), MINE, ids=lambda p: getattr(p, "name", ""))
+@pytest.mark.slow
 def test_of_ones_own(semiring: Semiring, dtype: Any, lengths: list[int]) -> None:
     rng = np.random.default_rng(5)
     A = matrix(rng, np.array(lengths), 40, lambda count: rng.normal(0, 9, count).astype(dtype))
@@ -201,6 +203,7 @@ def test_of_ones_own(semiring: Semiring, dtype: Any, lengths: list[int]) -> None
 @pytest.mark.parametrize(
     "semiring", [pytest.param(semirings.logaddexp_plus, marks=pytest.mark.slow), later], ids=lambda s: s.name
 )
+@pytest.mark.slow
 def test_masks_and_accumulators(semiring: Semiring) -> None:
     rng = np.random.default_rng(6)
     A = matrix(rng, np.array([0, 1, 4, 3, 2500, 7, 0] * 40), 40, lambda count: rng.normal(0, 9, count))
@@ -280,6 +283,7 @@ def test_code_for_another_processor_calls_none(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("semiring", "dtype"), [(semirings.logaddexp_plus, np.float32), (softplus, np.float64)])
+@pytest.mark.slow
 def test_where_there_are_no_functions_for_vectors(
     semiring: Semiring, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

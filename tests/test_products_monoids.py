@@ -119,6 +119,7 @@ def test_each_monoid(monoid: Monoid, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("monoid", PAIRS, ids=lambda m: m.name)
+@pytest.mark.slow
 def test_each_monoid_of_pairs(monoid: Monoid) -> None:
     semiring = Semiring(monoid, lambda x, y, i, k, j: (x, k), name=f"{monoid.name}_pair")
     kind = as_type((np.int64 if monoid is composed else np.float32, np.int64))

@@ -97,7 +97,11 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
-@pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("program", "start", "alone", "limit"),
+    [pytest.param(*case, marks=pytest.mark.slow if place % 3 else []) for place, case in enumerate(CASES)],
+    ids=NAMES,
+)
 @settings(max_examples=25)
 @given(graph=graphs(), data=st.data())
 def test_equals_the_independent_engine(
@@ -401,6 +405,7 @@ def test_values_travel_within_an_iteration_only_where_that_shows_nowhere(program
     assert (absorbing_fields(program.traced()) == ("f",)) == travels
 
 
+@pytest.mark.slow
 def test_what_the_inactive_hold_counts_as_heard_in_every_way() -> None:
     program = searching(lambda self, src, dst, edge: src.f + 1)
     graph = Graph.from_edges([0, 1, 2], [2, 2, 3])  # 2 is woken by 0, and 1 holds less
@@ -409,6 +414,7 @@ def test_what_the_inactive_hold_counts_as_heard_in_every_way() -> None:
         assert gasla.run(program, graph, active=[0], f=[5, 1, 9, 9], **options).f.tolist() == [5, 1, 6, 7]
 
 
+@pytest.mark.slow
 def test_steps_are_kept_where_an_order_would_show() -> None:
     program = searching(lambda self, src, dst, edge: (src.f * 7919 + dst.id) % 1000)
     rng = np.random.default_rng(0)
@@ -516,6 +522,7 @@ class Closing(gasla.VertexProgram):
         return {"y": (vertex.y + 1) % 9}
 
 
+@pytest.mark.slow
 def test_without_gather_all_look_along_edges_before_any_applies() -> None:
     rng = np.random.default_rng(2)
     graph = Graph.from_edges(*rng.integers(0, 40, (2, 160)), n=40)
@@ -562,6 +569,7 @@ class Weighed(gasla.VertexProgram):
     [Weighed, programs.Hops, *(pytest.param(p, marks=pytest.mark.slow) for p in (programs.Spread, programs.Flow))],
     ids=lambda p: p.__name__,
 )
+@pytest.mark.slow
 def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1, 2, 3])
     given = {name: array.copy() for name, array in gasla.run(program, graph, max_iterations=0).state.items()}
@@ -848,6 +856,7 @@ def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> Non
 
 
 @pytest.mark.parametrize("direction", ["in", "out"])
+@pytest.mark.slow
 def test_scatter_goes_along_with_activity(direction: str) -> None:
     """From the newly active, to those who would gather from them next."""
 
@@ -865,6 +874,7 @@ def test_scatter_goes_along_with_activity(direction: str) -> None:
     assert found.ends.tolist() == expected[direction]
 
 
+@pytest.mark.slow
 def test_vertices_that_no_edge_leads_to_receive_where_everyone_does() -> None:
     def applied(everyone: bool) -> list[int]:
         body: dict[str, Any] = {"x": gasla.vertex(np.int64), "everyone": everyone}
@@ -876,6 +886,7 @@ def test_vertices_that_no_edge_leads_to_receive_where_everyone_does() -> None:
     assert applied(everyone=True) == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_values_of_the_matrix_are_converted_within_their_kind() -> None:
     def weights(kind: Any, values: Any) -> Any:
         body = {"x": gasla.vertex(kind), "w": gasla.edge(kind), "reduce": semirings.plus}

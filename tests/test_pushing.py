@@ -103,6 +103,7 @@ def test_threads_may_reduce_into_one_vertex_at_once(program: Any) -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
+@pytest.mark.slow
 def test_who_comes_first_says_all_parts() -> None:
     star = GRAPHS["star"]
     for way in ("auto", "push", "pull"):
@@ -195,6 +196,7 @@ class Least(gasla.VertexProgram):
         return {"x": gathered}
 
 
+@pytest.mark.slow
 def test_an_identity_that_is_not_itself() -> None:
     for name in ("random", "star", "parallel"):
         expected = gasla.run(Least, GRAPHS[name], max_iterations=1, compile=False)

@@ -144,6 +144,7 @@ def expected(A: csr_array, x: Array, semiring: Semiring) -> Array:
 
 
 @pytest.mark.parametrize("semiring", SOME_MINDING, ids=lambda s: s.name)
+@pytest.mark.slow
 def test_nan_anywhere(semiring: Semiring) -> None:
     """In the matrix, in the vector, and where infinities of both signs come to it: with a mask, and merged, too."""
     rng = np.random.default_rng(3)
@@ -166,6 +167,7 @@ def test_nan_anywhere(semiring: Semiring) -> None:
 
 
 @pytest.mark.parametrize("semiring", [semirings.argmin_plus, semirings.argmax_times], ids=lambda s: s.name)
+@pytest.mark.slow
 def test_nan_in_pairs(semiring: Semiring) -> None:
     """It comes first; among several NaN, and several of the best, the lowest index (for a maximum the highest)."""
     rng = np.random.default_rng(4)

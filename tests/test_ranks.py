@@ -563,7 +563,7 @@ NOT_HAD |= {
         *("strongly_connected_components", "condensation", "is_bipartite", "bridges", "articulation_points"),
         *("minimum_spanning_forest", "edge_support", "square_clustering", "jaccard", "overlap", "cosine"),
         *("adamic_adar", "resource_allocation", "louvain_communities", "label_propagation"),
-        *("betweenness_centrality", "maximal_matching"),
+        *("betweenness_centrality", "edge_betweenness_centrality", "maximal_matching"),
     )
 }
 
