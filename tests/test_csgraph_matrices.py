@@ -148,8 +148,10 @@ def test_which_spanning_trees_are_handed_over(ours: list[str], monkeypatch: pyte
     A = matrix(9, 40, 2)
     csgraph.minimum_spanning_tree(A)
     monkeypatch.setattr("gasla.csgraph.spanning.FEW", 0)
+    csgraph.minimum_spanning_tree(sp.eye_array(9, format="csr"))
+    monkeypatch.setattr("gasla.csgraph.spanning.FEW_EACH", 0)
     csgraph.minimum_spanning_tree(A)
-    assert ours == ["few edges", "entries that don't stand on both sides alike"]
+    assert ours == ["few edges", "few edges", "entries that don't stand on both sides alike"]
 
 
 @pytest.mark.gpu

@@ -11,6 +11,7 @@ from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, ro
 from gasla.graph.graph import Graph
 
 FEW = 1 << 17  # entries up to which SciPy has answered as soon
+FEW_EACH = 4  # likewise, for each vertex: as of a grid or of roads, on two cores
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
@@ -48,7 +49,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     """
     if is_foreign(csgraph):
         return passing.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
-    if most_edges(csgraph) < FEW and (reason := passing.sparing("few edges", csgraph)):
+    few = max(FEW, FEW_EACH * sum(np.shape(csgraph)[:1]))
+    if most_edges(csgraph) <= few and (reason := passing.sparing("few edges", csgraph)):
         return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
     rows = rows_of(csgraph) if is_sparse(csgraph) else csgraph
     graph = graph_of(rows)
