@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
-from gasla.arrays import array_module
+from gasla.arrays import array_module, running_sums
 from gasla.csgraph import passing
 from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, rows_of, sparse_module
 from gasla.graph.graph import Graph
@@ -65,9 +65,9 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     values = given[edges].astype(np.float64, copy=False)
     is_nonzero = values != 0
     edges, values, lists = edges[is_nonzero], values[is_nonzero], graph.out
-    is_taken = xp.zeros(graph.m + 1, bool)
-    is_taken[edges + 1] = True
-    indptr = xp.cumsum(is_taken, dtype=graph.id_dtype)[lists.indptr]
+    is_taken = xp.zeros(graph.m, bool)
+    is_taken[edges] = True
+    indptr = running_sums(is_taken)[lists.indptr].astype(graph.id_dtype)
     kind = type(rows) if is_sparse(rows) else getattr(sparse_module(values), "csr_array" if xp is np else "csr_matrix")
     return kind((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
 

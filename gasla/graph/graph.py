@@ -395,6 +395,11 @@ class Graph(Pairing, Exchanging):
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
 
 
+def is_undirected(graph: Graph, weighted: bool) -> bool:
+    """Whether every edge has its other direction, of the same value where values count."""
+    return graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+
+
 def as_graph(x: Any) -> Graph:
     """`x` itself if it is a Graph, else a Graph of it: what every algorithm calls first.
 

@@ -4,7 +4,7 @@ import functools
 import reprlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -117,6 +117,17 @@ class Declared:
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+
+
+P = TypeVar("P", bound=Declared)
+
+
+def as_instance(kind: type[P], given: Any) -> P:
+    """A program of a kind, or one of a class of these with its parameters as they are by default."""
+    program = given() if isinstance(given, type) else given
+    if not isinstance(program, kind):
+        raise TypeError(f"program is {program!r}; expected a gasla.{kind.__name__}, or a class of it")
+    return program
 
 
 def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:

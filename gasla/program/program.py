@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.graph.graph import as_graph
 from gasla.names import meant
-from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField
+from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField, as_instance
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
 
@@ -260,10 +260,7 @@ def _engines() -> ModuleType:
 
 def as_program(given: Any) -> VertexProgram:
     """A program, or one of a class of them with its parameters as they are by default."""
-    program = given() if isinstance(given, type) else given
-    if not isinstance(program, VertexProgram):
-        raise TypeError(f"program is {program!r}; expected a gasla.VertexProgram, or a class of it")
-    return program
+    return as_instance(VertexProgram, given)
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:

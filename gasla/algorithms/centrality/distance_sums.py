@@ -16,7 +16,7 @@ from gasla.algorithms.traversal.bfs import Levels, bfs
 from gasla.algorithms.traversal.multi_source_bfs import WORD, Arrivals, beginning, look
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import has_negative
-from gasla.graph.graph import Graph
+from gasla.graph.graph import Graph, is_undirected
 from gasla.operations.prepare import prepare
 from gasla.program.fields import vertex
 from gasla.progress import track
@@ -126,7 +126,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:
     """The graph with every edge the other way, with values where these are lengths."""
-    if graph.is_symmetric and (not weighted or graph.has_symmetric_values):
+    if is_undirected(graph, weighted):
         return graph
     if weighted:
         return Graph.from_csr(graph.in_.indptr, graph.in_.indices, graph.in_values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.program.fields import Declared
+from gasla.program.fields import Declared, as_instance
 from gasla.program.records import Record
 
 __all__ = ["WalkProgram", "as_walk_program"]
@@ -131,7 +131,4 @@ class WalkProgram(Declared):
 
 def as_walk_program(given: Any) -> WalkProgram:
     """A program, or one of a class of them with its parameters as they are by default."""
-    program = given() if isinstance(given, type) else given
-    if not isinstance(program, WalkProgram):
-        raise TypeError(f"program is {program!r}; expected a gasla.WalkProgram, or a class of it")
-    return program
+    return as_instance(WalkProgram, given)

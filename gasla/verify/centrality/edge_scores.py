@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, of_edges, require
-from gasla.verify.centrality.scores import distances, followed
+from gasla.verify.centrality.scores import affordable, distances, followed, is_near
 
 
 def edge_betweenness(
@@ -59,7 +59,7 @@ def edge_betweenness(
     edges, score = edges_of(graph), of_edges("scores", graph, scores, "f").astype(np.float64)
     require(np.isfinite(score) & (score >= 0), lambda e: f"the edge {_named(edges, e)} has the score {score[e]}")
     chosen = np.arange(edges.n) if sources is None else np.array([check_source(s, edges.n) for s in sources], np.int64)
-    undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    undirected = is_undirected(graph, weighted)
     share = 1 / (edges.n - 1) if normalized else 1 / (2 if undirected else 1)
     scale = share * (1 if normalized else edges.n) / max(chosen.size, 1) if edges.n > 1 else 1.0
 
@@ -69,19 +69,15 @@ def edge_betweenness(
         total, far = float(score.sum()), far * scale * (2 if undirected else 1)
         if abs(total - far) > 1e-6 * far + 1e-9:
             raise VerificationError(f"the scores of all edges sum to {total:.12g}, but distances to {far:.12g}")
-    affordable = max(1, int(effort / max(1, edges.dst.size + edges.n)))
-    again = chosen
-    if affordable < chosen.size:
-        again = np.random.default_rng(seed).choice(chosen, affordable, replace=False)
+    again = affordable(edges, chosen, effort, seed)
     due = np.zeros(edges.dst.size)
     for s in track(again.tolist(), "sources"):
         due += _parts(edges, s, weighted)
     if undirected:
         due = _both(edges, due)
     due *= scale
-    off = np.abs(score - due) if again.size == chosen.size else due - score
     require(
-        off <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
+        is_near(score, due, again.size == chosen.size),
         lambda e: f"the edge {_named(edges, e)} has the score {score[e]:.9g}, but shortest paths give {due[e]:.9g}",
     )
 

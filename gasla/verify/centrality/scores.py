@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
 
@@ -66,27 +66,37 @@ def betweenness(
     chosen = np.arange(edges.n)
     if sources is not None:
         chosen = np.array([check_source(s, edges.n) for s in sources], np.int64)
-    directed = not (graph.is_symmetric and (not weighted or graph.has_symmetric_values))
+    directed = not is_undirected(graph, weighted)
     scale = _betweenness_scale(edges.n, None if sources is None else chosen, normalized, directed, endpoints)
 
     if not weighted:
         _betweenness_sum(edges, score, scale, chosen, endpoints)
-    affordable = max(1, int(effort / max(1, edges.dst.size + edges.n)))
-    again = chosen
-    if affordable < chosen.size:
-        again = np.random.default_rng(seed).choice(chosen, affordable, replace=False)
+    again = affordable(edges, chosen, effort, seed)
     due = np.zeros(edges.n)
     for s in track(again.tolist(), "sources"):
         due += _dependencies(edges, s, weighted, endpoints)
     due *= scale
-    off = np.abs(score - due) if again.size == chosen.size else due - score
     require(
-        off <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
+        is_near(score, due, again.size == chosen.size),
         lambda v: (
             f"vertex {v} has the score {score[v]:.9g}, but its dependencies give {due[v]:.9g}"
             + ("" if again.size == chosen.size else f" for {again.size} of the sources alone")
         ),
     )
+
+
+def affordable(edges: Edges, chosen: Array, effort: float, seed: int) -> Array:
+    """The sources that are looked at again: all, or as many by lot as so much effort allows."""
+    most = max(1, int(effort / max(1, edges.dst.size + edges.n)))
+    if most >= chosen.size:
+        return chosen
+    return np.random.default_rng(seed).choice(chosen, most, replace=False)
+
+
+def is_near(score: Array, due: Array, is_all: bool) -> Array:
+    """Which scores are what sources give: equal to what all of them do, or not below what some do."""
+    off = np.abs(score - due) if is_all else due - score
+    return off <= 1e-6 * due + 1e-12 * due.max(initial=0.0)
 
 
 def _betweenness_scale(n: int, sources: Array | None, normalized: bool, directed: bool, endpoints: bool) -> Array:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.dependencies import Found, follow
+from gasla.algorithms.centrality.betweenness.dependencies import Found, follow, has_lengths
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_flags, check_weights, chosen_sources
-from gasla.graph.graph import as_graph
+from gasla.graph.arguments import check_flags, chosen_sources
+from gasla.graph.graph import as_graph, is_undirected
 
 
 def betweenness_centrality(
@@ -77,15 +77,12 @@ def betweenness_centrality(
     """
     graph = as_graph(graph)
     check_flags(normalized=normalized, weighted=weighted, endpoints=endpoints)
-    weighted = weighted and graph.values is not None
-    if weighted:
-        graph.notice_values()
-        check_weights(graph, positive=True)
+    weighted = has_lengths(graph, weighted)
     chosen = chosen_sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
     scores = follow(graph, chosen, weighted, _count_ends if endpoints else None)
-    twice = not normalized and graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    twice = not normalized and is_undirected(graph, weighted)
     return _scale(scores, chosen, normalized, twice, endpoints)
 
 

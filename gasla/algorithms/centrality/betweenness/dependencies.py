@@ -17,6 +17,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import array_module, finish
+from gasla.graph.arguments import check_weights
 from gasla.graph.graph import Graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
@@ -162,6 +163,15 @@ class Found(NamedTuple):
     fields: dict[str, Any]  # distances, if edges have lengths
     state: Mapping[str, Any]  # paths to each vertex; back, what it tells those before it; score, of all sources so far
     is_wide: bool
+
+
+def has_lengths(graph: Graph, weighted: bool) -> bool:
+    """Whether edges have lengths that count; those that aren't positive are refused."""
+    if not weighted or graph.values is None:
+        return False
+    graph.notice_values()
+    check_weights(graph, positive=True)
+    return True
 
 
 def follow(graph: Graph, sources: list[int], weighted: bool, visit: Callable[[Found], None] | None = None) -> Any:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, Tight, follow, shifted
+from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, Tight, follow, has_lengths, shifted
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_flags, check_weights, chosen_sources
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.arguments import check_flags, chosen_sources
+from gasla.graph.graph import Graph, as_graph, is_undirected
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram
@@ -135,10 +135,7 @@ def edge_betweenness_centrality(
     """
     graph = as_graph(graph)
     check_flags(normalized=normalized, weighted=weighted)
-    weighted = weighted and graph.values is not None
-    if weighted:
-        graph.notice_values()
-        check_weights(graph, positive=True)
+    weighted = has_lengths(graph, weighted)
     chosen = chosen_sources(graph, sources, k, seed)
     scores: Any = module_of(graph.device).zeros(graph.m)
 
@@ -148,7 +145,7 @@ def edge_betweenness_centrality(
 
     if graph.m:
         follow(graph, chosen, weighted, share)
-    undirected = graph.is_symmetric and (not weighted or graph.has_symmetric_values)
+    undirected = is_undirected(graph, weighted)
     if undirected and graph.m:
         scores = scores + scores[graph.reverse_edge_ids]
     pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
