@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
+from gasla.graph.derive.combining import nothing, reduce_picked, reduce_runs
 from tests.test_graph_gpu import sent
 
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
@@ -48,6 +49,19 @@ def test_each_key_is_reduced_in_order(device: str, keys: list[int], seed: int) -
             got = tuple(int(host(part)[key]) for part in (found if pair else (found,)))
             assert got == (tuple(map(int, total)) if pair else (int(total),)), monoid
         assert all(part.dtype == np.int32 and len(part) == 11 for part in (found if pair else (found,)))
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int64, np.uint32, np.float32, np.float64])
+def test_a_product_reduces_what_is_picked_as_whole_arrays_do(kind: Any) -> None:
+    rng = np.random.default_rng(5)
+    lengths = [1, 3, 1, 700, 2]
+    ids, values = rng.integers(0, 50, sum(lengths)), rng.integers(0, 5, 50).astype(kind)
+    indptr = np.append(0, np.cumsum(lengths))
+    for monoid in (semirings.plus, semirings.min, semirings.max, semirings.first, semirings.second):
+        expected = nothing(monoid, (values,), len(lengths))
+        reduce_runs(monoid, np.repeat(np.arange(len(lengths)), lengths), (values[ids],), expected)
+        found = reduce_picked(monoid, indptr, ids, values)
+        assert found.dtype == kind and (found == expected[0]).all(), monoid
 
 
 class Device(np.lib.mixins.NDArrayOperatorsMixin):

@@ -1,10 +1,11 @@
 """Many values to few: those that belong together, in their order, by any monoid.
 
-By operations on whole arrays that NumPy and CuPy both have, so that nothing is compiled for a monoid. Neighbours that
-belong together are combined, and what they come to again, so that each keeps its order and a long run takes no more
-rounds than its length has bits; who is alone is done and goes. Every round leaves two thirds at most.
+On the CPU, where NumPy has a loop for it, values are taken one by one, in the order of the input. On a GPU numbers are
+reduced by a product.
 
-On the CPU, where NumPy has a loop for it, values are taken one by one instead, in the order of the input.
+All else by operations on whole arrays that NumPy and CuPy both have, so that nothing is compiled for a monoid.
+Neighbours that belong together are combined, and what they come to again, so that each keeps its order and a long run
+takes no more rounds than its length has bits; who is alone is done and goes. Every round leaves two thirds at most.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from gasla.arrays import array_module
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.derive.origin import numbered
-from semirings import Monoid, Symbol, TupleType
+from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
+from semirings import any as any_of
 
 Parts = tuple[Array, ...]  # the items of a tuple, or one array alone
 
@@ -27,7 +29,9 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     if takes_one_by_one(monoid, parts):
         monoid.op.function.at(found[0], keys, parts[0])  # type: ignore[attr-defined]
         return found
-    _, rows, order = lists_on(keys).group(keys, keys, count)
+    indptr, rows, order = lists_on(keys).group(keys, keys, count)
+    if is_for_product(monoid, parts):
+        return (reduce_picked(monoid, indptr, order, parts[0]),)
     reduce_runs(monoid, rows, tuple(part[order] for part in parts), found)
     return found
 
@@ -58,6 +62,23 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None
         rows, place, parts = rows[left], xp.right_shift(place[left], 1), tuple(part[..., left] for part in parts)
         for part, new in zip(parts, combined, strict=True):
             part[..., paired] = new
+
+
+def is_for_product(monoid: Monoid, parts: Parts) -> bool:
+    """Whether `reduce_picked` is for them: numbers on a GPU; of several right ones `any` takes another each time."""
+    return array_module(parts[0]) is not np and len(parts) == 1 and parts[0].ndim == 1 and monoid is not any_of
+
+
+def reduce_picked(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> Array:
+    """What values come to that are picked by their numbers, a list of these for each result.
+
+    It is a product, of a matrix whose rows are these lists: on a GPU one pass over them, in which long ones are cut.
+    """
+    import gasla  # products stand on graphs, so they come by gasla's public names
+
+    lists = gasla.Sparse((len(indptr) - 1, len(values)), indptr, ids, ids)
+    found: Array = gasla.mxv(lists, values, Semiring(monoid, plus_second.multiply))
+    return found.astype(values.dtype, copy=False)
 
 
 def _places(rows: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.arrays import any_true, array_module, device_of, moved, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.derive.combining import nothing, reduce_runs, require_closed
+from gasla.graph.derive.combining import is_for_product, nothing, reduce_picked, reduce_runs, require_closed
 from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_array, as_ids, as_labels, check_range, for_names
@@ -448,6 +448,8 @@ def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: A
         return None
     if combine is None:
         return weights[ids[begins]]
+    if is_for_product(combine, (weights,)):
+        return reduce_picked(combine, array_module(ids).append(begins, len(ids)).astype(ids.dtype), ids, weights)
     found = nothing(combine, (weights,), len(begins))
     reduce_runs(combine, numbered(begins, len(ids), begins.dtype), (weights[ids],), found)
     return found[0]

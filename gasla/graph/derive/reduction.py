@@ -16,8 +16,9 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
     """Reduce values by key: ``result[k]`` is what those ``values[i]`` come to for which ``keys[i]`` is k.
 
     Values are combined in their order, and the result is the same every time: on the CPU one after the other where the
-    monoid is a NumPy ufunc, else, and on a GPU, neighbours of one key and then what they come to. So integers are
-    exact, float sums may differ in their last bits between the two, and monoids need not commute. Nothing is compiled.
+    monoid is a NumPy ufunc, on a GPU by a product, and else, as tuples everywhere, neighbours of one key and then what
+    they come to. So integers are exact, float sums may differ in their last bits between the devices, and monoids need
+    not commute. On a GPU a kernel is compiled for the monoid.
 
     Parameters
     ----------
