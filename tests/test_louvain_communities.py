@@ -3,6 +3,8 @@
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
@@ -63,6 +65,33 @@ def test_hard_shapes(device: str) -> None:
     assert labels([0, 0, 0, 0], [1, 2, 3, 4], 5) == [0] * 5
     assert labels([0, 1], [1, 2], 3, [0.0, 0.0]) == [0, 1, 2]  # nothing weighs anything
     assert labels([0, 1, 2], [1, 2, 3], 4, [9.0, 0.5, 9.0]) == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_refined_communities_hang_together(device: str) -> None:
+    for seed, G in enumerate([nx.karate_club_graph(), nx.watts_strogatz_graph(300, 6, 0.2, seed=2), nx.path_graph(40)]):
+        matrix = csr_array(nx.to_scipy_sparse_array(G, dtype=np.float32))
+        found = on_host(gasla.louvain_communities(Graph(matrix).to(device), seed=seed, refine=True))
+        for labels in found.levels:
+            verify.louvain_communities(matrix, labels, refine=True)
+        best = nx.community.modularity(G, nx.community.louvain_communities(G, seed=1))
+        assert modularity(matrix, found.labels) > best - 0.03
+        assert np.array_equal(found.levels[-1], found.labels)
+
+
+def test_what_falls_apart_is_not_refined() -> None:
+    star = Graph.from_edges([0, 0, 3, 3], [1, 2, 4, 5])
+    with pytest.raises(VerificationError, match="vertex 4 is apart from others of its community 0"):
+        verify.louvain_communities(star, [0, 0, 0, 1, 0, 1], refine=True)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.integers(0, 3)), max_size=40), st.integers(0, 99))
+def test_any_network_is_refined(edges: list[tuple[int, int, int]], seed: int) -> None:
+    src, dst, weights = np.array(edges, np.int64).reshape(-1, 3).T
+    graph = Graph.from_edges(src, dst, weights.astype(np.float64), n=12)
+    found = gasla.louvain_communities(graph, seed=seed, refine=True)
+    verify.louvain_communities(graph, found.labels, refine=True)
 
 
 def test_the_same_every_time() -> None:

@@ -270,6 +270,25 @@ def test_refusals_have_reasons() -> None:
     assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
 
 
+def test_leiden_communities_are_found_where_networkx_has_none() -> None:
+    G = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
+    leiden = partial(nx.community.leiden_communities, backend="gasla")
+    levels = list(nx.community.leiden_partitions(G, seed=3, backend="gasla"))
+    found = leiden(G, seed=3)
+    assert levels[-1] == found and nx.community.is_partition(G, found)
+    assert all(nx.is_connected(G.subgraph(part)) for level in levels for part in level)
+    assert nx.community.modularity(G, found) > 0.4
+    assert leiden(G, max_level=1, seed=3) == levels[0]
+    assert len(leiden(G, weight=None, resolution=3, seed=3)) > len(found)
+    doubled = nx.MultiGraph([("a", "b"), ("a", "b"), ("c", "d"), ("b", "c"), ("c", "d"), ("a", "a")])
+    assert leiden(doubled) == [{"a", "b"}, {"c", "d"}]
+    assert leiden(nx.empty_graph(2)) == [{0}, {1}]
+    with pytest.raises(ValueError, match="max_level"):
+        leiden(G, max_level=0)
+    with pytest.raises(nx.NetworkXNotImplemented):
+        leiden(nx.DiGraph(PAIRS))
+
+
 @pytest.mark.slow  # compiles a search by weight
 def test_a_cached_graph_serves_calls_without_its_weights() -> None:
     G = drawn(nx.Graph, 11, names=True, weights="int")

@@ -157,7 +157,9 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
         require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbour and is not alone")
 
 
-def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True, resolution: float = 1.0) -> None:
+def louvain_communities(
+    graph: Any, labels: ArrayLike, *, weighted: bool = True, resolution: float = 1.0, refine: bool = False
+) -> None:
     """Verify communities: numbered as they should be, and of a modularity that nobody's moves have lowered.
 
     Parameters
@@ -166,14 +168,14 @@ def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True,
         The graph, read as undirected.
     labels : array of int
         The number of each vertex's community.
-    weighted, resolution
+    weighted, resolution, refine
         As they were given.
 
     Raises
     ------
     VerificationError
         If communities are not numbered in the order of their smallest vertices, or the modularity is lower than that of
-        communities of one vertex each.
+        communities of one vertex each; if they were refined and one doesn't hang together.
 
     Examples
     --------
@@ -184,6 +186,9 @@ def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True,
     Traceback (most recent call last):
     gasla.verify.VerificationError: the modularity is -0.5, and that of everyone alone -0.25
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     edges = edges_of(graph)
     label = answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_pieces(label, label, None, "no community of its own")
@@ -198,6 +203,12 @@ def louvain_communities(graph: Any, labels: ArrayLike, *, weighted: bool = True,
     found, alone = modularity(label), modularity(np.arange(edges.n))
     if found < alone - 1e-9:
         raise VerificationError(f"the modularity is {found:.6g}, and that of everyone alone {alone:.6g}")
+    if refine:
+        inside = label[edges.src] == label[edges.dst]
+        pairs = coo_array((inside[inside], (edges.src[inside], edges.dst[inside])), (edges.n, edges.n))
+        piece = connected_components(pairs, directed=False)[1]
+        first = np.unique(label, return_index=True)[1]  # the smallest vertex of each community
+        require(piece == piece[first[label]], lambda v: f"vertex {v} is apart from others of its community {label[v]}")
 
 
 def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = True, resolution: float = 1.0) -> None:

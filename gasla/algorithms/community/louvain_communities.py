@@ -6,9 +6,16 @@ two neighbours would swap communities for ever, and too many would join one that
 vertex has one turn in a round of six, and which is drawn anew for each round. What communities weigh is added up
 before each turn. A vertex that has looked need not look again until a neighbour moves, which then tells it.
 
+Refined (Leiden), it is not communities that are contracted but parts of them: again every vertex is one at first, and
+one that is still alone joins the best part of its community, unless the neighbour there has its turn as well. So parts
+hang together; those of one community begin the next level together, and may leave each other there.
+
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
 S. Sahu: GVE-Louvain: Fast Louvain Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.04876 (2023).
+V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected communities. Scientific
+Reports 9 (2019).
+S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
 """
 
 from typing import Any, NamedTuple
@@ -29,6 +36,7 @@ from gasla.program.program import VertexProgram
 PARTS = 6  # turns of a round, in which each vertex has one
 SETTLED = 1e-2  # a level ends when no larger share of vertices has moved in a round
 TURNS = 15 * PARTS  # of a level, at most
+REFINING = 3 * PARTS  # turns of a refinement
 
 
 class Weigh(VertexProgram):
@@ -59,6 +67,17 @@ class Weigh(VertexProgram):
         return (self.turn > 0) & (self.turn % PARTS == 0) & (self.moved <= self.enough)
 
 
+def has_turn(program: Any, vertex: Any) -> Any:
+    """Whether it is a vertex's turn, as the lot of this round says."""
+    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // PARTS) >> 33, np.int64)
+    return drawn % PARTS == program.turn % PARTS
+
+
+def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
+    """What being in a community adds, of this volume without the vertex, to which its edges weigh so much."""
+    return weight - program.share * vertex.degree * volume
+
+
 class Move(VertexProgram):
     """community(v) = the one that gains most by it, if v has its turn."""
 
@@ -75,8 +94,7 @@ class Move(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        drawn = semirings.cast(semirings.hash(self.seed, vertex.id, self.turn // PARTS) >> 33, np.int64)
-        return vertex.is_due & (drawn % PARTS == self.turn % PARTS)
+        return vertex.is_due & has_turn(self, vertex)
 
     def key(self, src, dst, edge):
         return semirings.where(src.id == dst.id, -1, src.community)
@@ -84,16 +102,12 @@ class Move(VertexProgram):
     def gather(self, src, dst, edge):
         return edge.weight
 
-    def gain(self, vertex, volume, weight):
-        """What being in a community adds, which weighs so much without the vertex."""
-        return weight - self.share * vertex.degree * volume
-
     def choose(self, vertex, key, total):
         own = semirings.where(key == vertex.community, vertex.degree, 0.0)
-        return self.gain(vertex, self.at(key).volume - own, total)
+        return gain(self, vertex, self.at(key).volume - own, total)
 
     def apply(self, vertex, gathered):
-        alone = self.gain(vertex, self.at(vertex.community).volume - vertex.degree, 0.0)
+        alone = gain(self, vertex, self.at(vertex.community).volume - vertex.degree, 0.0)
         moves = (gathered.key >= 0) & (gathered.key != vertex.community) & (gathered.score > alone)
         return {
             "community": semirings.where(moves, gathered.key, vertex.community),
@@ -121,6 +135,64 @@ class Tell(VertexProgram):
         return {"is_due": vertex.is_due | gathered}
 
 
+class WeighParts(VertexProgram):
+    """volume(p) = the degrees of those in part p, and members(p) = how many they are."""
+
+    part = vertex(ID, init=lambda vertex: vertex.id)
+    degree = vertex(np.float64)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {}
+
+    def activate(self, before, after):
+        return True
+
+    @aggregate(semirings.plus, at=lambda self, vertex: vertex.part)
+    def volume(self, before, after):
+        return after.degree
+
+    @aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.part)
+    def members(self, before, after):
+        return 1
+
+
+class Join(VertexProgram):
+    """part(v) = that of its community which gains most by it, if v is alone and has its turn."""
+
+    community = vertex(ID)
+    part = vertex(ID)
+    degree = vertex(np.float64)
+    volume = vertex(np.float64, missing=0)
+    members = vertex(np.int64)
+    weight = edge(np.float64)
+    seed = parameter(np.uint64, 0)
+    turn = parameter(np.int64, 0)
+    share = parameter(np.float64, 1)
+    reduce = semirings.plus
+    everyone = True
+
+    def may_leave(self, vertex):
+        return (vertex.part == vertex.id) & (vertex.members == 1) & has_turn(self, vertex)
+
+    def mask(self, vertex):
+        return self.may_leave(vertex)
+
+    def key(self, src, dst, edge):
+        is_open = (src.id != dst.id) & (src.community == dst.community) & ~self.may_leave(src)
+        return semirings.where(is_open, src.part, -1)
+
+    def gather(self, src, dst, edge):
+        return edge.weight
+
+    def choose(self, vertex, key, total):
+        return gain(self, vertex, self.at(key).volume, total)
+
+    def apply(self, vertex, gathered):
+        joins = (gathered.key >= 0) & (gathered.score > 0)
+        return {"part": semirings.where(joins, gathered.key, vertex.part)}
+
+
 class CommunitiesResult(NamedTuple):
     """The community of every vertex, level by level."""
 
@@ -129,9 +201,9 @@ class CommunitiesResult(NamedTuple):
 
 
 def louvain_communities(
-    graph: Any, *, weighted: bool = True, resolution: float = 1.0, seed: int = 0
+    graph: Any, *, weighted: bool = True, resolution: float = 1.0, seed: int = 0, refine: bool = False
 ) -> CommunitiesResult:
-    """Find communities of high modularity, by Louvain's method.
+    """Find communities of high modularity, by Louvain's method, or Leiden's.
 
     Parameters
     ----------
@@ -145,6 +217,8 @@ def louvain_communities(
         More gives smaller communities; 0 or more.
     seed : int
         Of the lot that says who has its turn: 0 to 2**64 - 1.
+    refine : bool
+        Whether communities are refined at each level, as Leiden's method does: then each of them hangs together.
 
     Returns
     -------
@@ -165,7 +239,7 @@ def louvain_communities(
     Notes
     -----
     NetworkX's function of this name gives sets of vertices. Within a level, of at most 15 rounds, vertices move while
-    more than one in a hundred do in a round. A community need not hang together.
+    more than one in a hundred do in a round. Unless refined, a community need not hang together.
 
     References
     ----------
@@ -175,6 +249,9 @@ def louvain_communities(
     S. Sahu: GVE-Louvain: Fast Louvain Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.04876
     (2023).
 
+    V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected communities. Scientific
+    Reports 9 (2019).
+
     Examples
     --------
     >>> import gasla
@@ -183,18 +260,26 @@ def louvain_communities(
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
     graph = as_graph(graph)
-    check_flags(weighted=weighted)
+    check_flags(weighted=weighted, refine=refine)
     seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
-    labels = xp.arange(graph.n, dtype=graph.id_dtype)
+    labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
     levels: list[Any] = []
     while True:
-        smaller = graph.contract(_moved(graph, resolution, seed), semirings.plus)
+        degree = mxv(graph, xp.ones(graph.n))
+        given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
+        community = parts = _moved(graph, community, given)
+        if refine:
+            parts = _numbered(
+                graph, run([WeighParts, Join], graph, max_iterations=REFINING, community=community, **given).part
+            )
+        smaller = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
             return CommunitiesResult(labels, levels or [labels])
         labels = smaller.origin.new_vertices[labels]
         levels.append(labels)
+        community = community[smaller.origin.vertices]  # where parts are communities, each its own
         graph = smaller
 
 
@@ -210,13 +295,18 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
     return graph if graph.has_symmetric_values else graph.symmetrized(semirings.plus)
 
 
-def _moved(graph: Graph, resolution: float, seed: int) -> Any:
-    """A community for each vertex, named after one of them and numbered in the order of its smallest."""
-    degree = mxv(graph, module_of(graph.device).ones(graph.n))
-    total = float(degree.sum()) or 1.0
-    enough, share = SETTLED * graph.n, resolution / total
-    given: Any = {"degree": degree, "seed": seed, "share": share, "enough": enough}
-    community = run([Weigh, Move, Tell], graph, max_iterations=TURNS, **given).community
-    smallest = run(Smallest, graph, max_iterations=1, label=community).least
+def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
+    """The community of each vertex once few move, starting from these."""
+    return _numbered(
+        graph,
+        run(
+            [Weigh, Move, Tell], graph, max_iterations=TURNS, community=community, enough=SETTLED * graph.n, **given
+        ).community,
+    )
+
+
+def _numbered(graph: Graph, label: Any) -> Any:
+    """Labels, each some vertex, as numbers from 0 in the order of the smallest that has one."""
+    smallest = run(Smallest, graph, max_iterations=1, label=label).least
     number(smallest)
     return smallest

@@ -1,5 +1,8 @@
 """How dense it is around nodes: triangles, squares, clustering, cores; colours and communities."""
 
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import networkx as nx
@@ -164,8 +167,38 @@ def label_propagation_communities(G: Converted) -> Any:
     """Communities by label propagation: other ones than NetworkX's where labels weigh the same."""
     if not len(G):
         return {}.values()
-    labels = moved(gasla.label_propagation(G.plain().to(G.device), tol=0), "cpu").tolist()
+    return _sets(G, gasla.label_propagation(G.plain().to(G.device), tol=0)).values()
+
+
+@offered(UNDIRECTED, by_name("weight"), least=0)
+def leiden_partitions(
+    G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
+) -> Iterator[list[set[Any]]]:
+    """Communities by Leiden's method, level by level. A loop counts twice in a node's degree, as in NetworkX's."""
+    graph = G.weighted(weight, np.add)
+    graph = graph.with_values(np.ones(graph.m) if graph.values is None else graph.values.astype(np.float64))
+    out = graph.out
+    graph = graph.with_values(np.where(out.owners() == out.indices, 2, 1) * graph.values)
+    lot = 0 if seed is None else seed.getrandbits(63)
+    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=lot, refine=True)
+    for labels in found.levels:
+        yield list(_sets(G, labels).values())
+
+
+@offered(UNDIRECTED, by_name("weight"), least=0)
+def leiden_communities(
+    G: Converted, weight: Any = "weight", resolution: float = 1, max_level: int | None = None, seed: Any = None
+) -> list[set[Any]]:
+    """Communities by Leiden's method."""
+    if max_level is not None and max_level <= 0:
+        raise ValueError("max_level argument must be a positive integer or None")
+    levels: deque[list[set[Any]]] = deque(islice(leiden_partitions(G, weight, resolution, seed), max_level), maxlen=1)
+    return levels.pop()
+
+
+def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:
+    """The nodes of each label, in the order of their first."""
     found: dict[int, set[Any]] = {}
-    for name, label in zip(G.names, labels):
+    for name, label in zip(G.names, moved(labels, "cpu").tolist()):
         found.setdefault(label, set()).add(name)
-    return found.values()
+    return found
