@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.arrays import module_of, moved
 from gasla.graph.graph import Graph
-from gasla.graph.validate import as_array
+from gasla.graph.validate import as_array, range_of
 
 NO_LIMIT = 2**62  # of iterations
 LARGEST = sys.float_info.max
@@ -133,8 +133,7 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
     if values is None or len(values) == 0 or values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
         return False
     known = graph.value_range if graph.device == "cpu" else None
-    smallest = (known[0] if known else values.min()).item()  # NaN if there is any, of which nothing is true
-    largest = (known[1] if known else values.max()).item() if shares else 0
+    smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if there is any: nothing is true
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
         edge = int((bad | (values != values)).argmax())

@@ -30,6 +30,7 @@ from gasla.graph.validate import (
     as_values,
     check_offsets,
     check_range,
+    range_of,
     require_sparse,
     require_square,
     same_device,
@@ -64,7 +65,7 @@ class Graph(Pairing, Exchanging):
     be: ``values`` shows what is written into the caller's array, and on the CPU algorithms that read weights, and runs
     of programs that do, look in each call whether a checksum of them is still the same, and derive anew what follows
     from them (``in_values``, ``value_range``, ...) if it isn't. Products don't look, nor does anything on a GPU; only
-    `sssp` looks for negative lengths and NaN in each call there, too. The sure and quick way to other values is
+    for weights that it can't take an algorithm looks in each call there, too. The sure and quick way to other values is
     `with_values`.
 
     Parameters
@@ -357,8 +358,7 @@ class Graph(Pairing, Exchanging):
         """
         if self.values is None or len(self.values) == 0:
             return None
-        least, largest = (self.values.dtype.type(bound.item()) for bound in (self.values.min(), self.values.max()))
-        return least, largest
+        return range_of(self.values)
 
     @_of_values
     def out_values(self) -> Array | None:

@@ -225,11 +225,20 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
         raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
 
 
+def range_of(values: Array) -> tuple[Any, Any]:
+    """The least and the largest of some values, as NumPy scalars; both NaN if any is."""
+    if array_module(values) is not np:
+        from gasla.gpu.runtime.extremes import find_extremes
+
+        return find_extremes(values)
+    return values.min(), values.max()
+
+
 def check_range(name: str, ids: Array, n: int) -> None:
     """Refuse ids outside a graph of `n` vertices."""
     if len(ids) == 0:
         return
-    smallest, largest = int(ids.min()), int(ids.max())
+    smallest, largest = map(int, range_of(ids))
     if smallest < 0 or largest >= n:
         bad = smallest if smallest < 0 else largest
         where = int((ids == bad).argmax())
