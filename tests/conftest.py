@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
 
 from gasla.bench.reports import machine
@@ -17,6 +18,7 @@ from gasla.cpu.runtime import cores
 os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
+ROOT = Path(__file__).parents[1]
 GARBAGE = 0xA5  # negative as a whole number, true as a bool, and no 0 of any type
 
 settings.register_profile("gasla", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -30,6 +32,20 @@ def gpu_missing() -> str | None:
     except ImportError:
         return "CuPy is not installed"
     return None if cupy.cuda.is_available() else "no NVIDIA GPU"
+
+
+class Thorough:
+    """Marks the examples in gasla's docstrings, which compile nearly every algorithm, before marks choose what runs."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if isinstance(item, DoctestItem) and item.path.is_relative_to(ROOT / "gasla"):
+                item.add_marker("thorough")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Thorough())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -128,14 +128,14 @@ def cuda_source(programs: Sequence[Program]) -> str:
 
 
 def compile_cuda(source: str, architecture: str) -> bytes:
-    """Machine code for an architecture such as sm_90, by NVRTC: needs no GPU."""
+    """Machine code for an architecture such as sm_90, or PTX for compute_90, by NVRTC: needs no GPU."""
     nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy").cuda.nvrtc
     program = nvrtc.createProgram(source, "printed.cu", [], [])
     try:
         nvrtc.compileProgram(program, [f"-arch={architecture}", "-std=c++17", "--fmad=false"])
     except nvrtc.NVRTCError:
         raise AssertionError(nvrtc.getProgramLog(program) + source) from None
-    code = nvrtc.getCUBIN(program)
+    code = (nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program)
     nvrtc.destroyProgram(program)
     return code
 

@@ -62,6 +62,7 @@ def as_networkx(matrix: Any) -> nx.DiGraph:
     return graph
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_orders(shape: str, device: Any) -> None:
@@ -74,6 +75,7 @@ def test_orders(shape: str, device: Any) -> None:
     np.testing.assert_array_equal(on_host(gasla.topological_order(gasla.Graph(matrix).to(device))), order)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -57,6 +57,7 @@ def test_bfs(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(gasla.bfs(A, source, depth_limit=depth), np.where(levels > depth, -1, levels))
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(A=matrices(), data=st.data())
 def test_sssp(A: csr_array, data: st.DataObject) -> None:
@@ -120,6 +121,7 @@ def test_without_weights_every_edge_has_length_one() -> None:
     assert gasla.sssp(Graph.from_edges([0, 1], [1, 2]), 0).tolist() == [0, 1, 2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("weighted", "personal"),
     [(True, True), (False, False), *(pytest.param(w, not w, marks=pytest.mark.slow) for w in (True, False))],
@@ -220,6 +222,7 @@ def test_edge_betweenness(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, [expected[e] for e in edges], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.thorough
 def test_edge_betweenness_from_some_sources() -> None:
     A = datasets.grid(4)
     total = sum(gasla.edge_betweenness_centrality(A, sources=[s], normalized=False) for s in range(5))
@@ -407,6 +410,7 @@ def test_bad_input(call, kind, message) -> None:
         call()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_weights_may_be_written_to_between_calls(form: str) -> None:
     rng = np.random.default_rng(3)

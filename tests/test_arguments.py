@@ -136,6 +136,7 @@ class Hops(gasla.VertexProgram):
     hops = gasla.vertex(np.int32, init=100)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "call",
     [

@@ -122,6 +122,7 @@ def near_by_loops(n: int, edges: list[tuple[int, int]], far: int) -> tuple[np.nd
     return np.array(label), np.array(weight, np.float32).reshape(n, 3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("device", DEVICES)
 def test_roots_by_pointer_jumping(device: str, compiled: bool) -> None:
@@ -143,6 +144,7 @@ def test_roots_by_pointer_jumping(device: str, compiled: bool) -> None:
     np.testing.assert_array_equal(moved(result.parent, "cpu"), root)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("device", DEVICES)
 def test_as_plain_loops_do(device: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,6 +317,7 @@ def groups_by_loops(n: int, edges: list[tuple[int, int]], everyone: bool, limit:
     return [np.array(x) for x in (group, size, least, count, first)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Groups, GroupsOfAll])
 @pytest.mark.parametrize("device", DEVICES)
 def test_aggregates_at_vertices(device: str, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,6 +350,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
         gasla.stages.start(Groups(), graph_of(2, [(0, 1)], "cpu"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "shape"),
     [
@@ -361,7 +365,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     source = module(program, np.dtype(np.int32), Variant(np.dtype(np.int32), **shape)).source
-    assert compile.compile_source(source, "sm_90")
+    assert compile.compile_source(source, "compute_90")
 
 
 class Receivers(Groups):

@@ -132,6 +132,7 @@ def changed(array: Any, at: int, to: Any) -> Any:
     return copy
 
 
+@pytest.mark.thorough
 def test_levels_and_parents(grid: Any, ends: Any) -> None:
     level, parent = gasla.bfs(grid, 13, parents=True)
     far = int(level.argmax())
@@ -145,6 +146,7 @@ def test_levels_and_parents(grid: Any, ends: Any) -> None:
     assert properties.parents(ends, 13, level, changed(parent, 13, 14)) == "a parent is not one"
 
 
+@pytest.mark.thorough
 def test_distances(grid: Any, ends: Any) -> None:
     distance = gasla.sssp(grid, 13)
     far = int(np.where(np.isfinite(distance), distance, 0).argmax())
@@ -157,6 +159,7 @@ def test_distances(grid: Any, ends: Any) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_labels_and_scores(grid: Any, ends: Any) -> None:
     label = gasla.connected_components(grid).labels
     members = int((label == label[13]).sum())
@@ -254,6 +257,7 @@ def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "ALGORITHMS", ("bfs",))
 
 
+@pytest.mark.thorough
 def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     few_semirings_and_programs(monkeypatch)
     graph = graphs.load("grid6")
@@ -263,6 +267,7 @@ def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mxv.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
 
 
+@pytest.mark.thorough
 def test_wrong_products_of_matrices_are_found() -> None:
     graph = graphs.load("grid6")
     for case in mxm.cases(graph, {"scipy": peers.make("scipy", graph)}):
@@ -330,7 +335,7 @@ def test_the_kernels_compile() -> None:
     pytest.importorskip("cupy")
     from gasla.gpu.runtime.compile import compile_source
 
-    assert compile_source(ceilings.SOURCE, "sm_90")
+    assert compile_source(ceilings.SOURCE, "compute_90")
 
 
 def test_rates_by_size() -> None:
@@ -374,6 +379,7 @@ def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
 FEW = ("bfs", "levels", "triangles", "random_walks", "mxv", "programs")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("quick_ceilings")
 @pytest.mark.parametrize("groups", [FEW, pytest.param(cells.GROUPS, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_the_command(

@@ -23,6 +23,7 @@ MODES = ("blocks", "small", "deterministic")
 PROGRAMS = (Cores, Thawing, Reaches, Stirring)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "mode"), in_turns([(program,) for program in PROGRAMS], [(m,) for m in MODES]))
 def test_equals_the_cpu(program: type[gasla.VertexProgram], mode: str, tmp_path: Path) -> None:
     shape = {} if mode == "blocks" else {mode: True}

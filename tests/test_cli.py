@@ -68,6 +68,7 @@ def test_as_a_program_of_its_own() -> None:
     assert done.stdout == f"gasla {gasla.__version__}\n"
 
 
+@pytest.mark.thorough
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     outcome = command("--help")
     assert outcome.code == 0
@@ -76,6 +77,7 @@ def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
         assert command(name, "--help").code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome], small: Path, name: str) -> None:
     if name in ACYCLIC:
@@ -182,6 +184,7 @@ def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
     assert target.read_text().splitlines()[:6] == ["vertex,tree_edges", "0,2", "1,2", "2,1", "3,1", "4,0"]
 
 
+@pytest.mark.thorough
 def test_distances_that_are_all_alike_have_no_histogram(command: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("0 1 5\n")
     assert command("sssp", tmp_path / "two.txt", "--source", 1).out.splitlines()[1] == "farthest:"
@@ -204,6 +207,7 @@ def expected(name: str, path: Path) -> dict[str, Any]:
     return {"rank": gasla.pagerank(graph).ranks}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["bfs", "sssp", "pagerank"])
 @pytest.mark.parametrize("ending", ["npz", "csv", "txt"])
 def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: str, ending: str) -> None:
@@ -229,6 +233,7 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
 SEVERAL = ("hits", "salsa", "top-k-similar")  # arrays
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, *SEVERAL, *NUMBER)])
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
@@ -244,6 +249,7 @@ def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -
         complains(command(name, small, "-o", small.with_name("answer.npy")), "one number", "leave the option out")
 
 
+@pytest.mark.thorough
 def test_patterns(command: Callable[..., Outcome], small: Path) -> None:
     assert "3 matches of a pattern of 4 vertices" in command("count-matches", small, "--pattern", "0-1,1-2,2-3,3-0").out
     listed = command("subgraph-matches", small, "--pattern", "0-1", "--induced", "--top", 1).out
@@ -432,6 +438,7 @@ def test_a_wrong_answer_fails_the_check_and_is_not_saved(
     assert not target.exists()
 
 
+@pytest.mark.thorough
 def test_pagerank_that_does_not_converge_says_so(command: Callable[..., Outcome], small: Path) -> None:
     outcome = command("pagerank", small, "--max-iter", 2, "--tol", "1e-12")
     assert outcome.code == 0
@@ -440,6 +447,7 @@ def test_pagerank_that_does_not_converge_says_so(command: Callable[..., Outcome]
     assert command("pagerank", small, "--max-iter", 2, "--tol", "1e-12", "--check").code == 1
 
 
+@pytest.mark.thorough
 def test_threads(command: Callable[..., Outcome], small: Path) -> None:
     import numba
 
@@ -488,6 +496,7 @@ def test_a_file_comes_before_a_shipped_graph_of_its_name(
     complains(command("info", "openflights"), "format")
 
 
+@pytest.mark.thorough
 def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "empty.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n")

@@ -122,6 +122,7 @@ def groups(labels: np.ndarray) -> list[set[int]]:
     return [set(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("directed", [True, False])
 def test_modularity_is_networkx_s(directed: bool, device: str) -> None:
@@ -158,6 +159,7 @@ def test_what_modularity_refuses() -> None:
             call()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", GPU])
 def test_condensations_are_networkx_s(device: str) -> None:
     for seed in range(3):

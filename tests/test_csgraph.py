@@ -85,6 +85,7 @@ def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
         passing.SPARES_TIME = spares
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dense", SHAPES.values(), ids=SHAPES)
 def test_shapes(dense: np.ndarray, ours: list[str]) -> None:
     forms = [dense, sp.csc_array(dense), sp.coo_array(dense), np.ma.masked_equal(dense, 0), sp.lil_array(dense)]
@@ -207,6 +208,7 @@ def through_the_door(tmp_path: Path, *chosen: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_some_of_scipys_tests_pass(tmp_path: Path) -> None:
     found = through_the_door(tmp_path, "-k", "weak or limit or fully or undirected_sparse_zero or negative_w")
     assert found["connected_components"]["calls"] > 2

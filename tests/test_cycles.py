@@ -86,6 +86,7 @@ def check(given: gasla.Graph, graph: gasla.Graph) -> None:
     verify.articulation_points(given, points)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, device: Any) -> None:
@@ -93,6 +94,7 @@ def test_shapes(shape: str, device: Any) -> None:
     check(graph, graph.to(device))
 
 
+@pytest.mark.thorough
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=18))
 @settings(deadline=None)
 def test_any_small_graph(both: bool, edges: list[tuple[int, int]]) -> None:

@@ -31,6 +31,7 @@ def known_betweenness(found: demo.Findings, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(gasla, "betweenness_centrality", lambda _: found.betweenness)
 
 
+@pytest.mark.thorough
 def test_findings_are_right(found: demo.Findings) -> None:
     matrix = found.network.matrix
     verify.pagerank(matrix, found.rank, weighted=False)

@@ -57,6 +57,7 @@ ENGINES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", ENGINES)
 def test_recipes_run_and_print_what_they_say(
     compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -102,6 +103,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

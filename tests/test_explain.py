@@ -146,6 +146,7 @@ def test_a_sentence_is_said_where_it_is_so_and_nowhere_else(
     assert without == with_it or sentence not in text(*without)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"scheduled": True}], ids=str)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_is_said_is_what_is_generated(program: Any, options: dict[str, bool]) -> None:
@@ -213,6 +214,7 @@ def test_whether_there_is_code_already() -> None:
     assert "code that Numba has compiled already" in gasla.explain(New, graph)
 
 
+@pytest.mark.thorough
 def test_nothing_runs_or_stays_locked() -> None:
     graph = Graph.from_edges(*EDGES, [1.0] * 5)
     first = gasla.explain(programs.Cheapest, graph)

@@ -290,6 +290,7 @@ def test_a_traceback_shows_generated_source(folder: Path) -> None:
     assert "# this very line" in "".join(traceback.format_exception(error.value))
 
 
+@pytest.mark.thorough
 def test_nothing_is_left_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     (tmp_path / "tmp").mkdir()
@@ -298,6 +299,7 @@ def test_nothing_is_left_where_nothing_can_be_kept(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "tmp") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to become another user")
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_the_cache_of_another_user(folder: Path, mode: int) -> None:
@@ -330,6 +332,7 @@ def test_graphs_of_the_benchmark_are_made_again(folder: Path) -> None:
 # --- a file system that is really full; kill -9 ----------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_file_system_that_is_really_full(tmp_path: Path) -> None:
     mount = f"mount -t tmpfs -o size=128k tmpfs {tmp_path}"
     trial = ["unshare", "-m", "sh", "-c", mount]

@@ -77,6 +77,7 @@ def fail_everywhere(
             raise AssertionError("there is no end to allocations")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in CALLS])
 def test_on_the_cpu(name: str) -> None:

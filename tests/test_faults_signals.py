@@ -150,6 +150,7 @@ def end_by(child: subprocess.Popen[str], number: int) -> str:
         return child.communicate()[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [CALLS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in CALLS[1:])])
 def test_ctrl_c_ends_the_process(name: str) -> None:
     with process(ENDS, name) as child:
@@ -171,6 +172,7 @@ def test_a_request_to_end_is_not_waited_for() -> None:
 SOME = ["two threads", "one vertex at a time", "betweenness"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_what_comes_after_ctrl_c_is_right(seed: int) -> None:
     draw = random.Random(seed)

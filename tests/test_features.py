@@ -56,6 +56,7 @@ def aggregated(matrix: Any, features: Any, *arguments: Any, device: Any = "cpu",
     return moved(gasla.aggregate_features(graph, moved(features, device), *arguments, **options), "cpu")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("reduce", "weighted"), USUAL)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -136,6 +137,7 @@ def test_any_small_graph(pairs: list[tuple[int, int]], reduce: Any) -> None:
     np.testing.assert_array_equal(found, edge_by_edge(matrix, features, reduce, weighted=True))
 
 
+@pytest.mark.thorough
 def test_the_mean_is_networkxs() -> None:
     matrix = datasets.with_weights(datasets.rmat(6), largest=9)
     theirs = nx.from_scipy_sparse_array(csr_array(matrix))

@@ -53,6 +53,7 @@ ON = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ON)
 def test_some_programs(engine: str, worker: Worker) -> None:
     """The same every time: one that fails is a change's fault. Others come by name."""
@@ -75,6 +76,7 @@ def ends_the_process() -> None:
     os._exit(3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("task", "said"), [(never_ends, "not ended after"), (ends_the_process, "ended with 3")])
 def test_what_does_not_return_fails(task: Callable[[], None], said: str) -> None:
     some = Worker(5)

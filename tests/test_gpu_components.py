@@ -24,8 +24,10 @@ def cupy() -> ModuleType:
     return pytest.importorskip("cupy")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("sizes", "architecture"), in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("sm_80",), ("sm_90",)])
+    ("sizes", "architecture"),
+    in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("compute_80",), ("compute_90",)]),
 )
 def test_compiles(cupy: ModuleType, architecture: str, sizes: tuple[int, int]) -> None:
     for file in ("forest", "label"):

@@ -53,6 +53,7 @@ def graphs() -> list[Graph]:
     return [*found, Graph.from_edges(*simple[:, simple[0] != simple[1]], n=300)]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("sizes", SIZES)
 def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) -> None:

@@ -67,20 +67,21 @@ def terms_of(semiring: Semiring, dtype: Any, accum: bool = False) -> Terms:
     return trace(semiring, True, kind, kind, (semiring.monoid, parts(plain.out_type)), wide=True) if accum else plain
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype"), SOME)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
-    assert compile_source(entries.source(terms_of(semiring, dtype), pairs.WAYS), "sm_90")
+    assert compile_source(entries.source(terms_of(semiring, dtype), pairs.WAYS), "compute_90")
     packed = wide.Variant(False, i4, i4, "unsigned int", 16, 4)
     masked = wide.Variant(True, i8, i8, "unsigned long long", 32, 1)
-    assert compile_source(wide.source(terms_of(semiring, dtype), packed), "sm_90")
-    assert compile_source(wide.source(terms_of(semiring, dtype, accum=True), masked), "sm_80")
+    assert compile_source(wide.source(terms_of(semiring, dtype), packed), "compute_90")
+    assert compile_source(wide.source(terms_of(semiring, dtype, accum=True), masked), "compute_80")
 
 
 def test_what_finds_entries_compiles() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for architecture in ("sm_80", "sm_90"):
+    for architecture in ("compute_80", "compute_90"):
         assert compile_source(pairs.source(), architecture)
 
 
@@ -245,6 +246,7 @@ def places_of(A: csr_array) -> list[tuple[int, int]]:
     return list(zip(*(array.tolist() for array in by_rows(A)[:2])))
 
 
+@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
 @pytest.mark.parametrize(("semiring", "dtype"), SOME)
@@ -367,6 +369,7 @@ def test_emulated_shapes(emulated: Emulated, data: Any) -> None:
     assert_array_equal(gasla.mxm(A, B.toarray()), wanted)
 
 
+@pytest.mark.thorough
 @needs_compiler
 def test_emulated_graphs(emulated: Emulated) -> None:
     star, path = ([0] * 40, range(1, 41)), (range(40), range(1, 41))
@@ -452,6 +455,7 @@ DENSE = [
 ]
 
 
+@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(("semiring", "dtype", "columns"), DENSE)
 def test_emulated_dense(emulated: Emulated, semiring: Semiring, dtype: Any, columns: int) -> None:

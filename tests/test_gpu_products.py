@@ -62,6 +62,7 @@ def label(p: Any) -> str:
     return getattr(p, "name", None) or np.dtype(p).name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype"), [*CASES, *OF_ANY, (semirings.logaddexp_plus, np.float64)], ids=label)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     kind = np.dtype(dtype)
@@ -70,14 +71,14 @@ def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
     wide = engine.Variant(False, i4, i4, "unsigned int", 8)
     masked = engine.Variant(True, i8, i8, "unsigned long long", rows.PACKED)
-    assert compile_source(engine.source(plain, wide), "sm_90")
-    assert compile_source(engine.source(merging, masked), "sm_80")
+    assert compile_source(engine.source(plain, wide), "compute_90")
+    assert compile_source(engine.source(merging, masked), "compute_80")
 
 
 def test_finding_facts_compiles() -> None:
     for offset in ("int", "long long"):
         for vertex in ("int", "long long"):
-            assert compile_source(rows.SOURCE.format(offset=offset, vertex=vertex), "sm_90")
+            assert compile_source(rows.SOURCE.format(offset=offset, vertex=vertex), "compute_90")
 
 
 # --- with a GPU ------------------------------------------------------------------------------------------------------

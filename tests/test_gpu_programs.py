@@ -50,22 +50,23 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
 
 def compiled(program: type[VertexProgram], mode: dict[str, Any], architecture: str) -> bytes:
     """The kernel's code; NVRTC also finds the struct of arguments to have the size that Python gives it."""
-    kind = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
+    kind = np.dtype(np.int32 if architecture == "compute_90" else np.int64)
     module = Module(program.traced(kind), Variant(kind, **mode))
     check = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
     return compile_source(f"{module.source}\n{check}", architecture, program.__name__)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_every_kernel_compiles(program: type[VertexProgram]) -> None:
     """Each in one of its ways, for one architecture and one width of ids; the next test takes all of them."""
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     place, ways = PROGRAMS.index(program), modes(program)
-    assert compiled(program, ways[place % len(ways)], ("sm_80", "sm_90")[place // len(ways) % 2])
+    assert compiled(program, ways[place % len(ways)], ("compute_80", "compute_90")[place // len(ways) % 2])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", ["compute_80", "compute_90"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_every_kernel_compiles_for_every_architecture(program: type[VertexProgram], architecture: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

@@ -78,9 +78,10 @@ def test_renumbered_lists(graph: Graph) -> None:
         assert np.isin(falls, starts).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "architecture", "ids"),
-    in_turns([(Uniform,), (WeightedPersonal,), (Everything,)], [("sm_90", "i8"), ("sm_80", "i4")]),
+    in_turns([(Uniform,), (WeightedPersonal,), (Everything,)], [("compute_90", "i8"), ("compute_80", "i4")]),
 )
 def test_kernels_compile(program: type[gasla.VertexProgram], architecture: str, ids: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

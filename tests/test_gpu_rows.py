@@ -19,6 +19,7 @@ from gasla.gpu.program import rows
 FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(
     ("body", "offset", "value"),

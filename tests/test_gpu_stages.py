@@ -35,17 +35,18 @@ def scale_free(n: int, m: int) -> Graph:
     return Graph.from_edges(rng.integers(0, n, m) ** 2 // n, rng.integers(0, n, m), rng.integers(0, 9, m), n=n)
 
 
-WIDTHS = [("sm_80", "i8"), ("sm_90", "i4"), ("sm_90", "i8")]
+WIDTHS = [("compute_80", "i8"), ("compute_90", "i4"), ("compute_90", "i8")]
 
 
 # Buckets only a run opens, and in place only a run goes.
 FITTING = [(p,) for p in PROGRAMS if not hasattr(p, "bucket") and p.order == "synchronous"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "architecture", "offsets"), in_turns(FITTING, WIDTHS))
 def test_every_kernel_compiles(program: Any, architecture: str, offsets: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    ids = np.dtype(np.int32 if architecture == "sm_90" else np.int64)
+    ids = np.dtype(np.int32 if architecture == "compute_90" else np.int64)
     module = Module(program.traced(ids), Variant(np.dtype(offsets), staged=True))
     assert compile_source(module.source, architecture, program.__name__)
 

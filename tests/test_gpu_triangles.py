@@ -57,7 +57,10 @@ def check(graph: Graph, counts: np.ndarray) -> None:
 KINDS = list(product([4, 8], [4, 8], [(False, False), (True, False), (False, True)]))
 
 
-@pytest.mark.parametrize(("vertex", "offset", "counts", "architecture"), in_turns(KINDS, [("sm_80",), ("sm_90",)]))
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("vertex", "offset", "counts", "architecture"), in_turns(KINDS, [("compute_80",), ("compute_90",)])
+)
 def test_kernels_compile(vertex: int, offset: int, counts: tuple[bool, bool], architecture: str) -> None:
     assert gpu.compile_source(module.source(vertex, offset, *counts), architecture)
 

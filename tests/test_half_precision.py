@@ -183,6 +183,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "length"), in_turns([(shape,) for shape in SHAPES], [(0,), (3,), (33,)]))
 def test_every_kernel_compiles(shape: str, length: int) -> None:
     """NVRTC also finds the struct of arguments to have the size that Python gives it."""
@@ -191,7 +192,7 @@ def test_every_kernel_compiles(shape: str, length: int) -> None:
     program = hearing(length, scatters=shape == "staged", everyone=shape not in ("scheduled", "staged"))
     module = Module(program.traced(kind), Variant(kind, **SHAPES[shape]))
     size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
-    assert compile_source(f"{module.source}\n{size}", ("sm_80", "sm_90")[length % 2], "half")
+    assert compile_source(f"{module.source}\n{size}", ("compute_80", "compute_90")[length % 2], "half")
 
 
 class Rounded(gasla.VertexProgram):
@@ -218,6 +219,7 @@ class Rounded(gasla.VertexProgram):
 DEVICES = ["cpu", pytest.param("gpu", marks=[pytest.mark.gpu, pytest.mark.sanitize])]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_numbers_are_rounded_once_to_the_nearest(device: str) -> None:
     """All numbers of half precision, those half way between two and those beside; infinities, NaN, zeros."""

@@ -172,6 +172,7 @@ def on_engines(*programs: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "engine"), on_engines(Stamps, Everyone, Anywhere), indirect=["engine"])
 def test_a_read_sees_this_iteration_or_the_one_before_and_each_applies_once(program: Any, engine: Engine) -> None:
     if "run" in engine.__qualname__ and program is Everyone:  # rows on a grid need a GPU; the one block does them
@@ -365,6 +366,7 @@ def plain_step(ranks: np.ndarray, weighted: bool = True, **chosen: Any) -> np.nd
     return (1 - alpha) * home + alpha * (ranks[total == 0].sum() * refuge + matrix.T @ share)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(
     "name",

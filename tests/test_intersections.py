@@ -78,10 +78,11 @@ def test_what_is_passed_is_looked_at() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_compiles(weighted: bool) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for architecture, sizes in (("sm_90", (4, 4)), ("sm_80", (8, 8))):
+    for architecture, sizes in (("compute_90", (4, 4)), ("compute_80", (8, 8))):
         assert compile_source(of_gpu.source(*sizes, weighted), architecture)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_emulated(weighted: bool, tmp_path: Path) -> None:

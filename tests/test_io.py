@@ -64,6 +64,7 @@ def graphs(draw, undirected=False):
     return Graph.from_edges(src, dst, values, n=n)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", DIRECTED)
 @given(graph=graphs())
 def test_round_trip(tmp_path_factory, suffix, graph):

@@ -109,6 +109,7 @@ def test_damaged_headers(tmp_path, content):
 NUMBERS = st.sampled_from([-(2**63), -(2**31), -1, 0, 1, 2, 3, 4, 7, 2**31, 2**32, 2**62])
 
 
+@pytest.mark.thorough
 @given(data=st.data())
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_archive_makes_any_other_error(tmp_path_factory, format, data):

@@ -78,6 +78,7 @@ def emulated(program: Any, graph: Graph, folder: Path, monkeypatch: Any, blocks:
     return EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, folder)
 
 
+@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("program", "mode"),
@@ -108,10 +109,14 @@ def test_equals_the_reference(program: Any, mode: str, tmp_path: Path, monkeypat
             assert run.page.control.iteration == expected.iterations
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Told, pytest.param(Labels, marks=pytest.mark.slow), Moods])
 def test_every_kernel_compiles(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for architecture, kind, shape in (("sm_90", "i4", {"table_slots": 320}), ("sm_80", "i8", {"deterministic": True})):
+    for architecture, kind, shape in (
+        ("compute_90", "i4", {"table_slots": 320}),
+        ("compute_80", "i8", {"deterministic": True}),
+    ):
         module = Module(program.traced(np.dtype(kind)), Variant(np.dtype(kind), **shape))
         size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
         assert compile_source(f"{module.source}\n{size}", architecture, program.__name__)

@@ -32,6 +32,7 @@ def cliques(count: int, size: int, bridges: bool = True) -> csr_array:
     return csr_array(nx.to_scipy_sparse_array(graph, weight=None, dtype=np.float32))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_cliques_are_communities(device: Any, seed: int) -> None:

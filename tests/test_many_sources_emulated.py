@@ -31,6 +31,7 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
     return fields.pop("active"), fields
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["grid", pytest.param("skewed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "program",

@@ -92,6 +92,7 @@ def kruskal(graph: Graph) -> list[int]:
     return sorted(taken)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_edges_are_kruskals(shape: str, device: Any) -> None:
@@ -110,6 +111,7 @@ def test_edges_are_kruskals_whatever_the_graph(n: int, m: int, seed: int, symmet
     assert gasla.minimum_spanning_forest(graph).edges.tolist() == kruskal(graph)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_total_is_scipys_to_the_last_bit(device: Any) -> None:
     matrix = datasets.rmat(9).copy()

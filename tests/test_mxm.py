@@ -101,6 +101,7 @@ def problems(draw: Callable[..., Any], dtype: Any, index: Any) -> tuple[Any, Any
     return tuple(draw(matrix(*shape, dtype, index)) for shape in ((m, n), (n, p), (m, p)))  # type: ignore[return-value]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype", "index"), SEMIRINGS, ids=label)
 def test_mxm_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=40)
@@ -371,6 +372,7 @@ def test_available_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 # --- Sparse ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_sparse_says_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match=r"indptr has 2 entries in a matrix of shape \(3, 3\); expected 4"):
         Sparse((3, 3), np.array([0, 1]), np.array([0]), np.array([1.0]))

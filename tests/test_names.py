@@ -128,11 +128,12 @@ def test_stages_and_priorities_whatever_the_names() -> None:
     assert getattr(state, "two words").tolist() == found.tolist()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", [{"row_lanes": 1}, {"small": True, "near": True}, {"staged": True}], ids=str)
 def test_kernels_compile_whatever_the_names(mode: dict[str, Any]) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     module = Module(everything(HOSTILE, title="\\\n#error */").traced(), Variant(np.dtype(np.int32), **mode))
-    assert compile_source(module.source, "sm_90")
+    assert compile_source(module.source, "compute_90")
 
 
 def test_no_name_of_a_person_meets_one_of_the_engines() -> None:

@@ -405,6 +405,7 @@ def through_the_door(tmp_path: Path, *chosen: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_some_of_networkxs_tests_pass(tmp_path: Path) -> None:
     tests = "networkx.algorithms"
     found = through_the_door(

@@ -172,6 +172,7 @@ def beliefs(graph, rounds):
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 5), (40, 150), (3000, 20000)])
 def test_scatter_sees_partners_as_they_were(n, m, device):
@@ -183,6 +184,7 @@ def test_scatter_sees_partners_as_they_were(n, m, device):
     np.testing.assert_array_equal(gasla.run(Beliefs, graph, max_iterations=5, compile=False).message, expected[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_edges_leave_one_of_their_ends(device):
     rng = np.random.default_rng(3)
@@ -230,7 +232,7 @@ class Steady(Flux):
 def test_kernels_compile(program, shape):
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     source = module(program, np.dtype(np.int32), Variant(np.dtype(np.int32), **shape)).source
-    assert compile.compile_source(source, "sm_90")
+    assert compile.compile_source(source, "compute_90")
 
 
 @pytest.mark.gpu

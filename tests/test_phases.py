@@ -96,6 +96,7 @@ def some(n: int = 30) -> csr_array:
     return csr_array(random_array((n, n), density=0.1, rng=np.random.default_rng(3)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", WAYS)
 def test_two_of_everyone(way: dict[str, Any]) -> None:
     A = some()
@@ -122,6 +123,7 @@ def test_stays_start_where_they_say(way: dict[str, Any]) -> None:
     assert (found.iterations, found.converged) == (10, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", WAYS)
 def test_a_turn_that_leaves_nothing_active_is_the_last(way: dict[str, Any]) -> None:
     class Lower(gasla.VertexProgram):
@@ -193,6 +195,7 @@ def test_parameters_that_idle_sets_are_shared() -> None:
         assert found.seen.tolist() == [8, 8, 8]
 
 
+@pytest.mark.thorough
 def test_a_run_gives_values_to_parameters() -> None:
     seen = gasla.run([gasla.Phase(Forward, until="still"), Limited], some(), limit=3)
     assert (seen.iterations, seen.converged) == (4, True)

@@ -118,6 +118,7 @@ def test_betweenness_of_all_sources_is_the_sum_of_each(A: csr_array, weighted: b
     np.testing.assert_allclose(together, sum(alone) / max(n - 1, 1), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
 def test_any_program(program: Any, start: Any, alone: bool, limit: int) -> None:
@@ -144,6 +145,7 @@ class Until(programs.Hops):
         return self.iteration >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize("program", [programs.Hops, Until])
 def test_whatever_it_starts_with(program: type) -> None:
@@ -159,6 +161,7 @@ def test_whatever_it_starts_with(program: type) -> None:
     np.testing.assert_array_equal(own, np.arange(10)[::-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 def test_parameters_and_aggregates() -> None:
     """A call may change a parameter, for itself; what an aggregate came to stays."""
@@ -216,6 +219,7 @@ def test_values_that_have_changed() -> None:
     assert fade(max_iterations=1).total == gasla.run(Fading, graph, max_iterations=1, notice=False).total == 3
 
 
+@pytest.mark.thorough
 def test_bad_arguments() -> None:
     graph = chain(3)
     for call in (partial(gasla.prepare, programs.Hops, graph), partial(gasla.run, programs.Hops, graph)):
@@ -257,6 +261,7 @@ def test_what_is_given_is_not_what_comes_back() -> None:
         assert not np.shares_memory(state[name], values)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
@@ -301,6 +306,7 @@ def test_arrays_that_share_memory() -> None:
         gasla.run(Fading, graph, max_iterations=1, out={"x": np.ones(graph.n)})
 
 
+@pytest.mark.thorough
 def test_what_nobody_reads_while_everyone_changes_it_lives_in_arrays_given() -> None:
     graph = chain(10)
     x = np.arange(10 * 12, dtype=np.float32).reshape(10, 12)
@@ -457,6 +463,7 @@ def test_on_another_number_of_threads(small: int, monkeypatch: pytest.MonkeyPatc
         numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize("middles", [2, 8])
 def test_betweenness_of_a_source_with_more_paths_than_numbers(middles: int) -> None:

@@ -53,6 +53,7 @@ RANKS = st.lists(st.one_of(st.sampled_from(NUMBERS), st.floats()), min_size=6, m
 DELTAS = [None, 1.0, 1e-300, 1e300, np.inf, 5e-324]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Ranked, pytest.param(Mixed, marks=pytest.mark.slow)])
 @settings(max_examples=60)
 @given(ranks=RANKS, delta=st.sampled_from(DELTAS))
@@ -155,4 +156,4 @@ def test_kernels_that_look_for_the_range_of_what_waits_compile() -> None:
     i4 = np.dtype(np.int32)
     for shape in (Variant(i4), Variant(i4, thin=True, local=True)):
         module = Module(Widest.traced(), shape)
-        assert "ADDS_UP = false" in module.source and compile_source(module.source, "sm_90")
+        assert "ADDS_UP = false" in module.source and compile_source(module.source, "compute_90")

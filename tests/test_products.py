@@ -128,6 +128,7 @@ WIDE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype", "index"), [*((*case, np.int32) for case in CASES), *WIDE], ids=label)
 def test_mxv_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=60)
@@ -165,6 +166,7 @@ def test_graphs_equal_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     run()
 
 
+@pytest.mark.thorough
 def test_graph_without_values_holds_true() -> None:
     graph = gasla.Graph.from_edges([0, 0, 2], [1, 2, 1])
     assert_array_equal(gasla.mxv(graph, np.array([10, 20, 30])), [50, 0, 20])
@@ -197,6 +199,7 @@ def test_mask_and_out(problem: Any, complement: bool, has_out: bool, seed: int) 
     check(found, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("accum", "index"), [(semirings.max, np.int32), (BinaryOp("minus", np.subtract), np.int64)], ids=label
 )
@@ -369,6 +372,7 @@ def test_what_a_held_monoid_does_not_work_on_is_refused() -> None:
 # --- types, sizes, threads -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("types", [("int8", "int8"), ("int8", "uint8"), ("bool", "float32"), ("int64", "float32")])
 def test_result_types_are_numpys(types: tuple[str, str]) -> None:
     a, b = map(np.dtype, types)

@@ -105,6 +105,7 @@ def check(semiring: Semiring, kind: Any, found: Any, A: csr_array, parts: tuple[
                 assert_array_equal(here, folded(monoid, kind, row), err_msg=str(row))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("monoid", "kind"), CASES, ids=lambda p: getattr(p, "name", None))
 def test_each_monoid(monoid: Monoid, kind: Any) -> None:
     semiring = Semiring(monoid, binary.times)

@@ -97,6 +97,7 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "start", "alone", "limit"),
     [pytest.param(*case, marks=pytest.mark.slow if place % 3 else []) for place, case in enumerate(CASES)],
@@ -116,6 +117,7 @@ def test_equals_the_independent_engine(
         assert result.converged == reference.converged
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 @pytest.mark.usefixtures("two_threads")
 def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, limit: int) -> None:
@@ -158,6 +160,7 @@ STAGED = [case for case in CASES if not issubclass(case[0], programs.Settling)]
 SOON_STAGED = (programs.Nearest, programs.Flow)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "start", "alone", "limit"),
     [pytest.param(*c, id=c[0].__name__, marks=[] if c[0] in SOON_STAGED else pytest.mark.slow) for c in STAGED],
@@ -194,6 +197,7 @@ def test_stages_take_what_they_use_and_no_more(program: Any, deterministic: bool
             assert set(taken[stage.name]) <= {x.id for x in ast.walk(stage) if isinstance(x, ast.Name)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [pytest.param(programs.Hops, marks=pytest.mark.slow), programs.Paths])
 def test_deterministic_runs(program: Any) -> None:
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], np.ones(4))
@@ -215,6 +219,7 @@ def bits_of_sums(program: Any, scheduled: bool, graph: Graph) -> Any:
     return moved(result.heat, "cpu").tobytes(), float(result.total)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "scheduled"), SUMS)
 @pytest.mark.usefixtures("two_threads")
 def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool) -> None:
@@ -316,6 +321,7 @@ def test_a_schedule_has_no_more_iterations_than_32_bits_count() -> None:
         gasla.run(programs.Counter, ring(4), schedule=schedule)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scatters", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_who_is_active_where_everyone_receives(scatters: bool) -> None:
     class Rising(gasla.VertexProgram):
@@ -362,6 +368,7 @@ class Tally(gasla.VertexProgram):
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_where_edges_count_both_ways_their_tails_scatter_once(deterministic: bool) -> None:
@@ -475,6 +482,7 @@ class Kinds(gasla.VertexProgram):
         return {"old_number": vertex.old_number, "old_pair": vertex.old_pair}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("limit", [0, 2])
 def test_fields_start_as_given(limit: int) -> None:
@@ -501,6 +509,7 @@ def test_fields_start_as_given(limit: int) -> None:
     assert (numbers == np.arange(n)).all() and (pairs == np.arange(2 * n).reshape(n, 2)).all(), "the caller's own"
 
 
+@pytest.mark.thorough
 def test_empty_graphs_and_no_edges() -> None:
     for n in (0, 1, 5):
         graph = Graph.from_edges([], [], n=n)
@@ -533,6 +542,7 @@ def test_without_gather_all_look_along_edges_before_any_applies() -> None:
     np.testing.assert_array_equal(found, np.arange(40) % 4 + (levels >= 0))
 
 
+@pytest.mark.thorough
 def test_int64_offsets_and_ids() -> None:
     small = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 2], np.array([1, 2, 3, 9]))
     wide = Graph.from_csr(small.out.indptr.astype(np.int64), small.out.indices.astype(np.int64), small.out_values)
@@ -683,6 +693,7 @@ def test_declarations_may_be_copied() -> None:
         assert program.traced(np.dtype(np.int64)).vertex_types["x"] == np.int64
 
 
+@pytest.mark.thorough
 def test_what_is_gathered_is_read_by_name() -> None:
     class Offer(NamedTuple):
         cost: Any
@@ -795,7 +806,7 @@ def test_thread_count_follows_numba() -> None:
     numba.set_num_threads(before)
 
 
-@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
     from semirings_engines import compile_cuda
@@ -852,7 +863,7 @@ def test_as_many_numbers_together_as_are_allowed_run_and_compile(of: str) -> Non
     found = gasla.run(program, ring(5), x0=np.arange(5, dtype=np.float32), max_iterations=1)
     assert found.x0.tolist() == [4, 0, 1, 2, 3]
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    assert compile_source(Module(program.traced(), Variant(np.dtype(np.int32))).source, "sm_90")
+    assert compile_source(Module(program.traced(), Variant(np.dtype(np.int32))).source, "compute_90")
 
 
 @pytest.mark.parametrize("direction", ["in", "out"])

@@ -96,6 +96,7 @@ def test_without_a_terminal_nobody_looks(hasty: None, capsys: pytest.CaptureFixt
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 def test_a_bar_moves_while_a_program_runs(monkeypatch: pytest.MonkeyPatch, hasty: None) -> None:
     terminal = watch(monkeypatch)
 
@@ -125,6 +126,7 @@ def test_a_loop_hides_what_is_counted_inside(monkeypatch: pytest.MonkeyPatch, ha
     assert not terminal.counts("iterations") + terminal.counts("letters")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("unit", "work"),
     [
@@ -177,6 +179,7 @@ sys.exit(main(["betweenness", "openflights", "-k", "200"]))
 """
 
 
+@pytest.mark.thorough
 def test_a_command_draws_on_a_terminal_alone() -> None:
     termios, pty = pytest.importorskip("termios"), pytest.importorskip("pty")
     piped = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=True)

@@ -43,11 +43,12 @@ def check(program: Any, fields: Any, expected: Reference) -> None:
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected.vertex[name], err_msg=name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Sources, Halves])
 def test_nvrtc_compiles_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for ids, shape in ((IDS[0], {"thin": True}), (IDS[1], {})):
-        assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "sm_90")
+        assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "compute_90")
 
 
 @pytest.mark.slow
@@ -56,9 +57,10 @@ def test_nvrtc_compiles_all_shapes_of_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for ids in IDS:
         for shape in ({}, {"thin": True}, {"small": True}, {"staged": True}, {"deterministic": True}):
-            assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "sm_90")
+            assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "compute_90")
 
 
+@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("program", "shape", "graph"),

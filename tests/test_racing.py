@@ -71,6 +71,7 @@ def plain(text: str) -> list[str]:
     return [x for x in text.splitlines() if re.search(r"\b(load|store) (\w+ )*i16\b", x) and " unordered" not in x]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Nearest, Reached, Counted, Lanes])
 def test_a_push_reads_and_writes_fields_with_atomics(
     program: type[gasla.VertexProgram], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -477,6 +477,7 @@ def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytes
     assert rounds[0] - before < 40
 
 
+@pytest.mark.thorough
 def test_a_search_has_the_levels_of_one_process() -> None:
     graph = random_graph()
     for ranks in (1, 2, 5):
@@ -571,6 +572,7 @@ NOT_HAD |= {
 LATE = {"label_propagation"}  # which compiles something first
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in LATE else ()) for name in NOT_HAD]
 )

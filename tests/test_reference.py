@@ -296,6 +296,7 @@ def test_values_that_an_edge_field_cannot_hold_are_refused() -> None:
         run(Whole, Graph.from_edges([0, 1], [1, 2], [1, 300]))
 
 
+@pytest.mark.thorough
 def test_aggregates_of_the_initial_state_are_of_iteration_0(monkeypatch: pytest.MonkeyPatch) -> None:
     class When(gasla.VertexProgram):
         x = gasla.vertex(np.int64, init=1)

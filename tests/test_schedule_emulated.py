@@ -91,6 +91,7 @@ def skewed(offsets: str) -> Graph:
     return graph_of(rng.integers(0, 90, 1500), dst, 90, offsets == "i8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "walk"),
     [pytest.param(*c.values, id=c.id, marks=c.marks if c.values[0] in QUICK else pytest.mark.slow) for c in CASES],

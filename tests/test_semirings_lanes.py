@@ -46,6 +46,7 @@ def check(answers: list[np.ndarray], expected: tuple[np.ndarray, ...], dtype: np
         assert_same(answer, right, f"reduction {place} of {dtype}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )
@@ -55,7 +56,7 @@ def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
     check(answers, expected, dtype)
 
 
-@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_printed_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([prepare(dtype)[0] for dtype in TYPES]), architecture)
 

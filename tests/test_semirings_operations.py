@@ -115,6 +115,7 @@ def check(answers: list[np.ndarray], expected: list[tuple[str, np.ndarray]], dty
 SOON = [np.dtype(name) for name in ("bool", "int8", "float32")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )
@@ -124,6 +125,7 @@ def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
     check(answers, expected, dtype)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 def test_printed_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([prepare(dtype)[0] for dtype in TYPES]), architecture)

@@ -101,7 +101,7 @@ def test_any_name_will_do(names: list[str]) -> None:
     columns = [np.array([number], np.float32) for number in (2, -3, 16, 5)]
     ((answer,),) = run_numba([Program(symbols, (result,))], [columns])
     assert answer == [26]
-    assert compile_cuda(cuda_source([Program(symbols, (result,))]), "sm_90")
+    assert compile_cuda(cuda_source([Program(symbols, (result,))]), "compute_90")
 
 
 @given(st.lists(st.text(max_size=5), unique=True, min_size=1, max_size=6))
@@ -124,7 +124,7 @@ def test_bad_parameters() -> None:
 def test_several_programs_live_side_by_side() -> None:
     pair = Symbol("pair", ("f4", "i4"))
     functions = [cuda.function(name, [pair], argmin.combine(pair, (pair[0], 3))) for name in ("a_gather", "b_gather")]
-    assert compile_cuda("\n".join([cuda.PRELUDE, *functions]), "sm_80")
+    assert compile_cuda("\n".join([cuda.PRELUDE, *functions]), "compute_80")
 
 
 @pytest.mark.parametrize(("dtype", "value"), LITERALS, ids=str)
@@ -146,7 +146,7 @@ def test_numba_reads_literals_as_their_type() -> None:
 
 def test_cuda_literals_compile() -> None:
     program = Program([N], tuple(constant(value, dtype) for dtype, value in LITERALS))
-    assert compile_cuda(cuda_source([program]), "sm_90")
+    assert compile_cuda(cuda_source([program]), "compute_90")
 
 
 @pytest.mark.gpu

@@ -187,6 +187,7 @@ def check(batch: list[Any], seed: int, run: Callable[..., Any]) -> None:
             assert_same(actual, right, f"column {position} of {printed.results}")
 
 
+@pytest.mark.thorough
 @settings(max_examples=2, phases=NO_SHRINKING)
 @given(BATCHES, SEEDS)
 def test_numba_equals_numpy(batch: list[Any], seed: int) -> None:
@@ -204,7 +205,7 @@ def test_numba_equals_numpy_at_length(batch: list[Any], seed: int) -> None:
 @given(BATCHES)
 def test_cuda_compiles(batch: list[Any]) -> None:
     source = cuda_source([program(kinds, function) for kinds, function in batch])
-    for architecture in ("sm_80", "sm_90"):
+    for architecture in ("compute_80", "compute_90"):
         assert compile_cuda(source, architecture)
 
 

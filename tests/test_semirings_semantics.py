@@ -98,11 +98,12 @@ def test_numpy(row: Row) -> None:
     assert_same(np.broadcast_to(actual, (1,)), expected(row), row.example)
 
 
+@pytest.mark.thorough
 def test_numba() -> None:
     check(run_numba)
 
 
-@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([program()[0]]), architecture)
 

@@ -83,13 +83,14 @@ def check(answers: list[np.ndarray], given: list[np.ndarray]) -> None:
         assert_same(answer, expected, f"number {place}", rounding=2)
 
 
+@pytest.mark.thorough
 def test_printed_numba_equals_numpy() -> None:
     given = columns(1)
     (answers,) = run_numba([program()], [given])
     check(answers, given)
 
 
-@pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
+@pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_printed_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([program()]), architecture)
 

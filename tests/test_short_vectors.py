@@ -74,6 +74,7 @@ def graphs() -> dict[str, sparse.csr_array]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", graphs())
 def test_sums_equal_a_product(name: str) -> None:
     matrix = graphs()[name]

@@ -23,6 +23,7 @@ class BackTo(Back.typed(distance=np.float32, weight=np.float32)):  # type: ignor
     goal = gasla.parameter(np.int64, 0)
 
 
+@pytest.mark.thorough
 def test_a_search_and_the_way_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 80, (2, 300), dtype=np.int32)

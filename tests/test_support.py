@@ -93,6 +93,7 @@ def test_hard_shapes(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -
         check(device, HARD[shape])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_airports(device: Any) -> None:
     graph = Graph(datasets.openflights().matrix)
@@ -118,6 +119,7 @@ def test_larger_graphs_on_several_threads(seed: int, n: int, degree: int, skewed
             assert total == wanted.sum() // 6 == count_common_neighbours(oriented)[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", [-1, 10**9])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_int64_and_lists_in_any_order(kind: Any, way: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ def shuffled(matrix: csr_array) -> Graph:
     return Graph.from_csr(matrix.indptr, indices)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("way", ["merged", "looked up"])
 def test_support(way: str) -> None:

@@ -329,6 +329,7 @@ def test_columns_are_of_tables(tmp_path) -> None:
 # --- the command line -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_command_line(tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     io.write("trips.parquet", Graph.from_table(pa.table(TRIPS)))

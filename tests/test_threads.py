@@ -148,6 +148,7 @@ def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyP
     assert left.tolist() == [1, 1]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="no clock")
 def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     """By `launched` at its head, which adds up what it takes; without it other threads would not come."""
@@ -255,6 +256,7 @@ time.sleep(0.05)
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("ending", "mode"), in_turns([(ending,) for ending in ENDINGS], [("default",), ("dev",)]))
 def test_a_process_ends(ending: str, mode: str) -> None:
     """Whatever its other threads are at."""

@@ -91,6 +91,7 @@ def test_ego_graphs_that_are_none() -> None:
         verify.ego_graph(graph, 0, right, center=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [True, False])
 def test_modularity(weighted: bool) -> None:
     for graph in GRAPHS[:4]:

@@ -23,16 +23,17 @@ NAMES = ["RandomWalk", "Node2Vec", "Everything"]
 @pytest.mark.parametrize("name", NAMES)
 def test_compiles(name: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for architecture, size, weighted in (("sm_90", 4, False), ("sm_80", 8, True)):
+    for architecture, size, weighted in (("compute_90", 4, False), ("compute_80", 8, True)):
         plan = walk_plan(PROGRAMS[name], np.dtype(f"i{size}"))
         assert compile_source(walk_runs.source(plan, size, weighted), architecture)
 
 
 def test_sums_and_samples_compile() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    assert compile_source(drawing.source(8, 8), "sm_80")
+    assert compile_source(drawing.source(8, 8), "compute_80")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(("name", "weighted"), [("RandomWalk", True), ("Node2Vec", False), ("Everything", True)])
 def test_equals_the_cpu(name: str, weighted: bool, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ MODES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("case", "mode"),
@@ -114,6 +115,7 @@ def test_stages(made: Any) -> None:
 OPTIONS = ("", "deterministic", "small", "scheduled")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("made", "lanes"),
     [
@@ -128,7 +130,7 @@ def test_every_kernel_compiles(made: Any, lanes: int) -> None:
     """Each in one of its ways; NVRTC also finds the struct of arguments to have the size that Python gives it."""
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     option = OPTIONS[(lanes + len(made.__name__)) % 4]
-    architecture, kind = (("sm_80", "i8"), ("sm_90", "i4"))[lanes % 2]
+    architecture, kind = (("compute_80", "i8"), ("compute_90", "i4"))[lanes % 2]
     if option == "scheduled" and made in (wide_programs.scaled, wide_programs.spreading):
         option = ""
     shape = Variant(np.dtype(kind), **{option: True} if option else {})
