@@ -6,12 +6,14 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
 
 import gasla
+import semirings
 from gasla.graph.arguments import check_flags, real_number, several_vertices, whole_number
 from gasla.graph.graph import Graph
 from gasla.program.program import OPTIONS
@@ -200,6 +202,70 @@ def test_a_misspelt_hook_is_refused(word: str, member: Any, meant: str) -> None:
     misspelt = type("P", (Hops,), {word: member})
     with pytest.raises(TypeError, match=rf"P\.{word}: .* '{word}'; did you mean '{meant}'\?"):
         gasla.run(misspelt, GRAPH)
+
+
+def test_a_misspelt_hook_of_walkers_is_refused() -> None:
+    misspelt = type("W", (gasla.WalkProgram,), {"restrat": lambda self, vertex: 0.5})
+    with pytest.raises(TypeError, match=r"W\.restrat: .* 'restrat'; did you mean 'restart'\?"):
+        gasla.walk(misspelt, GRAPH, [0], 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "member", "complaint"),
+    [
+        (
+            Hops,
+            "gather",
+            lambda self, src, dst: src.hops,
+            r"gather takes \(self, src, dst\); expected \(self, src, dst, e",
+        ),
+        (
+            Hops,
+            "activate",
+            lambda self, vertex: True,
+            r"activate takes \(self, vertex\); expected \(self, before, after\)",
+        ),
+        (Hops, "stop", lambda: True, r"stop takes \(\); expected \(self\)"),
+        (
+            Hops,
+            "total",
+            gasla.aggregate(semirings.plus)(lambda self, vertex: 1),
+            r"total takes \(self, vertex\); expected \(self, before, after\)",
+        ),
+        (
+            Hops,
+            "total",
+            gasla.aggregate(semirings.plus, at=lambda vertex: 0)(lambda self, before, after: 1),
+            r"the at= of P\.total takes \(vertex\); expected \(self, vertex\)",
+        ),
+        (gasla.WalkProgram, "stop", lambda self: 0.5, r"stop takes \(self\); expected \(self, vertex\)"),
+        (gasla.WalkProgram, "bound", lambda self, vertex: 1, r"bound takes \(self, vertex\); expected \(self\)"),
+        (
+            gasla.WalkProgram,
+            "accept",
+            lambda self, src, dst, edge: 1,
+            r"expected \(self, previous, vertex, target, edge\)",
+        ),
+    ],
+)
+def test_hooks_of_other_parameters_are_refused(kind: type, name: str, member: Any, complaint: str) -> None:
+    program: Any = type("P", (kind,), {name: member})
+    call = partial(gasla.run, program, GRAPH)
+    if kind is gasla.WalkProgram:
+        call = partial(gasla.walk, program, GRAPH, [0], 2)
+    with pytest.raises(TypeError, match=complaint):
+        call()
+
+
+def test_hooks_may_take_more_or_name_it_otherwise() -> None:
+    class Loose(Hops):
+        def gather(self, *ends):
+            return ends[0].hops
+
+        def apply(self, v, total, more=1):
+            return {"hops": v.hops + more}
+
+    assert gasla.run(Loose, GRAPH, max_iterations=1, compile=False).iterations == 1
 
 
 def test_helpers_may_have_any_name_that_a_hook_calls_them_by() -> None:

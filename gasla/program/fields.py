@@ -86,6 +86,9 @@ class Declared:
     order: ClassVar[Order] = "synchronous"
     _most: ClassVar[dict[str, int]] = {}  # of fields that are known to hold numbers from 0 to this one
 
+    _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that may be written, and their parameters beside self
+    _settings: ClassVar[set[str]] = set()  # other members that mean something
+
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}

@@ -6,22 +6,36 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 
 import functools
 from dataclasses import replace
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.names import meant
 from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField, as_instance
+from gasla.program.hooks import check_spelling
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
 
-HOOKS = {
-    *("mask", "edge_mask", "gather", "key", "choose", "apply", "activate", "scatter", "post_apply", "priority", "stop"),
-    *("bucket", "idle", "wake", "start"),  # which say with which vertices a run goes on
+_EDGE = "src", "dst", "edge"
+HOOKS: dict[str, tuple[str, ...]] = {
+    "mask": ("vertex",),
+    "edge_mask": _EDGE,
+    "gather": _EDGE,
+    "key": _EDGE,
+    "choose": ("vertex", "key", "total"),
+    "apply": ("vertex", "gathered"),
+    "activate": ("before", "after"),
+    "scatter": _EDGE,
+    "post_apply": ("vertex",),
+    "priority": ("vertex",),
+    "stop": (),
+    "bucket": ("vertex",),
+    "idle": (),
+    "wake": ("vertex",),
+    "start": ("vertex",),
 }
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
 OPTIONS = {  # what `run` takes besides fields
@@ -32,7 +46,8 @@ _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("iteration", "n"),  # of every program
     *("state", "iterations", "converged", "edges", "aggregates", "has"),  # of every result or state, with some options
-    *(HOOKS | SETTINGS | OPTIONS),
+    *HOOKS,
+    *(SETTINGS | OPTIONS),
 }
 
 ORDERS = get_args(Order)
@@ -118,6 +133,9 @@ class VertexProgram(Declared):
     array([0., 2., 5.], dtype=float32)
     """
 
+    _hooks = HOOKS
+    _settings = SETTINGS
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._check_names(VertexProgram, _RESERVED)
@@ -187,7 +205,7 @@ class VertexProgram(Declared):
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
         """Call each of the program's functions once with symbols."""
-        _check_spelling(cls)
+        check_spelling(cls)
         return Tracer(cls, np.dtype(id_type)).trace()
 
     @classmethod
@@ -225,29 +243,6 @@ class VertexProgram(Declared):
         graph = as_graph(graph)
         found: int = _engines().engine(graph.engine).workspace(cls(), graph, deterministic)
         return found
-
-
-def _check_spelling(program: type[VertexProgram]) -> None:
-    """Refuse a name that is nearly a hook's or a setting's, and that no function of the program reads."""
-    own: dict[str, Any] = {}
-    for base in reversed(program.__mro__):
-        own |= {} if base in VertexProgram.__mro__ else vars(base)
-    known = {*HOOKS, *SETTINGS, *program.vertex_fields, *program.edge_fields, *program.parameters, *program.aggregates}
-    read: set[str] = set().union(*(_names_in(getattr(member, "function", member)) for member in own.values()))
-    for name in own.keys() - known - read:
-        if not name.startswith("_") and (hint := meant(name, HOOKS | SETTINGS, 0.8)):
-            raise TypeError(
-                f"{program.__name__}.{name}: no hook and no setting is called {name!r}{hint} Helpers are called by "
-                "hooks, or have names that are less like one"
-            )
-
-
-def _names_in(function: Any) -> set[str]:
-    """What a function reads of other things, and what functions within it do."""
-    code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
-    if code is None:
-        return set()
-    return {*code.co_names}.union(*(_names_in(part) for part in code.co_consts if isinstance(part, CodeType)))
 
 
 def _engines() -> ModuleType:

@@ -28,6 +28,7 @@ from gasla.program.fields import (
     refuse_degree,
     refuse_others,
 )
+from gasla.program.hooks import check_parameters
 from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
@@ -343,8 +344,10 @@ class Tracer:
     def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
         """Where an aggregate at vertices reduces, and what."""
         where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
+        check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
         assert declared.at is not None
+        check_parameters(f"the at= of {where}", declared.at, ("vertex",))
         return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
 
     def _self(self, where: str) -> Declared:
@@ -365,6 +368,7 @@ class Tracer:
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
+        check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))  # those of an aggregate
         result = semirings.trace(functools.partial(function, self._self(where)), *records)
         if isinstance(expected, dict):
             result = self._fields(where, result, expected)

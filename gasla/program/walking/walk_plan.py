@@ -15,6 +15,7 @@ from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program.binding import Binding, NeighbourLists
 from gasla.program.fields import as_index, bounds_of
+from gasla.program.hooks import check_parameters, check_spelling
 from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Function, Traced, Tracer
 from gasla.program.walking.walk_program import WalkProgram
@@ -45,6 +46,8 @@ class WalkTracer(Tracer):
 
     def walk_plan(self) -> WalkPlan:
         """What comes of it."""
+        check_spelling(self.program)
+        check_parameters(f"{self.program.__name__}.bound", self.program.bound, ())
         self.pairs: dict[tuple[Expr, Expr], Symbol] = {}
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._vertex("vertex"), self._vertex("target")

@@ -13,10 +13,16 @@ from gasla.program.records import Record
 
 __all__ = ["WalkProgram", "as_walk_program"]
 
+HOOKS: dict[str, tuple[str, ...]] = {
+    "accept": ("previous", "vertex", "target", "edge"),
+    "stop": ("vertex",),
+    "restart": ("vertex",),
+    "bound": (),
+}
 _RESERVED = {
     *("id", "in_degree", "out_degree"),  # of every vertex
     *("step", "start", "n"),  # of every walker
-    *("accept", "stop", "restart"),
+    *HOOKS,
     *("program", "graph", "starts", "steps", "weighted", "seed", "device"),  # what `walk` takes besides fields
 }
 
@@ -55,6 +61,8 @@ class WalkProgram(Declared):
     array([[ 0,  1,  0,  2, -1],
            [ 1,  2, -1, -1, -1]], dtype=int32)
     """
+
+    _hooks = HOOKS
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
