@@ -259,6 +259,8 @@ def test_hooks_of_other_parameters_are_refused(kind: type, name: str, member: An
 
 def test_hooks_may_take_more_or_name_it_otherwise() -> None:
     class Loose(Hops):
+        reduce = semirings.min
+
         def gather(self, *ends):
             return ends[0].hops
 

@@ -1,15 +1,17 @@
-"""What a vertex program declares: fields of vertices and edges, parameters, aggregates."""
+"""What a program declares: fields of vertices and edges, parameters, aggregates; and which hooks it may have."""
 
 import functools
+import inspect
 import reprlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 import semirings
-from gasla.names import LONGEST, inner
+from gasla.names import LONGEST, inner, meant
 from semirings import Expr, Monoid, Symbol, VectorType
 from semirings.expr import cast_expr, in_order
 from semirings.types import SHORT, has_wide, parts_of
@@ -120,6 +122,40 @@ class Declared:
                 raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+
+
+def check_spelling(program: type[Declared]) -> None:
+    """Refuse a name that is nearly a hook's or a setting's, and that no function of the program reads."""
+    kind = next(base for base in program.__mro__ if "_hooks" in vars(base))
+    own: dict[str, Any] = {}
+    for base in reversed(program.__mro__):
+        own |= {} if base in kind.__mro__ else vars(base)
+    words = program._hooks.keys() | program._settings
+    known = {*words, *program.vertex_fields, *program.edge_fields, *program.parameters, *program.aggregates}
+    read: set[str] = set().union(*(_names_in(getattr(member, "function", member)) for member in own.values()))
+    for name in own.keys() - known - read:
+        if not name.startswith("_") and (hint := meant(name, words, 0.8)):
+            raise TypeError(
+                f"{program.__name__}.{name}: no hook and no setting is called {name!r}{hint} Helpers are called by "
+                "hooks, or have names that are less like one"
+            )
+
+
+def check_parameters(where: str, function: Callable[..., Any], expected: tuple[str, ...]) -> None:
+    """Refuse a function that can't be called with self and as many values as are expected."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(None, *expected)
+    except TypeError:
+        raise TypeError(f"{where} takes {signature}; expected ({', '.join(('self', *expected))})") from None
+
+
+def _names_in(function: Any) -> set[str]:
+    """What a function reads of other things, and what functions within it do."""
+    code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
+    if code is None:
+        return set()
+    return {*code.co_names}.union(*(_names_in(part) for part in code.co_consts if isinstance(part, CodeType)))
 
 
 P = TypeVar("P", bound=Declared)

@@ -12,8 +12,16 @@ from typing import Any, get_args
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.program.fields import Aggregate, Declared, EdgeField, Order, Parameter, VertexField, as_instance
-from gasla.program.hooks import check_spelling
+from gasla.program.fields import (
+    Aggregate,
+    Declared,
+    EdgeField,
+    Order,
+    Parameter,
+    VertexField,
+    as_instance,
+    check_spelling,
+)
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
 

@@ -24,11 +24,11 @@ from gasla.program.fields import (
     check_length,
     check_missing,
     check_other,
+    check_parameters,
     check_start,
     refuse_degree,
     refuse_others,
 )
-from gasla.program.hooks import check_parameters
 from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType

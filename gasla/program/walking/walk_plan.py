@@ -14,8 +14,7 @@ from gasla.arrays import as_bits
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program.binding import Binding, NeighbourLists
-from gasla.program.fields import as_index, bounds_of
-from gasla.program.hooks import check_parameters, check_spelling
+from gasla.program.fields import as_index, bounds_of, check_parameters, check_spelling
 from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Function, Traced, Tracer
 from gasla.program.walking.walk_program import WalkProgram
