@@ -179,6 +179,29 @@ def test_staged_equals_fused(program: Any, start: Any, alone: bool, limit: int, 
 PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, programs.Reach, programs.Seven)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_aggregate_is_of_who_received(compiled: bool) -> None:
+    class Counting(VertexProgram):
+        everyone = True
+        x = gasla.vertex(np.int64)
+        first = gasla.parameter(np.int64, 3)
+
+        def mask(self, vertex):
+            return vertex.id < self.first
+
+        def apply(self, vertex, gathered):
+            return {"x": vertex.x + 1}
+
+        @gasla.aggregate(semirings.plus, np.int64)
+        def count(self, before, after):
+            return 1
+
+    path = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4])
+    for first, most, count in [(3, 0, 5), (3, 1, 3), (3, 2, 3), (9, 1, 5)]:
+        found = gasla.run(Counting(first=first), path, max_iterations=most, compile=compiled)
+        assert found.aggregates["count"] == count
+
+
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 def test_deterministic_runs_pull(program: Any, start: Any, alone: bool, limit: int) -> None:
     assert ("push(" in result_source(program, False)) == (program in PUSHING)

@@ -238,8 +238,9 @@ def aggregate(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a reduction over vertices: decorates a method of (before, after), the vertex's two states.
 
-    Within the program `self.name` is what the last iteration gave. Before the first it is the reduction over all
-    vertices of the initial state, with before and after the same.
+    Within the program `self.name` is what the last iteration gave: the reduction over the vertices that received in it,
+    which are all with ``everyone = True`` and no mask. Before the first iteration it is the reduction over all vertices
+    of the initial state, with before and after the same.
 
     Parameters
     ----------
