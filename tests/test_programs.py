@@ -181,7 +181,7 @@ PUSHING = (programs.Hops, programs.Cheapest, programs.Bits, programs.Paths, prog
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_an_aggregate_is_of_who_received(compiled: bool) -> None:
-    class Counting(VertexProgram):
+    class Counting(gasla.VertexProgram):
         everyone = True
         x = gasla.vertex(np.int64)
         first = gasla.parameter(np.int64, 3)
