@@ -16,6 +16,8 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Edges = list[tuple[int, int, int]]
 
@@ -62,7 +64,6 @@ def as_networkx(matrix: Any) -> nx.DiGraph:
     return graph
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_orders(shape: str, device: Any) -> None:
@@ -75,7 +76,6 @@ def test_orders(shape: str, device: Any) -> None:
     np.testing.assert_array_equal(on_host(gasla.topological_order(gasla.Graph(matrix).to(device))), order)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -70,6 +70,7 @@ def test_sssp(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(gasla.sssp(A, source, delta=delta), distances)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(A=matrices(least=-2), data=st.data())
 def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
@@ -188,6 +189,7 @@ def test_pagerank_of_just_so_many_iterations(iterations: int) -> None:
     assert (result.iterations, result.converged) == (iterations, False)
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(least=1), data=st.data())
 def test_betweenness(A: csr_array, data: st.DataObject) -> None:
@@ -289,6 +291,7 @@ def test_betweenness_from_sampled_sources() -> None:
     np.testing.assert_array_equal(*same)
 
 
+@pytest.mark.thorough
 def test_a_star_with_a_million_leaves() -> None:
     graph = star(10**6)
     assert gasla.bfs(graph, 5)[[0, 5, 6]].tolist() == [1, 0, 2]
@@ -317,6 +320,7 @@ def widened(A: csr_array) -> Graph:
     return Graph.from_csr(A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
 
 
+@pytest.mark.thorough
 def test_int64_offsets_and_ids_give_the_same() -> None:
     A = datasets.rmat(9)
     wide = widened(A)

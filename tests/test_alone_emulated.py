@@ -16,10 +16,9 @@ from gasla.graph.graph import Graph
 
 DENSE = 2  # `Way` in state.cuh
 QUICK = (programs.Hops, programs.Chain, programs.Settling, programs.Flow)
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "start", "alone", "limit"),
     [pytest.param(*c, id=c[0].__name__, marks=[] if c[0] in QUICK else pytest.mark.slow) for c in CASES],

@@ -19,6 +19,8 @@ from gasla.gpu.program.generate import module
 from gasla.gpu.program.plan import Variant
 from gasla.program.plan import Plan
 
+pytestmark = pytest.mark.thorough
+
 MANY = int(os.environ.get("GASLA_GENERATED", "40"))
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 on_gpu = pytest.mark.gpu
@@ -122,7 +124,6 @@ def near_by_loops(n: int, edges: list[tuple[int, int]], far: int) -> tuple[np.nd
     return np.array(label), np.array(weight, np.float32).reshape(n, 3)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("device", DEVICES)
 def test_roots_by_pointer_jumping(device: str, compiled: bool) -> None:
@@ -144,7 +145,6 @@ def test_roots_by_pointer_jumping(device: str, compiled: bool) -> None:
     np.testing.assert_array_equal(moved(result.parent, "cpu"), root)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("device", DEVICES)
 def test_as_plain_loops_do(device: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +317,6 @@ def groups_by_loops(n: int, edges: list[tuple[int, int]], everyone: bool, limit:
     return [np.array(x) for x in (group, size, least, count, first)]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Groups, GroupsOfAll])
 @pytest.mark.parametrize("device", DEVICES)
 def test_aggregates_at_vertices(device: str, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +349,6 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
         gasla.stages.start(Groups(), graph_of(2, [(0, 1)], "cpu"))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "shape"),
     [

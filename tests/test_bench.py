@@ -16,6 +16,8 @@ from gasla.bench.limits import ceilings, floors
 from gasla.bench.reports import machine, plot, provenance, report, table
 from gasla.cli import main
 
+pytestmark = pytest.mark.thorough
+
 CEILINGS = ceilings.Ceilings(
     "gpu", {1 << 20: 6e12, 1 << 28: 3e12}, {1 << 20: 125e9, 1 << 26: 49e9}, {1 << 20: 1e11}, barrier=1.1e-6
 )
@@ -132,7 +134,6 @@ def changed(array: Any, at: int, to: Any) -> Any:
     return copy
 
 
-@pytest.mark.thorough
 def test_levels_and_parents(grid: Any, ends: Any) -> None:
     level, parent = gasla.bfs(grid, 13, parents=True)
     far = int(level.argmax())
@@ -146,7 +147,6 @@ def test_levels_and_parents(grid: Any, ends: Any) -> None:
     assert properties.parents(ends, 13, level, changed(parent, 13, 14)) == "a parent is not one"
 
 
-@pytest.mark.thorough
 def test_distances(grid: Any, ends: Any) -> None:
     distance = gasla.sssp(grid, 13)
     far = int(np.where(np.isfinite(distance), distance, 0).argmax())
@@ -159,7 +159,6 @@ def test_distances(grid: Any, ends: Any) -> None:
     )
 
 
-@pytest.mark.thorough
 def test_labels_and_scores(grid: Any, ends: Any) -> None:
     label = gasla.connected_components(grid).labels
     members = int((label == label[13]).sum())
@@ -257,7 +256,6 @@ def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "ALGORITHMS", ("bfs",))
 
 
-@pytest.mark.thorough
 def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     few_semirings_and_programs(monkeypatch)
     graph = graphs.load("grid6")
@@ -267,7 +265,6 @@ def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mxv.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
 
 
-@pytest.mark.thorough
 def test_wrong_products_of_matrices_are_found() -> None:
     graph = graphs.load("grid6")
     for case in mxm.cases(graph, {"scipy": peers.make("scipy", graph)}):
@@ -379,7 +376,6 @@ def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
 FEW = ("bfs", "levels", "triangles", "random_walks", "mxv", "programs")
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("quick_ceilings")
 @pytest.mark.parametrize("groups", [FEW, pytest.param(cells.GROUPS, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_the_command(

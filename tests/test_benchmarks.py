@@ -123,6 +123,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 def test_footprint() -> None:
     """A figure comes out of every measuring process; how large it is depends on what else the machine does."""
     assert 0 < float(footprint.output(footprint.IMPORT)) < 10
@@ -138,6 +139,7 @@ def test_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert graphs.load(str(tmp_path / "strip.npz")).graph.m == 2 * (8 + 5)
 
 
+@pytest.mark.thorough
 def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Every part of a run is seen, and together they are about a call."""
     monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)

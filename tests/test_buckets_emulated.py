@@ -14,7 +14,7 @@ import gasla
 from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 MODES = ("blocks", "small", "deterministic")
@@ -23,7 +23,6 @@ MODES = ("blocks", "small", "deterministic")
 PROGRAMS = (Cores, Thawing, Reaches, Stirring)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "mode"), in_turns([(program,) for program in PROGRAMS], [(m,) for m in MODES]))
 def test_equals_the_cpu(program: type[gasla.VertexProgram], mode: str, tmp_path: Path) -> None:
     shape = {} if mode == "blocks" else {mode: True}

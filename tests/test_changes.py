@@ -12,6 +12,8 @@ import semirings
 from gasla import Graph
 from gasla.graph import lists_cpu, lists_gpu
 
+pytestmark = pytest.mark.thorough
+
 
 class Shortest(gasla.VertexProgram):
     x = gasla.vertex(np.float64, init=np.inf)
@@ -140,7 +142,6 @@ def test_both_devices_move_entries_alike(old: list[int], wanted: set[int]) -> No
         np.testing.assert_array_equal(lists.moved_up(old_array, lists.moves(places, m), places, new), right)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("program", PROGRAMS)
 @settings(max_examples=25, deadline=None)
@@ -173,7 +174,6 @@ def test_a_run_that_was_cut_short_goes_on() -> None:
     np.testing.assert_array_equal(found.x, [*range(49), 2, 3])
 
 
-@pytest.mark.thorough
 def test_a_run_goes_on_in_place_and_from_fields() -> None:
     path = Graph.from_edges(np.arange(9), np.arange(1, 10), np.ones(9))
     first = gasla.run(Shortest, path, active=[0], x={0: 0.0})
@@ -310,7 +310,6 @@ def test_algorithms_go_on(change: Any, source: int) -> None:
     np.testing.assert_array_equal(parts.labels, wanted.labels)
 
 
-@pytest.mark.thorough
 def test_algorithms_refuse_what_they_cannot_go_on_from() -> None:
     path = Graph.from_edges(np.arange(9), np.arange(1, 10), np.ones(9))
     levels, distances, parts = gasla.bfs(path, 0), gasla.sssp(path, 0), gasla.connected_components(path)

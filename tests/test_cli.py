@@ -113,6 +113,7 @@ def test_there_is_no_gpu(command: Callable[..., Outcome], name: str, monkeypatch
     complains(command(*name.split(), "--device", "gpu"), "--device gpu: CuPy found no NVIDIA GPU")
 
 
+@pytest.mark.thorough
 def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcome], small: Path) -> None:
     bfs = command("bfs", small, "--source", 3).out
     assert "4 of 7 vertices reached from vertex 3" in bfs
@@ -124,6 +125,7 @@ def test_summaries_say_what_a_person_wants_to_know(command: Callable[..., Outcom
     assert "Amsterdam, Netherlands" in command("triangles", "openflights").out
 
 
+@pytest.mark.thorough
 def test_features_from_a_file(command: Callable[..., Outcome], small: Path) -> None:
     features, target = small.with_name("features.npy"), small.with_name("answer.csv")
     np.save(features, np.arange(21.0).reshape(7, 3))
@@ -138,6 +140,7 @@ def test_features_from_a_file(command: Callable[..., Outcome], small: Path) -> N
     complains(command("aggregate-features", small, "--features", "missing.npy"), "missing.npy")
 
 
+@pytest.mark.thorough
 def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("topological-order", small), "the graph has the cycle 0 → 1 → 2 → 0; expected an acyclic one")
     small.write_text("0 1 2\n1 2 3.5\n0 2 1\n3 2 2\n")
@@ -151,6 +154,7 @@ def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
     assert "and its length is 2:" in command("longest-path", small, "--unweighted", "--check").out
 
 
+@pytest.mark.thorough
 def test_strong_components(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("strong-components", small, "--check", "-o", target).out
@@ -159,6 +163,7 @@ def test_strong_components(command: Callable[..., Outcome], small: Path) -> None
     assert target.read_text().splitlines()[5:] == ["4,1", "5,2", "6,3"]
 
 
+@pytest.mark.thorough
 def test_cores(command: Callable[..., Outcome], small: Path) -> None:
     assert "the main core is that of 3, and has 4 vertices; the innermost:" in command("core-number", small).out
     target = small.with_name("answer.csv")
@@ -177,6 +182,7 @@ def test_walks(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("random-walks", small, "--starts", "9"), "9")
 
 
+@pytest.mark.thorough
 def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("minimum-spanning-forest", small, "--check", "-o", target).out
@@ -270,6 +276,7 @@ def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_
     assert lines[1].endswith(",GKA,Goroka Airport")
 
 
+@pytest.mark.thorough
 def test_rows_of_several_sources_are_columns_of_a_table(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("levels.csv")
     outcome = command("multi-source-bfs", small, "--sources", 0, 5, "-o", target)
@@ -281,6 +288,7 @@ def test_rows_of_several_sources_are_columns_of_a_table(command: Callable[..., O
     np.testing.assert_array_equal(saved[1:], gasla.multi_source_bfs(gasla.io.read(small), [0, 5]))
 
 
+@pytest.mark.thorough
 def test_sources_drawn_by_lot_are_those_that_are_checked(command: Callable[..., Outcome], small: Path) -> None:
     for name in ("closeness", "harmonic", "betweenness", "multi-source-bfs"):
         outcome = command(name, small, "-k", 3, "--seed", 2, "--check")
@@ -388,6 +396,7 @@ def test_what_was_meant_is_said_in_one_line(
     assert re.search(meant.replace("?", r"\?").replace("FOLDER", folder), found.err), found.err
 
 
+@pytest.mark.thorough
 def test_ids_of_tables_are_names_or_numbers_as_one_says(command: Callable[..., Outcome], tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     table = tmp_path / "edges.csv"
@@ -506,6 +515,7 @@ def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None
     assert command("info", path).code == 0
 
 
+@pytest.mark.thorough
 def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
     script = f"{sys.executable} -m gasla info {small} | true"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)

@@ -27,6 +27,8 @@ from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.failures import LastWords, WorkerLost
 
+pytestmark = pytest.mark.thorough
+
 HERE = Path(__file__).parent
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 QUIET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NUMBA_NUM_THREADS": "1"}

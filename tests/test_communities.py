@@ -16,6 +16,8 @@ from gasla import Graph, datasets
 from gasla.graph.derive.combining import nothing, reduce_picked, reduce_runs
 from tests.test_graph_gpu import sent
 
+pytestmark = pytest.mark.thorough
+
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 COMPOSE = semirings.Monoid(lambda f, g: (f[0] * g[0] % 97, (f[0] * g[1] + f[1]) % 97), (1, 0), commutative=False)
 MONOIDS = [getattr(semirings, name) for name in ("plus", "min", "max", "times", "bor", "any", "first", "second")]
@@ -122,7 +124,6 @@ def groups(labels: np.ndarray) -> list[set[int]]:
     return [set(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("directed", [True, False])
 def test_modularity_is_networkx_s(directed: bool, device: str) -> None:
@@ -159,7 +160,6 @@ def test_what_modularity_refuses() -> None:
             call()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", GPU])
 def test_condensations_are_networkx_s(device: str) -> None:
     for seed in range(3):

@@ -15,6 +15,8 @@ from gasla.algorithms.components.connected_components import ComponentsResult
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, label_components, likely_largest, link, number
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:

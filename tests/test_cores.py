@@ -15,6 +15,8 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Edges = list[tuple[int, int]]
 
@@ -82,7 +84,6 @@ def test_core_numbers(shape: str, device: Any) -> None:
     np.testing.assert_array_equal(on_host(gasla.core_number(graph)), numbers)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("nothing", "airports")])
 @pytest.mark.parametrize("k", [None, 0, 2, 5])

@@ -99,6 +99,7 @@ def test_shapes(dense: np.ndarray, ours: list[str]) -> None:
     assert not ours
 
 
+@pytest.mark.thorough
 def test_types_and_entries_at_one_place(ours: list[str]) -> None:
     ends = ([0, 0, 1], [1, 1, 2])
     added = sp.coo_array(([2.0, 3.0, 4.0], ends), shape=(3, 3))

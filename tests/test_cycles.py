@@ -16,6 +16,8 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -86,7 +88,6 @@ def check(given: gasla.Graph, graph: gasla.Graph) -> None:
     verify.articulation_points(given, points)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, device: Any) -> None:
@@ -94,7 +95,6 @@ def test_shapes(shape: str, device: Any) -> None:
     check(graph, graph.to(device))
 
 
-@pytest.mark.thorough
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=18))
 @settings(deadline=None)
 def test_any_small_graph(both: bool, edges: list[tuple[int, int]]) -> None:

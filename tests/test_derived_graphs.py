@@ -18,6 +18,8 @@ from gasla.graph.derive import contracting, cutting
 from tests.test_graph import edge_lists
 from tests.test_graph_gpu import both_ways, sent, sort
 
+pytestmark = pytest.mark.thorough
+
 MONOIDS = [semirings.plus, semirings.min, semirings.times, semirings.first, semirings.any]
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 

@@ -18,6 +18,8 @@ import semirings
 from gasla.arrays import moved
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 N = 300
 RNG = np.random.default_rng(5)
 EDGES = RNG.integers(0, N, (2, 1500))
@@ -77,7 +79,6 @@ def fail_everywhere(
             raise AssertionError("there is no end to allocations")
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in CALLS])
 def test_on_the_cpu(name: str) -> None:

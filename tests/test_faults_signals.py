@@ -160,6 +160,7 @@ def test_ctrl_c_ends_the_process(name: str) -> None:
     assert child.returncode == -signal.SIGINT
 
 
+@pytest.mark.thorough
 def test_a_request_to_end_is_not_waited_for() -> None:
     """By SIGTERM, which Python leaves to the system, even while a kernel runs."""
     with process(ENDS, "two threads") as child:

@@ -15,6 +15,8 @@ from gasla import datasets, verify
 from gasla.arrays import moved
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 REDUCTIONS = ["sum", "mean", "max", "min"]
 USUAL = [  # a kernel each
@@ -56,7 +58,6 @@ def aggregated(matrix: Any, features: Any, *arguments: Any, device: Any = "cpu",
     return moved(gasla.aggregate_features(graph, moved(features, device), *arguments, **options), "cpu")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("reduce", "weighted"), USUAL)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -137,7 +138,6 @@ def test_any_small_graph(pairs: list[tuple[int, int]], reduce: Any) -> None:
     np.testing.assert_array_equal(found, edge_by_edge(matrix, features, reduce, weighted=True))
 
 
-@pytest.mark.thorough
 def test_the_mean_is_networkxs() -> None:
     matrix = datasets.with_weights(datasets.rmat(6), largest=9)
     theirs = nx.from_scipy_sparse_array(csr_array(matrix))

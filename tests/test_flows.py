@@ -18,6 +18,8 @@ from gasla import datasets, verify
 from gasla.algorithms.flows import preflow
 from gasla.arrays import moved
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 NETWORK = csr_array(np.array([[0, 3, 2, 0], [0, 0, 5, 2], [0, 0, 0, 3], [0, 0, 0, 0]]))
 
@@ -43,7 +45,6 @@ def by_networkx(graph: gasla.Graph, source: int, target: int) -> float:
     return nx.maximum_flow_value(network, source, target)
 
 
-@pytest.mark.thorough
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_any_network(data: st.DataObject) -> None:

@@ -14,6 +14,8 @@ from generated_programs import Case, cases
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from workers import Worker
 
+pytestmark = pytest.mark.thorough
+
 SOME = {"cpu": 2, "emulated": 10, "gpu": 20}
 MANY = int(os.environ.get("GASLA_GENERATED", "100"))
 SHARES = range(int(os.environ.get("GASLA_SHARES", "1")))
@@ -53,7 +55,6 @@ ON = [
 ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ON)
 def test_some_programs(engine: str, worker: Worker) -> None:
     """The same every time: one that fails is a change's fault. Others come by name."""
@@ -76,7 +77,6 @@ def ends_the_process() -> None:
     os._exit(3)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("task", "said"), [(never_ends, "not ended after"), (ends_the_process, "ended with 3")])
 def test_what_does_not_return_fails(task: Callable[[], None], said: str) -> None:
     some = Worker(5)

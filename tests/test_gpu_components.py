@@ -18,13 +18,14 @@ from gasla.gpu.primitive import forest as on_gpu
 from gasla.gpu.runtime.compile import compile_source
 from tests.test_components import edge_lists, expected
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def cupy() -> ModuleType:
     return pytest.importorskip("cupy")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sizes", "architecture"),
     in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("compute_80",), ("compute_90",)]),

@@ -19,6 +19,8 @@ from gasla.graph import lists_cpu as cpu_lists
 from gasla.graph import lists_gpu, symmetry
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 SIZES = [(4, 4, 4), (8, 4, 8), (8, 8, 1), (4, 4, 2)]
 RUN = """
 extern "C" void run(const {offset}* offsets, const {vertex}* indices, const {bits}* bits, gasla::u64 n, gasla::u64 m,
@@ -53,7 +55,6 @@ def graphs() -> list[Graph]:
     return [*found, Graph.from_edges(*simple[:, simple[0] != simple[1]], n=300)]
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("sizes", SIZES)
 def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) -> None:

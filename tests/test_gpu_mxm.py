@@ -29,6 +29,8 @@ from gasla.operations import matrices, multiply, operands
 from gasla.program.terms import Lists, Terms, parts, trace
 from semirings import Monoid, Semiring, where
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 farthest_stop = Semiring(semirings.argmax, lambda x, y, i, k, j: (semirings.minimum(x, y), k), name="farthest_stop")
@@ -67,7 +69,6 @@ def terms_of(semiring: Semiring, dtype: Any, accum: bool = False) -> Terms:
     return trace(semiring, True, kind, kind, (semiring.monoid, parts(plain.out_type)), wide=True) if accum else plain
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype"), SOME)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
@@ -246,7 +247,6 @@ def places_of(A: csr_array) -> list[tuple[int, int]]:
     return list(zip(*(array.tolist() for array in by_rows(A)[:2])))
 
 
-@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
 @pytest.mark.parametrize(("semiring", "dtype"), SOME)
@@ -369,7 +369,6 @@ def test_emulated_shapes(emulated: Emulated, data: Any) -> None:
     assert_array_equal(gasla.mxm(A, B.toarray()), wanted)
 
 
-@pytest.mark.thorough
 @needs_compiler
 def test_emulated_graphs(emulated: Emulated) -> None:
     star, path = ([0] * 40, range(1, 41)), (range(40), range(1, 41))
@@ -455,7 +454,6 @@ DENSE = [
 ]
 
 
-@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(("semiring", "dtype", "columns"), DENSE)
 def test_emulated_dense(emulated: Emulated, semiring: Semiring, dtype: Any, columns: int) -> None:

@@ -20,6 +20,8 @@ from gasla.gpu.runtime.compile import compile_source
 from gasla.program.terms import parts, trace
 from semirings import Monoid, Semiring, where
 
+pytestmark = pytest.mark.thorough
+
 cupy = pytest.importorskip("cupy")
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +64,6 @@ def label(p: Any) -> str:
     return getattr(p, "name", None) or np.dtype(p).name
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype"), [*CASES, *OF_ANY, (semirings.logaddexp_plus, np.float64)], ids=label)
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     kind = np.dtype(dtype)

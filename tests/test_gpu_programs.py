@@ -25,6 +25,8 @@ from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
+pytestmark = pytest.mark.thorough
+
 MODULES = (programs, bfs, sssp, pagerank, dependencies, edge_betweenness_centrality)
 PROGRAMS = [
     p
@@ -56,7 +58,6 @@ def compiled(program: type[VertexProgram], mode: dict[str, Any], architecture: s
     return compile_source(f"{module.source}\n{check}", architecture, program.__name__)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_every_kernel_compiles(program: type[VertexProgram]) -> None:
     """Each in one of its ways, for one architecture and one width of ids; the next test takes all of them."""

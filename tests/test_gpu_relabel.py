@@ -26,6 +26,8 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import NeighbourLists
 from gasla.program.fields import aggregate, edge, parameter, vertex
 
+pytestmark = pytest.mark.thorough
+
 
 class Everything(gasla.VertexProgram):
     """Reads all that tells one vertex from another, and edges by number."""
@@ -78,7 +80,6 @@ def test_renumbered_lists(graph: Graph) -> None:
         assert np.isin(falls, starts).all()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "architecture", "ids"),
     in_turns([(Uniform,), (WeightedPersonal,), (Everything,)], [("compute_90", "i8"), ("compute_80", "i4")]),

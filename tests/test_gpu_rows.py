@@ -16,10 +16,11 @@ from emulated_loop import HERE, includes
 from gasla import datasets
 from gasla.gpu.program import rows
 
+pytestmark = pytest.mark.thorough
+
 FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(
     ("body", "offset", "value"),

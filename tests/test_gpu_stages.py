@@ -25,6 +25,8 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 STAGED_NAMES = [case[0].__name__ for case in STAGED]
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -42,7 +44,6 @@ WIDTHS = [("compute_80", "i8"), ("compute_90", "i4"), ("compute_90", "i8")]
 FITTING = [(p,) for p in PROGRAMS if not hasattr(p, "bucket") and p.order == "synchronous"]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "architecture", "offsets"), in_turns(FITTING, WIDTHS))
 def test_every_kernel_compiles(program: Any, architecture: str, offsets: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

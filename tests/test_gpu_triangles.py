@@ -20,6 +20,8 @@ from gasla.program.frontier import EdgeFrontier
 from tests.test_support import support_of
 from tests.test_triangles import edge_lists, scipy_triangles, undirected
 
+pytestmark = pytest.mark.thorough
+
 WAYS = {"merged": 10**9, "looked up": -1}
 
 
@@ -57,7 +59,6 @@ def check(graph: Graph, counts: np.ndarray) -> None:
 KINDS = list(product([4, 8], [4, 8], [(False, False), (True, False), (False, True)]))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("vertex", "offset", "counts", "architecture"), in_turns(KINDS, [("compute_80",), ("compute_90",)])
 )

@@ -21,6 +21,8 @@ from gasla.graph import lists_gpu as lists
 from gasla.graph.arguments import check_weights, float_type, source_vertex
 from tests.test_graph import check, edge_lists
 
+pytestmark = pytest.mark.thorough
+
 PROPERTIES = [
     *("n", "m", "id_dtype", "offset_dtype", "values", "value_range", "out_values", "in_values"),
     *("is_symmetric", "has_symmetric_values", "has_self_loops", "has_parallel_edges"),

@@ -25,6 +25,8 @@ from gasla.program.binding import AUTO
 from gasla.program.plan import Plan
 from gasla.program.reasons import sentences
 
+pytestmark = pytest.mark.thorough
+
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -183,7 +185,6 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "length"), in_turns([(shape,) for shape in SHAPES], [(0,), (3,), (33,)]))
 def test_every_kernel_compiles(shape: str, length: int) -> None:
     """NVRTC also finds the struct of arguments to have the size that Python gives it."""
@@ -219,7 +220,6 @@ class Rounded(gasla.VertexProgram):
 DEVICES = ["cpu", pytest.param("gpu", marks=[pytest.mark.gpu, pytest.mark.sanitize])]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_numbers_are_rounded_once_to_the_nearest(device: str) -> None:
     """All numbers of half precision, those half way between two and those beside; infinities, NaN, zeros."""

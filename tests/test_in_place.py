@@ -18,6 +18,8 @@ from gasla.arrays import moved
 from gasla.gpu.program.plan import Variant
 from gasla.program.plan import Plan
 
+pytestmark = pytest.mark.thorough
+
 SOME, MANY = 2, int(os.environ.get("GASLA_GENERATED", "40"))
 SLOW = pytest.mark.slow
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -172,7 +174,6 @@ def on_engines(*programs: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "engine"), on_engines(Stamps, Everyone, Anywhere), indirect=["engine"])
 def test_a_read_sees_this_iteration_or_the_one_before_and_each_applies_once(program: Any, engine: Engine) -> None:
     if "run" in engine.__qualname__ and program is Everyone:  # rows on a grid need a GPU; the one block does them
@@ -366,7 +367,6 @@ def plain_step(ranks: np.ndarray, weighted: bool = True, **chosen: Any) -> np.nd
     return (1 - alpha) * home + alpha * (ranks[total == 0].sum() * refuge + matrix.T @ share)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(
     "name",

@@ -15,6 +15,8 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import intersect
 from gasla.program.frontier import EdgeFrontier
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 N = 80
 
@@ -82,7 +84,6 @@ def test_compiles(weighted: bool) -> None:
         assert compile_source(of_gpu.source(*sizes, weighted), architecture)
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_emulated(weighted: bool, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from gasla import Graph, datasets, io
 from gasla.graph.io import FormatError
 
+pytestmark = pytest.mark.thorough
+
 DENSE = np.array([[0, 1, 0, 2], [0, 0, 3, 4], [5, 0, 0, 0], [6, 0, 7, 0.0]])
 FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 
@@ -109,7 +111,6 @@ def test_damaged_headers(tmp_path, content):
 NUMBERS = st.sampled_from([-(2**63), -(2**31), -1, 0, 1, 2, 3, 4, 7, 2**31, 2**32, 2**62])
 
 
-@pytest.mark.thorough
 @given(data=st.data())
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_archive_makes_any_other_error(tmp_path_factory, format, data):

@@ -11,6 +11,8 @@ import gasla
 import semirings
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 COMPILED = [False, True]
 
 
@@ -32,7 +34,6 @@ def shapes() -> dict[str, Graph]:
     }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("name", shapes())
 def test_labels_are_those_of_plain_loops(name: str, compiled: bool) -> None:
@@ -44,7 +45,6 @@ def test_labels_are_those_of_plain_loops(name: str, compiled: bool) -> None:
         np.testing.assert_array_equal(found, labels)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("name", shapes())
 def test_all_is_told_of_what_is_chosen(name: str, compiled: bool) -> None:
@@ -98,7 +98,6 @@ def test_keys_never_push() -> None:
     assert plan.reason_to_pull == "values are reduced by key, where they are received"
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Heard, Both, Out])
 @pytest.mark.parametrize(
     "direction", ["auto", *(pytest.param(way, marks=pytest.mark.slow) for way in ("push", "pull"))]
@@ -131,7 +130,6 @@ def test_stages_gather_what_is_chosen() -> None:
     np.testing.assert_array_equal(state.label, labels_once(graph, np.arange(graph.n)))
 
 
-@pytest.mark.thorough
 def test_floats_are_added_in_the_order_of_the_input() -> None:
     """At a hub, whose lists are in another order than the input's edges, where the order shows in the sum."""
     rng = np.random.default_rng(2)
@@ -153,7 +151,6 @@ def test_floats_are_added_in_the_order_of_the_input() -> None:
     assert found == wanted
 
 
-@pytest.mark.thorough
 def test_ids_of_64_bits_and_keys_anywhere() -> None:
     """Keys needn't be vertices: those of int64, far apart, that share low bits."""
     rng = np.random.default_rng(3)

@@ -18,6 +18,8 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 SLOTS = 64  # of a warp: 48 entries, and 96 of a block
 
@@ -78,7 +80,6 @@ def emulated(program: Any, graph: Graph, folder: Path, monkeypatch: Any, blocks:
     return EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, folder)
 
 
-@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("program", "mode"),
@@ -109,7 +110,6 @@ def test_equals_the_reference(program: Any, mode: str, tmp_path: Path, monkeypat
             assert run.page.control.iteration == expected.iterations
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Told, pytest.param(Labels, marks=pytest.mark.slow), Moods])
 def test_every_kernel_compiles(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

@@ -16,6 +16,8 @@ from gasla.cli.compute import on_host
 from gasla.graph.graph import Graph
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -32,7 +34,6 @@ def cliques(count: int, size: int, bridges: bool = True) -> csr_array:
     return csr_array(nx.to_scipy_sparse_array(graph, weight=None, dtype=np.float32))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_cliques_are_communities(device: Any, seed: int) -> None:

@@ -16,6 +16,8 @@ from gasla import datasets, verify
 from gasla.arrays import moved
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Array = NDArray[Any]
 
@@ -36,7 +38,6 @@ def stationary(A: Array) -> tuple[Array, Array]:
     return hub, leave.T @ hub
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_hits_of_a_real_graph(device: str, weighted: bool) -> None:
@@ -49,7 +50,6 @@ def test_hits_of_a_real_graph(device: str, weighted: bool) -> None:
     verify.hits(A, moved(found.hubs, "cpu"), moved(found.authorities, "cpu"), weighted=weighted, tol=1e-10)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_salsa_of_a_directed_graph(device: str, weighted: bool) -> None:
@@ -144,7 +144,6 @@ def test_no_end_is_said() -> None:
             assert not function(datasets.rmat(6), max_iter=1, tol=1e-12).converged
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["hits", "salsa"])
 def test_what_is_wrong_is_found(name: str) -> None:
     A = datasets.rmat(6)

@@ -12,6 +12,8 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -26,7 +28,6 @@ def karate() -> csr_array:
     return csr_array(nx.to_scipy_sparse_array(nx.karate_club_graph(), dtype=np.float32))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("resolution", [1.0, 2.0])
 def test_modularity_is_about_networkxs(resolution: float, device: str) -> None:

@@ -17,6 +17,8 @@ from gasla import datasets, verify
 from gasla.algorithms.traversal import multi_source_bfs as searches
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(params=["together", "one by one"])
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
@@ -36,7 +38,6 @@ def levels_by_scipy(A: csr_array, sources: Any) -> np.ndarray:
     return np.where(np.isfinite(distances), distances, -1)
 
 
-@pytest.mark.thorough
 @settings(max_examples=40)
 @given(A=matrices(), data=st.data())
 def test_levels(A: csr_array, data: st.DataObject) -> None:
@@ -80,7 +81,6 @@ def test_levels_of_hard_shapes(way: str, shape: str) -> None:
     np.testing.assert_array_equal(levels, [gasla.bfs(graph, source) for source in sources])
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [None, 0, 1, 14, 15, 16, 30, 31, 98, 99, 10**30])
 def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searches, "PROGRAMS", {4: searches.Levels4})
@@ -101,7 +101,6 @@ def test_no_sources() -> None:
     assert gasla.multi_source_bfs(chain(5), []).shape == (0, 5)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["openflights", "rmat", "grid"])
 def test_levels_of_real_graphs(name: str) -> None:
     graph = Graph({"openflights": lambda: datasets.openflights().matrix, "rmat": lambda: datasets.rmat(10),
@@ -231,7 +230,6 @@ def test_harmonic(A: csr_array, data: st.DataObject) -> None:
     verify.harmonic(Graph(A), scores, **options)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("shape", HARD)
 @pytest.mark.parametrize("name", ["closeness_centrality", "harmonic_centrality"])
 def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:

@@ -14,7 +14,7 @@ from gasla.algorithms.paths import multi_source_shortest_paths as paths
 from gasla.algorithms.traversal import multi_source_bfs as searches
 from gasla.graph.graph import Graph
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 LANES = paths.Lanes.typed(distance=(np.float32, (8,)), weight=np.float32)
 RUNS = (0, 1000, 30.0), (0, 1, 1e9), (1, 1000, 1.0), (1, 4, 100.0), (2, 1, 300.0)  # way, iterations at once, delta
 
@@ -31,7 +31,6 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
     return fields.pop("active"), fields
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["grid", pytest.param("skewed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "program",

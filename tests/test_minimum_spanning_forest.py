@@ -16,6 +16,8 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -92,7 +94,6 @@ def kruskal(graph: Graph) -> list[int]:
     return sorted(taken)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_edges_are_kruskals(shape: str, device: Any) -> None:
@@ -111,7 +112,6 @@ def test_edges_are_kruskals_whatever_the_graph(n: int, m: int, seed: int, symmet
     assert gasla.minimum_spanning_forest(graph).edges.tolist() == kruskal(graph)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_total_is_scipys_to_the_last_bit(device: Any) -> None:
     matrix = datasets.rmat(9).copy()

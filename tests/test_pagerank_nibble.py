@@ -16,6 +16,8 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 # The programs as NumPy runs them, by default: four variants take the compiler a while. test_cli has two compiled.
 ENGINES = ["numpy", pytest.param("cpu", marks=pytest.mark.slow), pytest.param("gpu", marks=pytest.mark.gpu)]
 

@@ -14,6 +14,8 @@ from gasla.arrays import moved
 from gasla.gpu.program.generate import module
 from gasla.gpu.program.plan import Variant
 
+pytestmark = pytest.mark.thorough
+
 EDGES = st.integers(1, 6).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24))
 )
@@ -172,7 +174,6 @@ def beliefs(graph, rounds):
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 5), (40, 150), (3000, 20000)])
 def test_scatter_sees_partners_as_they_were(n, m, device):
@@ -184,7 +185,6 @@ def test_scatter_sees_partners_as_they_were(n, m, device):
     np.testing.assert_array_equal(gasla.run(Beliefs, graph, max_iterations=5, compile=False).message, expected[1])
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_edges_leave_one_of_their_ends(device):
     rng = np.random.default_rng(3)

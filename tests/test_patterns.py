@@ -18,6 +18,8 @@ from gasla.graph.graph import Graph
 from tests.test_support import DEVICES, HARD, Edges, on, peer, plain
 from tests.test_triangles import edge_lists, use_threads
 
+pytestmark = pytest.mark.thorough
+
 DENSE = st.tuples(st.integers(4, 16), st.integers(0, 2**32 - 1), st.floats(0.2, 0.95))
 
 

@@ -151,6 +151,7 @@ def test_a_turn_that_leaves_nothing_active_is_the_last(way: dict[str, Any]) -> N
     assert len(found.active) == 0
 
 
+@pytest.mark.thorough
 def test_fields_live_in_arrays_of_the_callers_and_start_with_what_is_given() -> None:
     A, mine = some(), np.zeros(30)
     found = gasla.run([Authorities, Hubs], A, max_iterations=2, hub=np.arange(30.0), out={"authority": mine})

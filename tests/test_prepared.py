@@ -250,6 +250,7 @@ def test_results_are_arrays_of_their_own() -> None:
         np.testing.assert_array_equal(levels, np.where(np.arange(10) < source, -1, np.arange(10) - source))
 
 
+@pytest.mark.thorough
 def test_what_is_given_is_not_what_comes_back() -> None:
     """Not even where the program writes nothing into it."""
     own = np.arange(3.0)

@@ -16,6 +16,8 @@ from gasla.graph import generators
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
 
+pytestmark = pytest.mark.thorough
+
 GRAPH = Graph.from_edges([0, 0, 1, 2, 3, 4, 2], [1, 2, 3, 3, 4, 5, 5], np.array([1, 5, 1, 1, 2, 0.5, 9], np.float32))
 
 
@@ -53,7 +55,6 @@ RANKS = st.lists(st.one_of(st.sampled_from(NUMBERS), st.floats()), min_size=6, m
 DELTAS = [None, 1.0, 1e-300, 1e300, np.inf, 5e-324]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Ranked, pytest.param(Mixed, marks=pytest.mark.slow)])
 @settings(max_examples=60)
 @given(ranks=RANKS, delta=st.sampled_from(DELTAS))

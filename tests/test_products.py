@@ -250,6 +250,7 @@ def test_tuples_take_and_give_tuples_of_arrays() -> None:
     assert_array_equal(via, [np.iinfo(np.int64).min] * 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_collector")
 def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until that is too much; it goes with the graph, and inputs are looked at each time."""
@@ -393,6 +394,7 @@ def test_inputs_of_any_layout() -> None:
     assert_array_equal(gasla.mxv(fixed, [2.0, 5]), expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_nothing(shape: tuple[int, int]) -> None:
     A = csr_array(shape)
@@ -448,6 +450,7 @@ def test_a_semiring_first_used_by_several_threads_at_once() -> None:
             assert_array_equal(y, x + 3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["plus_times", "min_plus", "max_second", "plus_pair"])
 def test_equals_graphblas(name: str) -> None:
     gb = pytest.importorskip("graphblas")

@@ -17,6 +17,8 @@ from gasla.cpu.product import lanes
 from gasla.cpu.runtime import vector_math
 from semirings import Held, Monoid, Semiring, where
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 needs_vectors = pytest.mark.skipif(
@@ -100,7 +102,6 @@ def test_log_sum_exp(dtype: Any) -> None:
     run()
 
 
-@pytest.mark.thorough
 def test_rows_without_entries_among_long_ones() -> None:
     """More in a row than a block has slots, and one that fills several blocks right behind them."""
     rng = np.random.default_rng(10)
@@ -110,7 +111,6 @@ def test_rows_without_entries_among_long_ones() -> None:
     assert (units(gasla.mxv(A, x, semirings.logaddexp_plus), log_sums(A, x)) <= 4 + np.sqrt(lengths)).all()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("level", [0, 40, -5000])
 def test_rows_that_cancel(dtype: Any, level: float) -> None:
@@ -297,7 +297,6 @@ def test_where_there_are_no_functions_for_vectors(
     assert_allclose(gasla.mxv(A, x, semiring), with_them, rtol=16 * np.finfo(dtype).eps, atol=1e-6)
 
 
-@pytest.mark.thorough
 @needs_vectors
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_functions_are_right_to_a_few_units(dtype: Any) -> None:

@@ -16,6 +16,8 @@ import gasla
 import semirings
 from semirings import ANY, Monoid, Semiring, as_type, binary, catalogue, isnan, where
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 MOST = 40  # entries of a row
@@ -105,7 +107,6 @@ def check(semiring: Semiring, kind: Any, found: Any, A: csr_array, parts: tuple[
                 assert_array_equal(here, folded(monoid, kind, row), err_msg=str(row))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("monoid", "kind"), CASES, ids=lambda p: getattr(p, "name", None))
 def test_each_monoid(monoid: Monoid, kind: Any) -> None:
     semiring = Semiring(monoid, binary.times)

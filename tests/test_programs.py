@@ -273,6 +273,7 @@ def ring(n: int) -> Graph:
     return Graph.from_edges(np.arange(n), np.roll(np.arange(n), -1), n=n)
 
 
+@pytest.mark.thorough
 def test_trace_callback_and_progress() -> None:
     n = 300
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
@@ -307,6 +308,7 @@ def test_schedule_takes_vertices_in_the_order_given() -> None:
     assert result.converged
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_a_schedule_serves_several_runs_and_backwards(kind: Any) -> None:
     rng = np.random.default_rng(7)
@@ -829,6 +831,7 @@ def test_thread_count_follows_numba() -> None:
     numba.set_num_threads(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""

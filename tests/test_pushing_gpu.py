@@ -17,6 +17,8 @@ from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime.compile import compile_source
 
+pytestmark = pytest.mark.thorough
+
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 IDS = np.dtype(np.int32), np.dtype(np.int64)
 SHAPES: dict[str, tuple[dict[str, bool], int]] = {
@@ -43,7 +45,6 @@ def check(program: Any, fields: Any, expected: Reference) -> None:
             np.testing.assert_array_equal(got.T if got.ndim == 2 else got, expected.vertex[name], err_msg=name)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Sources, Halves])
 def test_nvrtc_compiles_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
@@ -60,7 +61,6 @@ def test_nvrtc_compiles_all_shapes_of_them(program: Any) -> None:
             assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "compute_90")
 
 
-@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("program", "shape", "graph"),

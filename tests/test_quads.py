@@ -19,6 +19,8 @@ from semirings.describe import describe
 from semirings.printers import numba as printer
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 SOON = ("bool", "int8", "uint32", "int64", "float32")
@@ -101,7 +103,6 @@ def awkward(dtype: Any) -> tuple[Array, Array]:
     return np.ascontiguousarray(a.ravel()), np.ascontiguousarray(b.ravel())
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", SOME_AND_ALL)
 def test_each_operation_equals_numpy(name: str) -> None:
     dtype = np.dtype(name)
@@ -187,7 +188,6 @@ def test_nan_in_pairs(semiring: Semiring) -> None:
         assert_array_equal(where_, np.array([p[1] for p in pairs], np.int64))
 
 
-@pytest.mark.thorough
 def test_what_nan_does_not_reach_stays_the_same_bits() -> None:
     """Also the signs of zeros, whose minimum may be either."""
     rng = np.random.default_rng(5)
@@ -238,7 +238,6 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("semiring", FUNCTIONS, ids=lambda s: s.name)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32])
 def test_what_vectors_have_no_operation_for(semiring: Semiring, dtype: Any) -> None:
@@ -296,7 +295,6 @@ print("none beyond")
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
 def test_no_array_is_read_beyond_its_end() -> None:
     """What follows the last entry can't be read: who tries is killed."""

@@ -20,6 +20,8 @@ from gasla.cpu.runtime.modules import OPTIONS, compiled
 from gasla.cpu.runtime.threads import new_control
 from semirings import minimum
 
+pytestmark = pytest.mark.thorough
+
 GRAPH = gasla.Graph(datasets.grid(4))
 
 
@@ -71,7 +73,6 @@ def plain(text: str) -> list[str]:
     return [x for x in text.splitlines() if re.search(r"\b(load|store) (\w+ )*i16\b", x) and " unordered" not in x]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Nearest, Reached, Counted, Lanes])
 def test_a_push_reads_and_writes_fields_with_atomics(
     program: type[gasla.VertexProgram], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

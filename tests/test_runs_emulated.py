@@ -37,7 +37,7 @@ class Late(bfs.Levels):
 
 
 SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 def emulated_run(program: Any, graph: Graph, constants: Any, folder: Path, **shape_of_kernel: bool) -> EmulatedRun:
@@ -160,7 +160,6 @@ def test_no_priority_loses_a_vertex_or_holds_a_run_up(mode: dict[str, bool], tmp
         np.testing.assert_array_equal(fields["distance"], expected)
 
 
-@pytest.mark.thorough
 def test_buckets_are_parts_of_the_range_of_what_waits(tmp_path: Path) -> None:
     graph = grid(20)
     emulated = emulated_run(Widest, graph, SOON_WIDE, tmp_path, thin=True, local=True)

@@ -23,7 +23,7 @@ QUICK = (First, Alone, programs.Spread, WideCount)
 STARTS: dict[Any, dict[str, Any]] = dict([*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})])
 WALKS: dict[str, dict[str, bool]] = {"packed": {}, "flat": {"thin": True}, "one block": {"thin": True, "small": True}}
 CASES = in_turns([(program,) for program in STARTS], [(walk,) for walk in WALKS])
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 class Emulated(EmulatedLoop):
@@ -91,7 +91,6 @@ def skewed(offsets: str) -> Graph:
     return graph_of(rng.integers(0, 90, 1500), dst, 90, offsets == "i8")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "walk"),
     [pytest.param(*c.values, id=c.id, marks=c.marks if c.values[0] in QUICK else pytest.mark.slow) for c in CASES],

@@ -38,6 +38,8 @@ from semirings import (
 from semirings.catalogue import __all__ as PREDEFINED
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 TYPES = [np.dtype(name) for name in SCALAR_NAMES]
 NUMBERS = [dtype for dtype in TYPES if dtype.kind != "b"]
 INTEGERS = [dtype for dtype in TYPES if dtype.kind in "iu"]
@@ -306,7 +308,6 @@ class TestHeld:
 
         run()
 
-    @pytest.mark.thorough
     @pytest.mark.parametrize("dtype", ["f4", "f8"])
     @pytest.mark.parametrize(("middle", "spread", "times"), [(0, 1, 1), (-6, 0.1, 2), (1000, 1, 1), (0, 30, 1)])
     def test_log_sum_exp_beside_a_logarithm_each(self, dtype: str, middle: float, spread: float, times: float) -> None:

@@ -14,6 +14,8 @@ import semirings
 from semirings import Monoid, Symbol, trace
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 TYPES = [np.dtype(name) for name in SCALAR_NAMES]
 SOON = [np.dtype(name) for name in ("bool", "int8", "float32")]
 LENGTH = 9  # from 8 on NumPy sums a row in another order than item by item
@@ -46,7 +48,6 @@ def check(answers: list[np.ndarray], expected: tuple[np.ndarray, ...], dtype: np
         assert_same(answer, right, f"reduction {place} of {dtype}")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )

@@ -14,6 +14,8 @@ import semirings
 from semirings import Symbol, trace
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 TYPES = [np.dtype(name) for name in SCALAR_NAMES]
 # Computed by a library function of each engine, right to a few units in the last place.
 APPROXIMATE = {
@@ -115,7 +117,6 @@ def check(answers: list[np.ndarray], expected: list[tuple[str, np.ndarray]], dty
 SOON = [np.dtype(name) for name in ("bool", "int8", "float32")]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )
@@ -125,7 +126,6 @@ def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
     check(answers, expected, dtype)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 def test_printed_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([prepare(dtype)[0] for dtype in TYPES]), architecture)

@@ -19,6 +19,8 @@ from semirings.printers import cuda, numba
 from semirings.types import SCALAR_NAMES
 from semirings.ufuncs import PRIMITIVES
 
+pytestmark = pytest.mark.thorough
+
 X, Y = Symbol("x", np.float32), Symbol("y", np.float32)
 N = Symbol("n", np.int32)
 LITERALS = [(np.dtype(name), value) for name in SCALAR_NAMES for value in awkward(np.dtype(name))]

@@ -20,6 +20,8 @@ import semirings
 from semirings import Symbol, TupleType, VectorType, as_type, trace
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 ELEMENTS = 300  # values each function is tried on
 PROGRAMS = 12  # functions in a batch, compiled together
 
@@ -187,7 +189,6 @@ def check(batch: list[Any], seed: int, run: Callable[..., Any]) -> None:
             assert_same(actual, right, f"column {position} of {printed.results}")
 
 
-@pytest.mark.thorough
 @settings(max_examples=2, phases=NO_SHRINKING)
 @given(BATCHES, SEEDS)
 def test_numba_equals_numpy(batch: list[Any], seed: int) -> None:

@@ -14,6 +14,8 @@ import semirings
 from semirings import Expr, Symbol
 from semirings.types import SCALAR_NAMES
 
+pytestmark = pytest.mark.thorough
+
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
 
 
@@ -98,7 +100,6 @@ def test_numpy(row: Row) -> None:
     assert_same(np.broadcast_to(actual, (1,)), expected(row), row.example)
 
 
-@pytest.mark.thorough
 def test_numba() -> None:
     check(run_numba)
 

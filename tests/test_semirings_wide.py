@@ -18,6 +18,8 @@ from semirings.expr import in_order
 from semirings.printers import cuda, numba
 from semirings.types import SHORT
 
+pytestmark = pytest.mark.thorough
+
 LENGTH = 13
 X, Y = Symbol("x", (np.float32, (LENGTH,))), Symbol("y", (np.float32, (LENGTH,)))
 N, S = Symbol("n", (np.int16, (LENGTH,))), Symbol("s", np.float32)
@@ -83,7 +85,6 @@ def check(answers: list[np.ndarray], given: list[np.ndarray]) -> None:
         assert_same(answer, expected, f"number {place}", rounding=2)
 
 
-@pytest.mark.thorough
 def test_printed_numba_equals_numpy() -> None:
     given = columns(1)
     (answers,) = run_numba([program()], [given])

@@ -13,6 +13,8 @@ import semirings
 from gasla.cpu.program.generate import module_source
 from gasla.cpu.runtime.modules import INNER, Packing, Plain
 
+pytestmark = pytest.mark.thorough
+
 
 class Around(gasla.VertexProgram):
     """Rows of in-neighbours, summed."""
@@ -74,7 +76,6 @@ def graphs() -> dict[str, sparse.csr_array]:
     }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", graphs())
 def test_sums_equal_a_product(name: str) -> None:
     matrix = graphs()[name]

@@ -12,7 +12,7 @@ from gasla.algorithms.paths.shortest_path import Back, Search
 from gasla.gpu.program.plan import Variant
 
 GOAL = 40
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 class SearchTo(Search.typed(distance=np.float32, bound=np.float32, weight=np.float32)):  # type: ignore[misc]
@@ -23,7 +23,6 @@ class BackTo(Back.typed(distance=np.float32, weight=np.float32)):  # type: ignor
     goal = gasla.parameter(np.int64, 0)
 
 
-@pytest.mark.thorough
 def test_a_search_and_the_way_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 80, (2, 300), dtype=np.int32)

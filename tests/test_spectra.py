@@ -16,6 +16,8 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -51,7 +53,6 @@ def summed(matrix: Any, weighted: bool) -> csr_array:
     return csr_array(coo_array((data, entries.coords), shape=entries.shape))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -69,7 +70,6 @@ def test_katz(shape: str, weighted: bool, device: Any) -> None:
     np.testing.assert_allclose(found.scores, list(theirs.values()), rtol=1e-4)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -87,7 +87,6 @@ def test_eigenvector(shape: str, weighted: bool, device: Any) -> None:
     np.testing.assert_allclose(found.scores, list(theirs.values()), atol=1e-5)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_vertices_are_worth_and_where_scores_start(device: Any) -> None:
     matrix = SHAPES["directed"]()

@@ -73,7 +73,7 @@ def check(program: Any, start: Any, alone: bool, limit: int, graph: Graph, sourc
         np.testing.assert_array_equal(found.T if found.ndim == 2 else found, expected, err_msg=name)
 
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 PARAMETERS = [
     pytest.param(*case, id=case[0].__name__, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in STAGED
 ]

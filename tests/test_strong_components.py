@@ -17,6 +17,8 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -80,7 +82,6 @@ def right(matrix: Any) -> tuple[int, np.ndarray]:
     return count, np.argsort(np.argsort(first))[labels]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, device: Any) -> None:
@@ -132,7 +133,6 @@ def test_of_a_symmetric_matrix_they_are_the_weak_ones() -> None:
     np.testing.assert_array_equal(weak.labels, strong.labels)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["offsets", pytest.param("offsets and ids", marks=pytest.mark.slow)])
 def test_int64(kind: str) -> None:
     matrix = csr_array(rings([2, 3, 1, 4]))

@@ -19,6 +19,8 @@ from gasla.operations.listing import footprint
 from tests.test_patterns import complete, random_edges
 from tests.test_support import DEVICES, HARD, Edges, on, peer, plain
 
+pytestmark = pytest.mark.thorough
+
 PATTERNS: dict[str, tuple[int, list[tuple[int, int]]]] = {
     "vertex": (1, []),
     "edge": (2, [(0, 1)]),

@@ -15,7 +15,7 @@ from gasla.graph.graph import Graph
 from tests.test_support import support_of
 from tests.test_triangles import undirected
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 SMALL = {"LONG": 6, "BUSY": 12, "PIECE": 16}  # so that blocks take what is long, by pieces,
 SLOTS = {"BLOCK_SLOTS": 32}  # and look forward lists up in parts
 BY_BLOCKS = "count_by_blocks"
@@ -67,7 +67,6 @@ def shuffled(matrix: csr_array) -> Graph:
     return Graph.from_csr(matrix.indptr, indices)
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("way", ["merged", "looked up"])
 def test_support(way: str) -> None:

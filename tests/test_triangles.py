@@ -15,6 +15,8 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import Oriented, count_common_neighbours, intersect, orient, simplify
 from gasla.program.frontier import EdgeFrontier
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:

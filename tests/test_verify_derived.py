@@ -12,6 +12,8 @@ from gasla import verify
 from gasla.cli import main
 from gasla.verify import VerificationError
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 
@@ -91,7 +93,6 @@ def test_ego_graphs_that_are_none() -> None:
         verify.ego_graph(graph, 0, right, center=False)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [True, False])
 def test_modularity(weighted: bool) -> None:
     for graph in GRAPHS[:4]:

@@ -13,6 +13,8 @@ from gasla import datasets
 from gasla.graph.graph import Graph
 from semirings import where
 
+pytestmark = pytest.mark.thorough
+
 
 def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
@@ -23,7 +25,6 @@ CASES = [("RandomWalk", False, np.int32), ("Node2Vec", True, np.int64), ("Everyt
 OTHERS = [("RandomWalk", True, np.int32), ("Node2Vec", False, np.int32), ("Everything", True, np.int64)]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "weighted", "kind"), [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in OTHERS)]
 )
@@ -62,7 +63,6 @@ class Heavy(gasla.WalkProgram):
         return target.mass
 
 
-@pytest.mark.thorough
 def test_steps_are_fair() -> None:
     """Where little is refused, and where nearly all is, so that all are weighed; with parallel edges and loops."""
     graph = Graph.from_edges([0, 0, 0, 0, 0], [0, 1, 1, 2, 3], [2.0, 1.0, 1.0, 0.0, 3.0])
@@ -110,7 +110,6 @@ def test_ends_and_restarts_are_fair() -> None:
     assert (gasla.walk(Ending, path, [3, 20], 2, begins=1, ends=1) == [[3, -1, -1], [20, -1, -1]]).all()
 
 
-@pytest.mark.thorough
 def test_hard_shapes() -> None:
     empty = Graph.from_edges([], [], n=0)
     assert gasla.walk(Everything, empty, [], 3).shape == (0, 4)

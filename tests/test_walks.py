@@ -17,6 +17,8 @@ from gasla.graph.graph import Graph
 from semirings import hash as hashed
 from semirings import random
 
+pytestmark = pytest.mark.thorough
+
 CASES = [{"weighted": False}, {"weighted": True}]
 
 
@@ -66,7 +68,6 @@ def graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_csr(made.out.indptr.astype(kind), made.out.indices, made.out_values)
 
 
-@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(-(2**63), 2**64 - 1), st.booleans(), st.data())
 def test_walks_are_those_of_plain_walkers(graph: Graph, seed: int, weighted: bool, data: st.DataObject) -> None:
@@ -124,7 +125,6 @@ def likely(counts: np.ndarray, shares: np.ndarray) -> bool:
 DENSE = np.array([[0, 3, 1, 0, 2], [1, 0, 0, 4, 0], [2, 5, 1, 0, 1], [0, 1, 0, 0, 7], [3, 0, 1, 2, 0]], np.float64)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_steps_are_fair(weighted: bool) -> None:
     graph, starts = Graph(csr_array(DENSE)), np.repeat(np.arange(5), 4000)
@@ -156,7 +156,6 @@ def test_parallel_edges_loops_and_zeros_count() -> None:
     assert likely(np.bincount(heavy, minlength=3), np.array([2, 2, 0]))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4), (4, 0.25), (1e4, 1), (1, 1e4), (1e4, 1e4), (1e-4, 1)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_second_steps_are_fair(p: float, q: float, weighted: bool) -> None:
@@ -174,7 +173,6 @@ def test_second_steps_are_fair(p: float, q: float, weighted: bool) -> None:
         assert (~rare).sum() == 1 or likely(counts[~rare], shares[~rare])
 
 
-@pytest.mark.thorough
 def test_networkx_agrees_on_what_is_near() -> None:
     """Never off, nor back, where others are near: walks with such p and q stay in triangles."""
     import networkx as nx

@@ -16,6 +16,8 @@ from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source
 from gasla.program.walking.walk_plan import WalkBinding, walk_plan
 
+pytestmark = pytest.mark.thorough
+
 KEY = 2**64 - 12345
 NAMES = ["RandomWalk", "Node2Vec", "Everything"]
 
@@ -33,7 +35,6 @@ def test_sums_and_samples_compile() -> None:
     assert compile_source(drawing.source(8, 8), "compute_80")
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(("name", "weighted"), [("RandomWalk", True), ("Node2Vec", False), ("Everything", True)])
 def test_equals_the_cpu(name: str, weighted: bool, tmp_path: Path) -> None:

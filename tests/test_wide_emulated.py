@@ -18,6 +18,8 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 
+pytestmark = pytest.mark.thorough
+
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -60,7 +62,6 @@ MODES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @needs_compiler
 @pytest.mark.parametrize(
     ("case", "mode"),
@@ -115,7 +116,6 @@ def test_stages(made: Any) -> None:
 OPTIONS = ("", "deterministic", "small", "scheduled")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("made", "lanes"),
     [

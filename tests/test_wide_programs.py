@@ -13,6 +13,8 @@ import semirings
 from gasla.cpu.program.generate import module_source
 from gasla.program.fields import MOST_LANES
 
+pytestmark = pytest.mark.thorough
+
 
 class Total(gasla.VertexProgram):
     """The weighted sum, and how many there are, of the in-neighbours' features."""
@@ -83,7 +85,6 @@ SHAPES: dict[str, tuple[Any, Any, int]] = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("offsets", [np.int32, pytest.param(np.int64, marks=pytest.mark.slow)])
 def test_features_of_neighbours_add_up(shape: str, offsets: Any) -> None:
@@ -100,7 +101,6 @@ def test_features_of_neighbours_add_up(shape: str, offsets: Any) -> None:
     np.testing.assert_array_equal(x, given)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("threads", ["as it is", "two"])
 def test_many_sources_at_once_find_shortest_paths(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
@@ -135,7 +135,6 @@ def test_a_vector_is_seen_as_it_was_until_all_is_applied() -> None:
     assert twice.trace["active"].tolist() == [3, np.count_nonzero(x.sum(axis=1) < 63)]
 
 
-@pytest.mark.thorough
 def test_half_precision_is_taken_and_summed_in_single() -> None:
     graph = gasla.Graph.from_edges([0, 1, 2], [3, 3, 3], np.ones(3, np.float32), n=4)
     x = np.full((4, 20), 2048.5, np.float16)  # rounds to 2048: sums of it would stay where they are in half precision
@@ -144,7 +143,6 @@ def test_half_precision_is_taken_and_summed_in_single() -> None:
     np.testing.assert_array_equal(found.total[3], np.full(20, 2048 + 1 + 2048, np.float32))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("length", [20, *(pytest.param(short, marks=pytest.mark.slow) for short in (3, 0))])
 def test_half_precision_is_stored_and_computed_with_in_single(length: int) -> None:
     """Vectors wide and short, and single numbers; of vertices, and of edges, which scatter writes."""
