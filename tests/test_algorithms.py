@@ -92,6 +92,7 @@ def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
     assert ((parents >= 0) == np.isfinite(distances)).all()
 
 
+@pytest.mark.thorough
 def test_a_negative_cycle_is_named_in_time_that_grows_with_it() -> None:
     took = {}
     for n in (10, 20_000):
@@ -237,6 +238,7 @@ def test_edge_betweenness_from_some_sources() -> None:
     assert gasla.edge_betweenness_centrality(doubled, normalized=False).tolist() == [1, 1, 1, 2]
 
 
+@pytest.mark.thorough
 def test_betweenness_against_igraph_on_a_real_graph() -> None:
     igraph = pytest.importorskip("igraph")
     A = datasets.openflights().matrix
@@ -362,6 +364,7 @@ def test_real_roads_against_scipy() -> None:
     assert bellman_ford(csr_array(np.array([[0.0, 1], [0, 0]])), indices=0)[1] == 1
 
 
+@pytest.mark.thorough
 def test_empty_and_single() -> None:
     single = Graph.from_edges([], [], n=1)
     assert gasla.bfs(single, 0).tolist() == [0]

@@ -176,6 +176,7 @@ def test_cores(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("k-core", small, "--k", "-1"), "--k")
 
 
+@pytest.mark.thorough
 def test_walks(command: Callable[..., Outcome], small: Path) -> None:
     outcome = command("random-walks", small, "--starts", "0", "5", "0", "--length", "3", "--check")
     assert "3 walkers took 7 steps, and 1 came to where no edge leads on" in outcome.out, outcome
@@ -248,6 +249,7 @@ def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path,
     assert np.load(target).shape == ((rows[name], 7) if name in rows else (7,))
 
 
+@pytest.mark.thorough
 def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -> None:
     assert "1 cliques of 4 vertices" in command("count-cliques", small).out
     assert "4 cliques of 3 vertices" in command("count-cliques", small, "--k", 3).out

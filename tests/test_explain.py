@@ -197,6 +197,7 @@ def test_a_bucket_is_of_edge_values_or_a_part_of_what_waits() -> None:
     assert "found as a part of what waits" in gasla.explain(Widest, FLOATS)
 
 
+@pytest.mark.thorough
 def test_whether_there_is_code_already() -> None:
     number = int(np.random.default_rng().integers(2**40))
 

@@ -143,6 +143,7 @@ def test_a_full_disk_keeps_all_or_nothing(folder: Path) -> None:
         assert os.listdir(folder / f"{k}") == ([] if disk.has_failed else ["entry"])
 
 
+@pytest.mark.thorough
 def test_a_full_disk_only_costs_time(folder: Path) -> None:
     for nonce, disk in enumerate(disks(step=9)):
         before = len(entries(folder))

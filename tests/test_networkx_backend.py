@@ -270,6 +270,7 @@ def test_refusals_have_reasons() -> None:
     assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
 
 
+@pytest.mark.thorough
 def test_leiden_communities_are_found_where_networkx_has_none() -> None:
     G = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
     leiden = partial(nx.community.leiden_communities, backend="gasla")

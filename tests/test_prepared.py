@@ -106,6 +106,7 @@ def test_searches(A: csr_array, data: st.DataObject) -> None:
         np.testing.assert_array_equal(gasla.sssp(graph, source), dijkstra(A, indices=source))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 @settings(max_examples=40)
 @given(A=matrices(least=1), weighted=st.booleans())

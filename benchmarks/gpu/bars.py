@@ -14,6 +14,7 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # on the graphs above
     "multi_source_bfs": (10, None, 7, None, 110, 150),
     "core_number": (120, None, 20, None, 25, 12),
     "label_propagation": (60, None, 80, None, 30, 40),
+    "louvain_communities": (400, None, 600, None, 200, 300),
     "hits": (42, None, 46, None, 8, 12),  # 20 iterations
     "random_walks": (13.7, None, None, None, None, None),  # 16 steps of 4.3 million walkers, 5 billion a second
     "maximal_independent_set": (4.5, None, 9, None, 1.2, 1.9),
