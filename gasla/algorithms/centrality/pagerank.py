@@ -22,6 +22,7 @@ from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import range_of
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
 from gasla.program.fields import Order, aggregate, parameter, vertex
@@ -379,7 +380,7 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     far, scaled = 2.0 ** (np.finfo(kind).maxexp // 2), None
     total = mxv(graph, module_of(graph.device).ones(graph.n))
     inverse, share = _divided(total, rank)
-    if not (total.max() <= far and inverse.max() <= far):
+    if not all(range_of(each)[1] <= far for each in (total, inverse)):
         scaled = graph.with_values(_scaled(graph))
         inverse, share = _divided(mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
     return scaled, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
