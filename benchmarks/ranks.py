@@ -180,7 +180,7 @@ def job(scale: int, weak: bool) -> None:
             call(graphs[which])
             own = time.process_time() - cpu - (spent["cpu"] - before["cpu"])
             mine = Spent(own, spent["wall"] - before["wall"], *(int(spent[k] - before[k]) for k in ("rounds", "sent")))
-            everyone = [mine] if cluster.size == 1 else cluster.each(_told, mine)[0]
+            everyone = [mine] if cluster.size == 1 else cluster.each(_allgather, mine)[0]
             if cluster.here[0] == 0:
                 report = {"graph": which, "call": title, "ranks": cluster.size, "spent": everyone}
                 print(json.dumps(report), flush=True)
@@ -190,7 +190,7 @@ def _meet(rank: Any) -> None:
     rank.communicator.barrier()
 
 
-def _told(rank: Any, mine: Spent) -> list[list[float]]:
+def _allgather(rank: Any, mine: Spent) -> list[list[float]]:
     import numpy as np
 
     return [found.tolist() for found in rank.communicator.allgather(np.array(mine, float))]

@@ -31,7 +31,7 @@ class Labels(gasla.VertexProgram):
         return {"label": semirings.where(gathered.key >= 0, gathered.key, vertex.label)}
 
 
-class Told(gasla.VertexProgram):
+class Chosen(gasla.VertexProgram):
     """All that is gathered is kept: key, total and both scores; with keys that are none, and scores that tie."""
 
     kind = gasla.vertex(np.int16, init=lambda v: semirings.cast(v.id % 5 - 1, np.int16))

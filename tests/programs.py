@@ -242,16 +242,16 @@ class Waking(gasla.VertexProgram):
 
 
 class Counter(gasla.VertexProgram):
-    """No gather at all: who is woken counts."""
+    """No gather at all: who receives counts."""
 
-    woken = gasla.vertex(np.int32)
+    times = gasla.vertex(np.int32)
 
     def apply(self, vertex, gathered):
-        return {"woken": vertex.woken + 1}
+        return {"times": vertex.times + 1}
 
 
 class Alarm(gasla.VertexProgram):
-    """A reduction with a terminal value, over all in-edges: who is woken late in a list must not be missed."""
+    """A reduction with a terminal value, over all in-edges: who hears it late in a list must not be missed."""
 
     heard = gasla.vertex(np.int32)
     reduce = semirings.lor

@@ -111,9 +111,9 @@ def near_by_loops(n: int, edges: list[tuple[int, int]], far: int) -> tuple[np.nd
     start = [[v * 0.5, -v, v + 1] for v in range(n)]
     weight, active = list(start), set(range(n))
     while active:
-        woken = {d for s, d in edges if s in active} | {s for s, d in edges if d in active}
+        receivers = {d for s, d in edges if s in active} | {s for s, d in edges if d in active}
         was, had, active = list(label), list(weight), set()
-        for v in woken:
+        for v in receivers:
             near = [was[s] for s, d in edges if d == v] + [was[d] for s, d in edges if s == v]
             known = min([was[v], *near])
             label[v] = min(known, was[known])

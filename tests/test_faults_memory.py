@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Graph], Any]] = {
     "scatter": lambda graph: gasla.run(programs.Flow, graph, max_iterations=3).flow,
     "tuples": lambda graph: gasla.run(programs.Nearest, graph, active=[0], cost={0: 0}).parent,
     "both ways": lambda graph: gasla.run(programs.Bits, graph).seen,
-    "along a schedule": lambda graph: gasla.run(programs.Counter, graph, schedule=np.arange(N) % 7).woken,
+    "along a schedule": lambda graph: gasla.run(programs.Counter, graph, schedule=np.arange(N) % 7).times,
     "deterministic": lambda graph: gasla.run(programs.Cooling, graph, deterministic=True, max_iterations=3).heat,
     "stages": lambda graph: staged(programs.Paths, graph, [3], 9, {"paths": {3: 1}, "level": {3: 0}}).paths,
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from keyed_programs import Labels, Told, hub_of_a_million
+from keyed_programs import Chosen, Labels, hub_of_a_million
 from test_keys_emulated import Heard, Moods, shapes
 
 import gasla
@@ -23,7 +23,7 @@ def graphs() -> dict[str, Graph]:
     return {**shapes(), "hubs": Graph.from_edges(src, dst, weights, n=120_000)}
 
 
-SANITIZED = [(name, program) for name in ("rows", "alike") for program in (Labels, Told)]  # small, and by every way
+SANITIZED = [(name, program) for name in ("rows", "alike") for program in (Labels, Chosen)]  # small, and by every way
 
 
 @pytest.mark.parametrize("options", [{}, {"deterministic": True}], ids=["", "deterministic"])
@@ -31,7 +31,7 @@ SANITIZED = [(name, program) for name in ("rows", "alike") for program in (Label
     ("name", "program"),
     [
         pytest.param(*case, marks=pytest.mark.sanitize if case in SANITIZED else ())
-        for case in itertools.product(graphs(), (Labels, Told, Heard, Moods))
+        for case in itertools.product(graphs(), (Labels, Chosen, Heard, Moods))
     ],
 )
 def test_equals_the_reference(name: str, program: Any, options: dict[str, Any]) -> None:

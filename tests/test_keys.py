@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from keyed_programs import Both, Heard, Labels, Out, Told, hub_of_a_million, labels_once
+from keyed_programs import Both, Chosen, Heard, Labels, Out, hub_of_a_million, labels_once
 
 import gasla
 import semirings
@@ -49,7 +49,7 @@ def test_labels_are_those_of_plain_loops(name: str, compiled: bool) -> None:
 @pytest.mark.parametrize("name", shapes())
 def test_all_is_told_of_what_is_chosen(name: str, compiled: bool) -> None:
     graph = shapes()[name]
-    found = gasla.run(Told, graph, max_iterations=1, compile=compiled)
+    found = gasla.run(Chosen, graph, max_iterations=1, compile=compiled)
     totals: Any = [defaultdict(int) for _ in range(graph.n)]
     for u, v, e in zip(graph.out.owners(), graph.out.indices, graph.out.numbers(), strict=True):
         if u % 5 - 1 >= 0:

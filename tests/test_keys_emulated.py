@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_loop import BLOCK, EmulatedRun
-from keyed_programs import Labels, Told
+from keyed_programs import Chosen, Labels
 
 import gasla
 import semirings
@@ -85,12 +85,12 @@ def emulated(program: Any, graph: Graph, folder: Path, monkeypatch: Any, blocks:
     ("program", "mode"),
     [
         (Labels, ""),
-        pytest.param(Told, "deterministic", marks=pytest.mark.slow),
+        pytest.param(Chosen, "deterministic", marks=pytest.mark.slow),
         (Heard, ""),
         (Moods, "small"),
         pytest.param(Moods, "", marks=pytest.mark.slow),
         pytest.param(Labels, "deterministic", marks=pytest.mark.slow),
-        pytest.param(Told, "", marks=pytest.mark.slow),
+        pytest.param(Chosen, "", marks=pytest.mark.slow),
         pytest.param(Labels, "no tables near", marks=pytest.mark.slow),
         pytest.param(Heard, "deterministic", marks=pytest.mark.slow),
         pytest.param(Heard, "small", marks=pytest.mark.slow),
@@ -110,7 +110,7 @@ def test_equals_the_reference(program: Any, mode: str, tmp_path: Path, monkeypat
             assert run.page.control.iteration == expected.iterations
 
 
-@pytest.mark.parametrize("program", [Told, pytest.param(Labels, marks=pytest.mark.slow), Moods])
+@pytest.mark.parametrize("program", [Chosen, pytest.param(Labels, marks=pytest.mark.slow), Moods])
 def test_every_kernel_compiles(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for architecture, kind, shape in (

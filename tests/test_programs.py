@@ -440,7 +440,7 @@ def test_values_travel_within_an_iteration_only_where_that_shows_nowhere(program
 @pytest.mark.slow
 def test_what_the_inactive_hold_counts_as_heard_in_every_way() -> None:
     program = searching(lambda self, src, dst, edge: src.f + 1)
-    graph = Graph.from_edges([0, 1, 2], [2, 2, 3])  # 2 is woken by 0, and 1 holds less
+    graph = Graph.from_edges([0, 1, 2], [2, 2, 3])  # 2 hears of 0, and 1 holds less
     ways: list[dict[str, Any]] = [{"direction": way} for way in ("auto", "push", "pull")]
     for options in ({"deterministic": True}, {"deterministic": True, "direction": "pull"}, *ways):
         assert gasla.run(program, graph, active=[0], f=[5, 1, 9, 9], **options).f.tolist() == [5, 1, 6, 7]
@@ -476,10 +476,10 @@ def test_the_start_of_a_run_may_be_given_as_a_frontier_a_mask_or_ids() -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3])
     mask = np.array([True, False, True, False])
     for active in (mask, [0, 2], gasla.Frontier(4, mask=mask)):
-        assert gasla.run(programs.Counter, graph, active=active, max_iterations=1).woken.tolist() == [0, 1, 0, 1]
+        assert gasla.run(programs.Counter, graph, active=active, max_iterations=1).times.tolist() == [0, 1, 0, 1]
     assert gasla.run(programs.Counter, graph, active=[]).iterations == 0
     for one in ([1], gasla.Frontier(4, mask=np.arange(4) == 1), gasla.Frontier.one(4, 1)):
-        assert gasla.run(programs.Counter, graph, active=one, max_iterations=1).woken.tolist() == [0, 0, 1, 0]
+        assert gasla.run(programs.Counter, graph, active=one, max_iterations=1).times.tolist() == [0, 0, 1, 0]
 
 
 def test_a_frontier_knows_its_only_vertex() -> None:

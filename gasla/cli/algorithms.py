@@ -149,7 +149,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
         answers={"ends": "tree_edges"},
         summary=forest,
-        told=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
+        unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
         names_vertices=True,
     ),
     Verb(
@@ -162,13 +162,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"labels": "component"},
         summary=condensed,
         fixed={"labels": None},
-        told=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
+        unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     Verb(
         *("ego-graph", gasla.ego_graph, verify.ego_graph),
         answers={"vertices": "nearby"},
         summary=nearby,
-        told=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
+        unpack=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
         names_vertices=True,
     ),
     Verb(
@@ -220,7 +220,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={},
         summary=cliques,
         defaults={"k": 4},
-        told=lambda _, count: {"count": count},
+        unpack=lambda _, count: {"count": count},
     ),
     Verb(
         *("subgraph-matches", gasla.subgraph_matches, verify.subgraph_matches),
@@ -234,7 +234,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={},
         summary=matches,
         fixed={"count": True, "limit": None},
-        told=lambda _, count: {"matches": count},
+        unpack=lambda _, count: {"matches": count},
     ),
     Verb(
         *("label-propagation", gasla.label_propagation, verify.label_propagation),
@@ -250,7 +250,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
         answers={"member": "member"},
         summary=nibbled,
-        told=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
+        unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     Verb(
         *("core-number", gasla.core_number, verify.core_number),
@@ -343,7 +343,7 @@ ALGORITHMS: tuple[Verb, ...] = (
             answers={"visits": "visits"},
             summary=walked,
             defaults={"length": 10},
-            told=lambda _, found: {"walks": found, "visits": found[found >= 0]},
+            unpack=lambda _, found: {"walks": found, "visits": found[found >= 0]},
             edges=lambda found: int((found.answer["walks"][:, 1:] >= 0).sum()),
             names_vertices=True,
         )
@@ -354,7 +354,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         answers={"drawn": "drawn"},
         summary=sampled,
         defaults={"k": 5},
-        told=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
+        unpack=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
         edges=lambda found: len(found.answer["drawn"]),
         names_vertices=True,
     ),

@@ -57,7 +57,7 @@ class Verb:
     edges: Callable[[Answered], int] = all_edges
     iterations: Callable[[Answered], int] | None = None
     by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
-    told: Callable[[Any, Any], dict[str, Any]] | None = None  # by name what a graph's answer tells of its vertices
+    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # by name what a graph's answer tells of its vertices
     by_edge: bool = False  # whether answers have a value an edge: files have their sums over each vertex's out-edges
     names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
 
@@ -140,8 +140,8 @@ class Verb:
 
     def named(self, graph: Any, answer: Any) -> dict[str, Any]:
         """What the function returned, by name."""
-        if self.told is not None:
-            return self.told(graph, answer)
+        if self.unpack is not None:
+            return self.unpack(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -189,8 +189,8 @@ def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any
     if get_origin(hint) is Literal:
         kinds = [hint]
     kind = kinds[0] if len(kinds) == 1 else None
-    told = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
-    help = told.replace("%", "%%")
+    text = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
+    help = text.replace("%", "%%")
     if kind is bool:
         off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
         said = said.replace("%", "%%")

@@ -150,13 +150,13 @@ def _file(communicator: Communicator) -> str:
 
 def _identity(run: Any) -> str:
     """What a state is of, in words."""
-    block = run.block
-    edges = (block.graph.in_.indptr, block.graph.in_.indices, block.graph.values, block.ids)
+    shard = run.shard
+    edges = (shard.graph.in_.indptr, shard.graph.in_.indices, shard.graph.values, shard.ids)
     crc = 0
     for array in edges:
         crc = zlib.crc32(b"" if array is None else np.ascontiguousarray(array).view(np.uint8).data, crc)
     given = ", ".join(f"{name}={np.asarray(x).tolist()!r}" for name, x in sorted(run.program.values.items()))
-    return f"{type(run.program).__name__}({given}) on a graph of {block.n} vertices and {block.m} edges, part {crc:08x}"
+    return f"{type(run.program).__name__}({given}) on a graph of {shard.n} vertices and {shard.m} edges, part {crc:08x}"
 
 
 def _arrays(run: Any) -> dict[str, Any]:

@@ -156,8 +156,10 @@ class DaskRanks:
     def _stop(self, call: int, why: str) -> None:
         """Let the ranks that are left fail where they wait next, without waiting for them."""
         left = [address for address in self._addresses if address not in self._lost]
-        told = (interrupt, self._session, call, why)
-        Thread(target=self._client.run, args=told, kwargs={"workers": left, "on_error": "ignore"}, daemon=True).start()
+        arguments = (interrupt, self._session, call, why)
+        Thread(
+            target=self._client.run, args=arguments, kwargs={"workers": left, "on_error": "ignore"}, daemon=True
+        ).start()
 
     def _raise_if_lost(self, superstep: int) -> None:
         for rank, address in enumerate(self._addresses):

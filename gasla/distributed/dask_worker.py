@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
-from gasla.distributed.failures import told
+from gasla.distributed.failures import describe_failure
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 Channel = tuple[int, ...]  # the number of the call; of a part of its ranks, how they came about
@@ -117,7 +117,7 @@ def _fail(session: str, rank: int, call: int, why: str) -> None:
 # --- on the thread of a task ------------------------------------------------------------------------------------------
 
 
-def work(session: str, rank: int, call: int, worlds: list[int] | None, told: bytes) -> Outcome:
+def work(session: str, rank: int, call: int, worlds: list[int] | None, message: bytes) -> Outcome:
     """Do a rank's part of a call."""
     import pickle
 
@@ -133,15 +133,15 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, told: byt
     else:
         communicator = DaskCommunicator(seat, session, (call,), wanted)
 
-    def unpacked(rank: Rank) -> Any:
-        function, arguments, dropped = pickle.loads(told)
+    def perform(rank: Rank) -> Any:
+        function, arguments, dropped = pickle.loads(message)
         for key in dropped:
             rank.kept.pop(key, None)
         return function(rank, *arguments)
 
     value, failure = None, None
     try:
-        value = invoke(Rank(communicator, seat.kept), unpacked, ())
+        value = invoke(Rank(communicator, seat.kept), perform, ())
     except BaseException as error:
         failure = _portable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
@@ -271,7 +271,7 @@ class DaskCommunicator(Rounds):
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""
         call = self._channel[0]
-        why = str(error) if isinstance(error, RankError) else told(self.place, error)
+        why = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         self._seat.fail(call, why)
         asyncio.run_coroutine_threadsafe(self._tell(call, why), self._worker.loop.asyncio_loop)
 

@@ -38,12 +38,12 @@ def place(rank: int, size: int, host: str, superstep: int) -> str:
     return f"rank {rank} of {size} on {host}" + (f", superstep {superstep}" if superstep else "")
 
 
-def told(where: str, error: BaseException) -> str:
+def describe_failure(where: str, error: BaseException) -> str:
     """A failure in one line, for the other ranks.
 
     Examples
     --------
-    >>> told("rank 1 of 4 on node7", ValueError("no such source"))
+    >>> describe_failure("rank 1 of 4 on node7", ValueError("no such source"))
     'rank 1 of 4 on node7 failed: ValueError: no such source'
     """
     text = str(error)
@@ -77,7 +77,7 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
         if not isinstance(error, Exception):  # a rank's exit isn't this process's
-            raise RankError(told(places[rank], error)) from error
+            raise RankError(describe_failure(places[rank], error)) from error
         note(error, places[rank])
     raise error
 

@@ -114,7 +114,7 @@ class MPICommunicator(Rounds):
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
         """Take part in a round with a failure; what kind it is for each rank."""
-        self._out.fill(kind, [self.told(error)[:_CAPACITY]] * self.size, -1)
+        self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         end = None if self._patience is None else time.monotonic() + self._patience
         while not request.Test():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
-from gasla.distributed.failures import place, told
+from gasla.distributed.failures import describe_failure, place
 
 FAILED, GONE, EXCHANGE, ALLGATHER, BARRIER, SPLIT, END, LEAVE = range(8)
 _NAMES = (
@@ -66,9 +66,9 @@ class Rounds:
         """See `Communicator`."""
         raise NotImplementedError
 
-    def told(self, error: BaseException) -> np.ndarray:
+    def message_of(self, error: BaseException) -> np.ndarray:
         """What the others are told of a failure here."""
-        text = str(error) if isinstance(error, RankError) else told(self.place, error)
+        text = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         return np.frombuffer(text.encode(), np.uint8)
 
     def check(self, kind: int, kinds: Sequence[int], texts: Sequence[Any]) -> None:

@@ -10,7 +10,7 @@ from gasla.distributed.cluster import current
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, share_out
 from gasla.distributed.engine.refusals import absent
-from gasla.distributed.engine.running import block_on, degrees_on
+from gasla.distributed.engine.running import degrees_on, shard_on
 from gasla.distributed.loading.dask_collections import hand_out, is_collection
 from gasla.distributed.loading.reading import Columns, Paths, read_share
 from gasla.distributed.loading.settling import take_share
@@ -224,7 +224,7 @@ class Graph(OneGraph):
         -------
         structured ndarray
             `rank`; its own `vertices` and `edges`; the `mirrors` that it has of others' vertices, over which it
-            gathers; `bytes` of its block; and its `share` of the work, where 1 is an even one.
+            gathers; `bytes` of its shard; and its `share` of the work, where 1 is an even one.
 
         Examples
         --------
@@ -383,8 +383,8 @@ REPORT = np.dtype(
 
 
 def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
-    block = block_on(rank, key, "in")
-    own = np.array([block.own, block.graph.m, len(block.mirrors), block.nbytes], np.int64)
+    shard = shard_on(rank, key, "in")
+    own = np.array([shard.own, shard.graph.m, len(shard.mirrors), shard.nbytes], np.int64)
     rows = np.stack(rank.communicator.allgather(own))
     work = rows[:, :2].sum(axis=1)
     shares = work * len(work) / max(work.sum(), 1)
@@ -400,7 +400,7 @@ def _share_of(rank: Rank, src: np.ndarray, dst: np.ndarray, values: np.ndarray |
 
 
 def _degrees(rank: Rank, graph: Any, key: Any, which: str) -> np.dtype:
-    block = block_on(rank, graph, "in")
-    found = degrees_on(rank, graph, "in", which)[: block.own]
+    shard = shard_on(rank, graph, "in")
+    found = degrees_on(rank, graph, "in", which)[: shard.own]
     rank.kept[key] = {which: found}
     return found.dtype

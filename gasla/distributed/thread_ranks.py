@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
-from gasla.distributed.failures import raise_first, told
+from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 
@@ -21,12 +21,12 @@ class _Table:
         self.barrier = threading.Barrier(size)
         self.rows: list[list[Any]] = [[None] * size, [None] * size]
         self.error: BaseException | None = None
-        self.told = ""
+        self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
         """Have all threads that wait, or will, raise."""
         if self.error is None:
-            self.error, self.told = error, told(where, error)
+            self.error, self.failure = error, describe_failure(where, error)
         self.barrier.abort()
 
 
@@ -50,7 +50,7 @@ class ThreadCommunicator(Rounds):
         try:
             self._table.barrier.wait()
         except threading.BrokenBarrierError:
-            raise RankError(self._table.told) from self._table.error
+            raise RankError(self._table.failure) from self._table.error
         return row
 
     def split(self, color: int) -> "ThreadCommunicator":

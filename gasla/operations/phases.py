@@ -109,7 +109,7 @@ def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked
     """Run them by turns; the programs keep their fields in place from stay to stay."""
     stays = [_Stay(phase, graph, options) for phase in phases]
     shared = _Shared(stays, graph, values, asked.out)
-    active, turns, edges, is_over, told = asked.active, 0, 0, False, time.perf_counter()
+    active, turns, edges, is_over, shown = asked.active, 0, 0, False, time.perf_counter()
     while not is_over and turns < asked.turns:
         left = 0
         for stay in stays:
@@ -120,8 +120,8 @@ def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked
         turns, is_over = turns + 1, is_over or not left
         if asked.callback and asked.callback(shared.result(turns, is_over, edges, active)):
             break
-        if asked.progress and time.perf_counter() - told > 0.1:
-            told = time.perf_counter()
+        if asked.progress and time.perf_counter() - shown > 0.1:
+            shown = time.perf_counter()
             asked.progress(turns)
     return shared.result(turns, is_over, edges, active)
 

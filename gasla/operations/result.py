@@ -122,7 +122,7 @@ def go_on(
                 "start is a result, from which a run goes on where edges are new; leave out active, or give the "
                 "fields alone: start=result.state"
             )
-        active, start = _waked(start, program, graph), start.state
+        active, start = _active_after(start, program, graph), start.state
     if not isinstance(start, Mapping):
         raise TypeError(f"start is {type(start).__name__}; expected a Result, or a dict of field to array")
     if unknown := sorted(start.keys() - program.vertex_fields):
@@ -138,7 +138,7 @@ def go_on(
     return active, {**start, **values}
 
 
-def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
+def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
     """The vertices whose values travel along new edges; those, too, that were active when the run before was ended."""
     name, origin = type(program).__name__, result.__dict__.get("_origin")
     if origin is None:
@@ -167,8 +167,8 @@ def _waked(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
     src, dst = ends
     xp: Any = array_module(src)
     senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
-    waked = Frontier.of(graph.n, xp.unique(senders))
-    return waked if result.converged else waked | result.active
+    active = Frontier.of(graph.n, xp.unique(senders))
+    return active if result.converged else active | result.active
 
 
 @cache

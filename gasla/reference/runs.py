@@ -114,7 +114,7 @@ class Run(Binding):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations up to such a number, or the program's end."""
-        steps, told = self._steps, time.perf_counter()
+        steps, shown = self._steps, time.perf_counter()
         self._log: list[tuple[int, int, int]] = []
         follow(lambda: (steps.iteration, 0), "iterations")
         while not self.ended and self.iteration < until:
@@ -123,8 +123,8 @@ class Run(Binding):
             self.iteration, self.edges = steps.iteration, self.edges + edges
             self.stopped = steps.stopped
             self.ended = self.stopped or self._is_over()
-            if progress is not None and time.perf_counter() - told > 0.1:
-                told = time.perf_counter()
+            if progress is not None and time.perf_counter() - shown > 0.1:
+                shown = time.perf_counter()
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:

@@ -186,10 +186,10 @@ class Steps:
         active = len(self.active)
         copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
         self.seen_by_others = {**self.vertex, **copies}
-        awake, receivers = self.receivers()
+        from_active, receivers = self.receivers()
         if self.levels is not None:
             active = len(receivers)
-        looked = self.apply(receivers, awake)
+        looked = self.apply(receivers, from_active)
         self.seen_by_others = self.vertex
         self.stopped = self.has("stop") and bool(self.call("stop"))
         self.iteration += 1
@@ -199,22 +199,22 @@ class Steps:
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
         """The places of the edges that lead on from active vertices, if anyone asks for them; and who receives."""
-        receivers, awake = np.arange(self.graph.n), np.zeros(0, np.int64)
+        receivers, from_active = np.arange(self.graph.n), np.zeros(0, np.int64)
         if self.levels is not None:
-            return awake, np.flatnonzero(self.levels == self.iteration)
+            return from_active, np.flatnonzero(self.levels == self.iteration)
         if not self.plan.everyone or self.plan.active_only:
-            awake = self.usable(self.edges.out_of(self.active))
+            from_active = self.usable(self.edges.out_of(self.active))
         if not self.plan.everyone:
-            receivers = np.unique(self.edges.dst[awake])
-        return awake, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
+            receivers = np.unique(self.edges.dst[from_active])
+        return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
-    def places(self, receivers: np.ndarray, awake: np.ndarray) -> np.ndarray:
+    def places(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
         """The places of the edges that some receivers gather over."""
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
         takes = np.zeros(self.graph.n, bool)
         takes[receivers] = True
-        return awake[takes[self.edges.dst[awake]]]
+        return from_active[takes[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
         """The edges that `edge_mask` admits."""
@@ -260,11 +260,11 @@ class Steps:
             parts[-1][pairs.owners[chosen]] = part[chosen]
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
-    def apply(self, receivers: np.ndarray, awake: np.ndarray) -> int:
+    def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
         """Steps 2 to 6, for those who receive; how many edges were looked at."""
         before, looked, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
-            places = self.places(part, awake)
+            places = self.places(part, from_active)
             gathered, looked = self.gather(part, places), looked + len(places)
             if self.has("apply"):
                 changes = self.call("apply", self.vertices(part, now=True), gathered)

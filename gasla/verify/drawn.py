@@ -50,14 +50,14 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     steps, stays = rows.shape[1] - 1, after < 0
     ends = (before < 0) | ~leads[before] if edges.n else before < 0
 
-    def told(i: int) -> str:
+    def describe(i: int) -> str:
         return f"walker {i // steps} goes from {before[i]} to {after[i]} in step {i % steps}"
 
-    require(~stays | ends, lambda i: f"{told(i)}; expected a step along an edge")
-    require(stays | (before >= 0), lambda i: f"{told(i)}; expected -1 after -1")
+    require(~stays | ends, lambda i: f"{describe(i)}; expected a step along an edge")
+    require(stays | (before >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
     known = _pairs(edges.n, edges.src[usable], edges.dst[usable])
     right = stays | np.isin(_pairs(edges.n, before, after), known)
-    require(right, lambda i: f"{told(i)}; there is no such edge")
+    require(right, lambda i: f"{describe(i)}; there is no such edge")
 
 
 def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, replace: bool = False) -> None:

@@ -118,6 +118,6 @@ class Peeling:
         while len(front):
             self.gone[front] = True
             may_go[front] = False
-            told, times = np.unique(self.simple[front].indices, return_counts=True)
-            self.left[told] -= times
-            front = told[may_go[told] & (self.left[told] <= most)]
+            neighbours, times = np.unique(self.simple[front].indices, return_counts=True)
+            self.left[neighbours] -= times
+            front = neighbours[may_go[neighbours] & (self.left[neighbours] <= most)]

@@ -38,8 +38,8 @@ class Lengths(VertexProgram):
         return semirings.cast(1, np.int64), src.length + edge.weight
 
     def apply(self, vertex, gathered):
-        told, length = gathered
-        return {"waiting": vertex.waiting - told, "length": semirings.maximum(vertex.length, length)}
+        settled, length = gathered
+        return {"waiting": vertex.waiting - settled, "length": semirings.maximum(vertex.length, length)}
 
     def activate(self, before, after):
         return after.waiting == 0

@@ -104,7 +104,7 @@ class Count(VertexProgram):
 
     colour = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
-    told_in = vertex(np.int32, init=-1)
+    tells_in = vertex(np.int32, init=-1)
     rank = vertex(np.uint64)
     reduce = semirings.plus
     everyone = True
@@ -121,7 +121,7 @@ class Count(VertexProgram):
         return {
             "waiting": gathered,
             "colour": semirings.where(is_first, 0, -1),
-            "told_in": semirings.where(is_first, 0, -1),
+            "tells_in": semirings.where(is_first, 0, -1),
         }
 
 
@@ -131,13 +131,13 @@ class Colour(VertexProgram):
     colour = vertex(np.int32)
     waiting = vertex(np.int64)
     taken = vertex((np.uint64, (WORDS,)))  # of the first colours
-    told_in = vertex(np.int32, init=-1)  # what turn, if not at once
+    tells_in = vertex(np.int32, init=-1)  # what turn, if not at once
     turn = parameter(np.int32, 0)
     reduce = semirings.product(semirings.plus, semirings.bor)
     sources = "active"
 
     def start(self, vertex):
-        return vertex.told_in == self.turn
+        return vertex.tells_in == self.turn
 
     def mask(self, vertex):
         return vertex.colour < 0
@@ -162,7 +162,7 @@ class Further(VertexProgram):
     colour = vertex(np.int32)
     waiting = vertex(np.int64)
     first = vertex(np.int32, init=COLOURS * WORDS)
-    told_in = vertex(np.int32)
+    tells_in = vertex(np.int32)
     turn = parameter(np.int32, 0)
     reduce = semirings.bor
     everyone = True
@@ -177,7 +177,7 @@ class Further(VertexProgram):
         is_full = gathered == ALL
         colour = semirings.where(is_full, -1, vertex.first + _least(gathered))
         first = vertex.first + semirings.where(is_full, COLOURS, 0)
-        return {"colour": colour, "first": first, "told_in": semirings.where(is_full, -1, self.turn + 1)}
+        return {"colour": colour, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
 
 
 def greedy_color(
@@ -251,7 +251,7 @@ def greedy_color(
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
     begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
     phases: list[Any] = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
-    return run(phases, graph, colour=begun.colour, waiting=begun.waiting, told_in=begun.told_in).colour
+    return run(phases, graph, colour=begun.colour, waiting=begun.waiting, tells_in=begun.tells_in).colour
 
 
 def _descending(graph: Graph, priority: Any) -> Any:

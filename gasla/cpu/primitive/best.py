@@ -15,7 +15,7 @@ from gasla.cpu.runtime.threads import launched
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_BLOCK = np.uint64(16)  # rows that a thread takes at once: one may be long
+_GRAIN = np.uint64(16)  # rows that a thread takes at once: one may be long
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
@@ -32,7 +32,7 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
     if launched(thread, threads, control):
         return
     k = np.uint64(columns.shape[1])
-    for start, end in blocks(control, np.uint64(len(indptr) - 1), _BLOCK):
+    for start, end in blocks(control, np.uint64(len(indptr) - 1), _GRAIN):
         for row in range(start, end):
             count, ids, heap = np.uint64(0), columns[row], best[row]
             for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])):

@@ -27,7 +27,7 @@ from gasla.graph.graph import Graph
 
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
-_BLOCK = np.uint64(8)  # vertices that a thread takes at once: the work of one may be large
+_GRAIN = np.uint64(8)  # vertices that a thread takes at once: the work of one may be large
 _LOOKS = 16  # how much more work an edge is here than where each is looked at once, roughly
 _LACK = 3  # vertices that are counted together at the end of a search
 
@@ -59,7 +59,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
         return
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             while low < high and np.uint64(heads[low]) <= v:  # whole lists also hold those before

@@ -41,11 +41,11 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 
 
 @entry_point
-def _sum(thread, threads, control, indptr, weights, sums, block):
+def _sum(thread, threads, control, indptr, weights, sums, grain):
     if launched(thread, threads, control):
         return
     n = np.uint64(len(indptr) - 1)
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         for v in range(start, end):
             total = 0.0
             for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + ONE])):
@@ -54,11 +54,11 @@ def _sum(thread, threads, control, indptr, weights, sums, block):
 
 
 @entry_point
-def _guide(thread, threads, control, indptr, sums, guides, block):
+def _guide(thread, threads, control, indptr, sums, guides, grain):
     if launched(thread, threads, control):
         return
     n = np.uint64(len(indptr) - 1)
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         for v in range(start, end):
             first, last = np.uint64(indptr[v]), np.uint64(indptr[v + ONE])
             size, k = last - first, first

@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 def hook(graph: Graph) -> Array:
     """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
     parents = np.empty(graph.n, graph.id_dtype)
-    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _block(graph.n), loose=True)
+    run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
     return parents
 
 
@@ -35,12 +35,12 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
     kernel = _link if known is None or graph.is_symmetric else _link_outward
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
-    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *positions, root, _block(graph.n), loose=True)
+    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *positions, root, _grain(graph.n), loose=True)
 
 
 def compress(parents: Array) -> None:
     """Point every vertex at the root of its tree, in place."""
-    run(_compress, len(parents), parents, _block(len(parents)), loose=True)
+    run(_compress, len(parents), parents, _grain(len(parents)), loose=True)
 
 
 def number(parents: Array) -> int:
@@ -59,12 +59,12 @@ def label_components(graph: Graph) -> tuple[int, Array]:
     """Afforest, all of it in one run: the number of components, and each vertex's."""
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
     counts, lists = np.zeros(threads_for(work), np.int64), graph.out
-    block, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
-    run(_label, work, lists.indptr, lists.indices, parents, graph.is_symmetric, largest, counts, block)
+    grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
+    run(_label, work, lists.indptr, lists.indices, parents, graph.is_symmetric, largest, counts, grain)
     return sum(counts.tolist()), parents
 
 
-def _block(n: int) -> np.uint64:
+def _grain(n: int) -> np.uint64:
     return block_size(n, threads_for(n))
 
 
@@ -72,11 +72,11 @@ def _block(n: int) -> np.uint64:
 
 
 @entry_point
-def _hook(thread, threads, control, indptr, indices, parents, block):
+def _hook(thread, threads, control, indptr, indices, parents, grain):
     if launched(thread, threads, control):
         return
     n = np.uint64(len(parents))
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         low = np.uint64(indptr[start])
         for v in range(start, end):
             prefetch(indices, np.uint64(indptr[min(v + _AHEAD, n)]))
@@ -120,11 +120,11 @@ def _link_list(parents, v, indices, low, high):
 
 
 @entry_point
-def _link(thread, threads, control, indptr, indices, parents, first, last, known, block):
+def _link(thread, threads, control, indptr, indices, parents, first, last, known, grain):
     if launched(thread, threads, control):
         return
     n = np.uint64(len(parents))
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         for v in range(start, end):
             if load_unordered(parents, v) != known:
                 low = np.uint64(indptr[v])
@@ -132,12 +132,12 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 
 @entry_point
-def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, block):
+def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
     """Link the ends of edges outside the known tree, and of its own edges those that lead out of it."""
     if launched(thread, threads, control):
         return
     n = np.uint64(len(parents))
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         for v in range(start, end):
             low = np.uint64(indptr[v])
             low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
@@ -163,11 +163,11 @@ def _flatten(parents, v):
 
 
 @entry_point
-def _compress(thread, threads, control, parents, block):
+def _compress(thread, threads, control, parents, grain):
     if launched(thread, threads, control):
         return
     n = np.uint64(len(parents))
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         for v in range(start, end):
             _flatten(parents, v)
 
@@ -197,17 +197,17 @@ def _number(thread, threads, control, parents, counts):
 
 
 @entry_point
-def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, block):
+def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, grain):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     if launched(thread, threads, control):
         return
-    _hook(thread, threads, control, indptr, indices, parents, block)
+    _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return
-    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, block)
+    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, grain)
     if not go_on(thread, threads, control, True):
         return
-    _compress(thread, threads, control, parents, block)
+    _compress(thread, threads, control, parents, grain)
     if not go_on(thread, threads, control, True):
         return
     if thread == 0 and len(parents):
@@ -215,9 +215,9 @@ def _label(thread, threads, control, indptr, indices, parents, symmetric, larges
     barrier(control, threads)
     zero, end = np.uint64(0), np.uint64(len(indices))
     if symmetric:
-        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], grain)
     else:
-        _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], block)
+        _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], grain)
     barrier(control, threads)
     _number(thread, threads, control, parents, counts)
 

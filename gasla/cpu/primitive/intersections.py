@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 SHORT = 16  # neighbours; up to here lists are merged
 _ONE = np.uint64(1)
-_BLOCK = np.uint64(1024)  # pairs that a thread takes at once
+_GRAIN = np.uint64(1024)  # pairs that a thread takes at once
 _LOOKS = 16  # how much more work a pair is than an edge that is looked at once, roughly
 _SPARSE = np.uint64(8)  # times fewer entries than the longer list has are searched in it
 
@@ -50,7 +50,7 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 def _merge(thread, threads, control, indptr, indices, sources, targets, weights, found):
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(sources)), _BLOCK):
+    for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
@@ -70,7 +70,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
     if launched(thread, threads, control):
         return
     mine = marks[thread]
-    for start, end in blocks(control, np.uint64(len(order)), _BLOCK):
+    for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:
             hub, last, looks = np.uint64(longer[order[start]]), start, np.uint64(0)
             while last < end and np.uint64(longer[order[last]]) == hub:

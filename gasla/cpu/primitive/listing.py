@@ -17,7 +17,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
-_BLOCK = np.uint64(512)  # pairs that a thread takes at once
+_GRAIN = np.uint64(512)  # pairs that a thread takes at once
 _LOOKS = 16  # how much more work a pair is than an edge that is looked at, roughly
 _LOPSIDED = np.uint64(16)  # lists whose lengths differ by more are intersected by search
 
@@ -49,7 +49,7 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, found, is_writing):
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(sources)), _BLOCK):
+    for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
@@ -98,7 +98,7 @@ def _first_not_less(indices, low, high, w):
 def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(sources)), _BLOCK):
+    for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u = np.uint64(sources[e])
             at_end = np.uint64(indptr[u + _ONE])

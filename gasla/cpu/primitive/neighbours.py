@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
 _ONE = np.uint64(1)
-_BLOCK = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
 _PARTS = 8  # so many threads, at most, fill the lists by degree; each needs 8 bytes a vertex
 _LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
 _LEFT = np.uint64((1 << 24) - 1)
@@ -133,7 +133,7 @@ def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
 
 
 @entry_point
-def _merge(thread, threads, control, indptr, indices, totals, counts, block):
+def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
     """For u, its smaller neighbours v, and its neighbours w smaller than those: is w in v's list?
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
@@ -141,7 +141,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, block):
     if launched(thread, threads, control):
         return
     n, total = np.uint64(len(indptr) - 1), 0
-    for start, end in blocks(control, n, block):
+    for start, end in blocks(control, n, grain):
         low = np.uint64(indptr[start])
         for u in range(start, end):
             high = np.uint64(indptr[u + _ONE])
@@ -230,7 +230,7 @@ def _divide(indptr, vertices, bounds):
 def _count_higher(control, indptr, indices, ranks, bounds, places):
     """For each rank, how many higher neighbours it has in each part of the ranks."""
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
-    for start, end in blocks(control, n, _BLOCK):
+    for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
             rank = ranks[v]
             r = np.uint64(rank)
@@ -288,7 +288,7 @@ def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_ma
     if launched(thread, threads, control):
         return
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
         for r in range(n - end, n - taken):
             low, high = np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])
             if low == high:

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 MOST_COUNTING = 8  # threads, each of which takes a counter an edge
 _ONE = np.uint64(1)
-_BLOCK = np.uint64(64)  # vertices that a thread takes at once: the work of one may be large
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once: the work of one may be large
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
@@ -54,11 +54,11 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
 
 
 @entry_point
-def _merge(thread, threads, control, indptr, indices, counts, block):
+def _merge(thread, threads, control, indptr, indices, counts, grain):
     """Lists ascend and are short: an edge is met at its larger end, and counts at both."""
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(indptr) - 1), block):
+    for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
             low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             for at in range(low, high):
@@ -88,7 +88,7 @@ def _mark(
         return
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        for taken, end in blocks(control, n, _BLOCK):  # from the highest ranks down, as they take longest
+        for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:
@@ -103,7 +103,7 @@ def _mark(
         for other in range(1, counting):
             counters[0, k] += counters[other, k]
     barrier(control, threads)
-    for start, end in blocks(control, n, _BLOCK):
+    for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters[0], counts)

@@ -15,20 +15,20 @@ from gasla.cpu.runtime.threads import STOP, TICKET, launched
 FEW = 32  # columns up to which each finds its place by comparison with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
-_PACKED = np.uint64(8)  # marks are read block by block where there is a column for so many blocks
+_PACKED = np.uint64(8)  # marks are read span by span where there is a column for so many spans
 
 
 @entry_point
-def check(thread, threads, control, indptr, indices, width, block):
+def check(thread, threads, control, indptr, indices, width, grain):
     """Set the stop flag where rows or columns of a matrix are outside it."""
     if launched(thread, threads, control):
         return
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
         if start >= rows or control[STOP] != 0:
             return
-        end = min(start + block, rows)
+        end = min(start + grain, rows)
         first, last, wrong = np.uint64(indptr[start]), np.uint64(indptr[end]), False
         for i in range(start, end):
             wrong |= indptr[i] > indptr[i + _ONE]
@@ -43,17 +43,17 @@ def check(thread, threads, control, indptr, indices, width, block):
 
 
 @entry_point
-def ascend(thread, threads, control, indptr, indices, block):
+def ascend(thread, threads, control, indptr, indices, grain):
     """Set the stop flag where the columns of a row don't ascend, each once."""
     if launched(thread, threads, control):
         return
     rows = np.uint64(len(indptr) - 1)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
         if start >= rows or control[STOP] != 0:
             return
         wrong = False
-        for i in range(start, min(start + block, rows)):
+        for i in range(start, min(start + grain, rows)):
             for e in range(np.uint64(indptr[i]) + _ONE, np.uint64(indptr[i + _ONE])):
                 wrong |= indices[e - _ONE] >= indices[e]
         if wrong:
@@ -74,16 +74,16 @@ def place_of(indices, low, high, column):
 
 
 @entry_point
-def measure(thread, threads, control, indptr, indices, other, mask, steps, block):
+def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
     """How many products each row takes; none where a mask has no entry in it. `other` is indptr of B."""
     if launched(thread, threads, control):
         return
     rows = np.uint64(len(indptr) - 1)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * block
+        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
         if start >= rows or control[STOP] != 0:
             return
-        for i in range(start, min(start + block, rows)):
+        for i in range(start, min(start + grain, rows)):
             found = np.int64(0)
             if mask is None or mask[i] < mask[i + _ONE]:
                 for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
@@ -150,10 +150,10 @@ def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, m
 
 
 @jit
-def in_order(columns, found, indices, start, marks, blocks):
+def in_order(columns, found, indices, start, marks, spans):
     """Write so many different columns to `indices` from a place on, ascending. All marks are 0 before and after.
 
-    A byte of `marks` stands for a column, one of `blocks` for 64 of them.
+    A byte of `marks` stands for a column, one of `spans` for 64 of them.
     """
     if found <= np.uint64(FEW):
         zero, one = quads.spread(columns.dtype.type(0)), quads.spread(columns.dtype.type(1))
@@ -173,31 +173,31 @@ def in_order(columns, found, indices, start, marks, blocks):
         low, high = min(low, column), max(high, column)
     low, high = low >> _SIX, high >> _SIX
     if found * _PACKED > high - low:
-        for block in range(low, high + _ONE):
-            start = _unpacked(marks, block, indices, start)
+        for span in range(low, high + _ONE):
+            start = _unpack(marks, span, indices, start)
         return
     for a in range(found):
-        blocks[np.uint64(columns[a]) >> _SIX] = 1
+        spans[np.uint64(columns[a]) >> _SIX] = 1
     for group in range(low >> _SIX, (high >> _SIX) + _ONE):
-        word = take_marks(blocks, group << _SIX)
+        word = take_marks(spans, group << _SIX)
         while word != np.uint64(0):
-            start = _unpacked(marks, (group << _SIX) + count_trailing_zeros(word), indices, start)
+            start = _unpack(marks, (group << _SIX) + count_trailing_zeros(word), indices, start)
             word &= word - _ONE
 
 
 @jit
 def gather_marks(marks, width, indices, start):
     """Write all columns that are marked to `indices`, ascending, and take the marks away."""
-    for block in range((np.uint64(width) + _BITS) >> _SIX):
-        start = _unpacked(marks, block, indices, start)
+    for span in range((np.uint64(width) + _BITS) >> _SIX):
+        start = _unpack(marks, span, indices, start)
 
 
 @jit
-def _unpacked(marks, block, indices, start):
-    """Write the columns that are marked in a block of 64, and take the marks away; where the next column goes."""
-    word = take_marks(marks, block << _SIX)
+def _unpack(marks, span, indices, start):
+    """Write the columns that are marked in a span of 64, and take the marks away; where the next column goes."""
+    word = take_marks(marks, span << _SIX)
     while word != np.uint64(0):
-        indices[start] = (block << _SIX) + count_trailing_zeros(word)
+        indices[start] = (span << _SIX) + count_trailing_zeros(word)
         start += _ONE
         word &= word - _ONE
     return start

@@ -49,7 +49,7 @@ def fill({fill_arguments}):
     if launched(thread, threads, control):
         return
     one, parts = np.uint64(1), np.uint64(len(bounds) - 1)
-    stamps, columns, marks, blocks, {totals} = {fill_own}
+    stamps, columns, marks, spans, {totals} = {fill_own}
     while True:
         part = np.uint64(fetch_add(control, TICKET, 1))
         if part >= parts or control[STOP] != 0:
@@ -89,7 +89,7 @@ def fill({fill_arguments}):
             if found != last - first:
                 control[STOP] = 1
                 return
-            in_order(columns, found, indices, first, marks, blocks)
+            in_order(columns, found, indices, first, marks, spans)
             for t in range(first, last):
                 j = np.uint64(indices[t])
                 {out_t} = {stored_j}
@@ -150,11 +150,11 @@ class Rows:
     def divide(self) -> bool:
         """Look through all matrices, and share out the rows; False if one points outside itself."""
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
-            if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._block(lists)):
+            if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
         self.ends = ends = np.zeros(self.rows + 1, np.int64)  # in place: to touch fresh memory takes longer than to add
         mask = self.mask.indptr if self.mask and self.only_masked else None
-        self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._block(self.A))
+        self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
         self.most = int(ends.max())  # products of a row, and so as many columns as it can meet
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = threads_for(self.steps + self.rows)
@@ -166,10 +166,10 @@ class Rows:
         """Whether rows of B are long enough to be searched, and ascend."""
         B = self.B
         return int(np.diff(B.indptr).max(initial=0)) > LONG and self._run(
-            counting.ascend, B, *self.inputs[2:], self._block(B)
+            counting.ascend, B, *self.inputs[2:], self._grain(B)
         )
 
-    def _block(self, lists: Lists) -> Any:
+    def _grain(self, lists: Lists) -> Any:
         return block_size(len(lists.indptr) - 1, self._threads(lists))
 
     def _threads(self, lists: Lists) -> int:
@@ -215,8 +215,8 @@ class Product(Rows):
             return
         width, team, terms = self.B.width, self.team, self.terms
         most = min(width, self.most) + quads.SIZE  # some more are written to or read, and not used
-        marks, blocks = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
-        own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, blocks)
+        marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
+        own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
         given = (
             *self.inputs,
@@ -274,7 +274,7 @@ def source(terms: Terms) -> str:
     values = [array for name, array in (("value", "a_values"), ("x", "b_values")) if terms.reads(name)]
     given = ["thread", "threads", "control", "bounds", "a_indptr", "a_indices", "b_indptr", "b_indices"]
     given += ["mask_indptr", "mask_indices", *values]
-    own = ["stamps", "columns", "marks", "blocks", *totals]
+    own = ["stamps", "columns", "marks", "spans", *totals]
     is_tuple, gives_tuple = isinstance(terms.type, TupleType), isinstance(terms.out_type, TupleType)
 
     def total(at: str) -> str:

@@ -27,7 +27,7 @@ HEAVY = 8  # operations for an entry from which the processor by itself doesn't 
 LONG = 8  # entries from which a row is reduced as two halves, where it is not four by four
 AHEAD = 32  # how many entries ahead a long row asks for the elements of x then
 WARY = 8  # times that rows are taken to have NaN after some that had
-BLOCK = 64  # entries after which to look whether the rest of a row matters
+LOOK_AFTER = 64  # entries after which to look whether the rest of a row matters
 PLACES = range(quads.SIZE)
 INDENT = "    "
 
@@ -77,7 +77,7 @@ def source(terms: Terms, masked: bool) -> str:
     quick = quick_four(terms)
     rows, before = [_call(arrays)], ""
     if quick:
-        rows = _block(f"if wary or {_call(arrays, quick)}:", [*rows, f"wary = wary - 1 if wary else {WARY}"])
+        rows = _nest(f"if wary or {_call(arrays, quick)}:", [*rows, f"wary = wary - 1 if wary else {WARY}"])
         before = "\n    wary = 0"
     return TEMPLATE.format(
         name=title(terms.name),
@@ -97,13 +97,13 @@ def _reduction(terms: Terms, masked: bool, arrays: list[str], quick: Four | None
     four = quick or four_of(terms)
     short, row = ([*lines, *_store(terms)] for lines in (_short_row(terms, four) if four else [], _row(terms, four)))
     if masked:
-        short, row = (_block("if mask[i] != complement:", lines) for lines in (short, row))
+        short, row = (_nest("if mask[i] != complement:", lines) for lines in (short, row))
     lines = _for_each(row)
     if four:
         # Short rows have a loop of their own: for all in one there would be too few registers.
-        until = [*_block("if last - e - one >= four:", ["break"]), *_block("if e >= load_until:", ["break"])]
-        since = _block("if last - e - one < four and e < load_until:", ["break"])
-        lines = _block("while i < end:", [*_for_each([*until, *short]), *_for_each([*since, *row])])
+        until = [*_nest("if last - e - one >= four:", ["break"]), *_nest("if e >= load_until:", ["break"])]
+        since = _nest("if last - e - one < four and e < load_until:", ["break"])
+        lines = _nest("while i < end:", [*_for_each([*until, *short]), *_for_each([*since, *row])])
     before, result = [], "False"
     if quick and quick.alarm is not None:
         before = [f"alarm = quads.spread({printer.literal(0, quick.alarm.type)})"]
@@ -119,7 +119,7 @@ def _call(arrays: list[str], quick: Four | None = None) -> str:
 
 def _for_each(row: list[str]) -> list[str]:
     """Go through rows. Over a range LLVM would count both up and down, with too few registers for all else."""
-    return _block("while i < end:", ["e, last = first, np.uint64(indptr[i + one])", *row, "i, first = i + one, last"])
+    return _nest("while i < end:", ["e, last = first, np.uint64(indptr[i + one])", *row, "i, first = i + one, last"])
 
 
 def optional(terms: Terms, masked: bool) -> list[str]:
@@ -215,10 +215,10 @@ def write(expr: Expr, args: list[str]) -> str:
 
 def _row(terms: Terms, four: Four | None) -> list[str]:
     """Reduce the entries from `first` to `last` to `total`."""
-    check = _block("if first > last or last > stored:", OUTSIDE)
+    check = _nest("if first > last or last > stored:", OUTSIDE)
     look_up, product = _look_up(terms, {"0": "e"}), _entry(terms, "0", "e")
-    leave = _block("if is_final(total):", ["break"]) if terms.any_will_do else []
-    one_by_one = _block("while e < last:", [*look_up, f"total = combine(total, {product})", *leave, "e += one"])
+    leave = _nest("if is_final(total):", ["break"]) if terms.any_will_do else []
+    one_by_one = _nest("while e < last:", [*look_up, f"total = combine(total, {product})", *leave, "e += one"])
     if four:
         return [*check, *_long_row(terms, four), *one_by_one]
     by_two = _two_by_two(terms) if terms.monoid.commutative and not terms.any_will_do else []
@@ -253,10 +253,10 @@ def _long_row(terms: Terms, four: Four) -> list[str]:
     ahead, is_final = _ahead(terms), "quads.any_of(quads.equal(totals, quads.spread({0})))"
     ask = [f"prefetch(x, indices[e + np.uint64({ahead + k})])" for k in PLACES] if ahead else []
     step = _leave_early(terms, is_final, [*ask, *_compute(terms, four), add, "e += four"])
-    many = [f"stop = {'min(last - four, ask_until)' if ahead else 'last - four'}", *_block("while e < stop:", step)]
-    many += _block("if last - e - one < four and e < load_until:", [*_ends(terms, four), add])
+    many = [f"stop = {'min(last - four, ask_until)' if ahead else 'last - four'}", *_nest("while e < stop:", step)]
+    many += _nest("if last - e - one < four and e < load_until:", [*_ends(terms, four), add])
     many += _if_final(terms, is_final, ["e = last"])
-    return [nothing, *_block("if last - e > four:", many), *_folded(terms, four)]
+    return [nothing, *_nest("if last - e > four:", many), *_folded(terms, four)]
 
 
 def _folded(terms: Terms, four: Four) -> list[str]:
@@ -281,9 +281,9 @@ def _two_by_two(terms: Terms) -> list[str]:
     add = [f"total{k} = combine(total{k}, {_entry(terms, k, at)})" for k, at in places.items()]
     pair = _leave_early(terms, "(total0 == {0}) | (total1 == {0})", [*ask, *_look_up(terms, places), *add, "e += two"])
     lines = [f"total0, total1, stop = total, {_identity(terms)}, min(last - one, ask_until)"]
-    lines += [*_block("while e < stop:", pair), "total = combine(total0, total1)"]
+    lines += [*_nest("while e < stop:", pair), "total = combine(total0, total1)"]
     lines += _if_final(terms, "total == {0}", ["e = last"])
-    return _block(f"if last - first >= np.uint64({LONG}):", lines)
+    return _nest(f"if last - first >= np.uint64({LONG}):", lines)
 
 
 def _leave_early(terms: Terms, is_final: str, step: list[str]) -> list[str]:
@@ -291,7 +291,7 @@ def _leave_early(terms: Terms, is_final: str, step: list[str]) -> list[str]:
     leave = _if_final(terms, is_final, ["break"])
     if not leave or terms.type.kind == "b":
         return [*step, *leave]
-    return [f"look = min(e + np.uint64({BLOCK}), stop)", *_block("while e < look:", step), *leave]
+    return [f"look = min(e + np.uint64({LOOK_AFTER}), stop)", *_nest("while e < look:", step), *leave]
 
 
 def _if_final(terms: Terms, is_final: str, then: list[str]) -> list[str]:
@@ -299,7 +299,7 @@ def _if_final(terms: Terms, is_final: str, then: list[str]) -> list[str]:
     terminal = terms.monoid.terminal(terms.type)
     if terminal is None or isinstance(terms.type, TupleType):
         return []
-    return _block(f"if {is_final.format(printer.literal(terminal, terms.type))}:", then)
+    return _nest(f"if {is_final.format(printer.literal(terminal, terms.type))}:", then)
 
 
 def _ahead(terms: Terms) -> int:
@@ -309,7 +309,8 @@ def _ahead(terms: Terms) -> int:
     return AHEAD if is_heavy and terms.reads("x") else 0
 
 
-def _block(head: str, body: list[str]) -> list[str]:
+def _nest(head: str, body: list[str]) -> list[str]:
+    """A statement of Python with others in it, indented."""
     return [head, *(INDENT + line for line in body)]
 
 
@@ -319,7 +320,7 @@ def _look_up(terms: Terms, places: dict[str, str]) -> list[str]:
         return []
     lines = [f"u{k} = np.uint64(indices[{at}])" for k, at in places.items()]
     outside = " | ".join(f"(u{k} >= bound)" for k in places)
-    lines += _block(f"if {outside}:", OUTSIDE)
+    lines += _nest(f"if {outside}:", OUTSIDE)
     return [*lines, *(f"x{k} = x[u{k}]" for k in places if terms.reads("x"))]
 
 
@@ -332,11 +333,11 @@ def _entry(terms: Terms, k: str, at: str) -> str:
 def _gather(terms: Terms) -> list[str]:
     """Look up x for four entries from `e` on, or look at their indices alone."""
     if terms.reads("x"):
-        return ["around, are_inside = quads.gather(x, indices, e, bound)", *_block("if not are_inside:", OUTSIDE)]
+        return ["around, are_inside = quads.gather(x, indices, e, bound)", *_nest("if not are_inside:", OUTSIDE)]
     if not terms.reads("other"):
         return []
     places = "quads.to_uint64(quads.load(indices, e))"
-    return _block(f"if quads.any_of(quads.greater_equal({places}, quads.spread(bound))):", OUTSIDE)
+    return _nest(f"if quads.any_of(quads.greater_equal({places}, quads.spread(bound))):", OUTSIDE)
 
 
 def _quads(terms: Terms) -> list[str]:

@@ -57,7 +57,7 @@ class Joining(Binding):
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
         if "queues" in self._places:
             last = self._get("counts")[(self.iteration + 2) % 3]
-            last[queues.FIRST + queues.NEXT :: queues.BLOCK] = 0
+            last[queues.FIRST + queues.NEXT :: queues.STRIDE] = 0
             last[queues.FIRST + queues.NEXT] = len(active)
             self._get("queues")[self.iteration & 1, 0, : len(active)] = active
         if "sp" in self._places:

@@ -41,7 +41,7 @@ COUNTED = {  # what a stage counts, and where the sums go
 }
 
 
-def block(lines: Iterable[str], depth: int) -> str:
+def indented(lines: Iterable[str], depth: int) -> str:
     """`lines` indented by `depth` levels, ready to stand in a template."""
     return "\n".join(INDENT * depth + line for text in lines for line in text.split("\n")) or INDENT * depth + "pass"
 
@@ -207,7 +207,7 @@ class Pieces(Arguments):
             "last_counters = counts[(self_iteration + 2) % 3]",
             "next_queue = queues[1 - parity, thread]",
             "my_receivers = receivers[thread]",
-            "my_far, deferred = far[thread], np.uint64(last_counters[block(thread) + LEFT])",
+            "my_far, deferred = far[thread], np.uint64(last_counters[own_at(thread) + LEFT])",
             "low = lows[(self_iteration + 2) % 3, thread * 8]",
             "high = lows[(self_iteration + 2) % 3, thread * 8 + 1]",
             "active, next_active = bits[parity], bits[1 - parity]",
@@ -221,9 +221,9 @@ class Pieces(Arguments):
     def _results_of(self, used: set[str]) -> list[str]:
         """What a stage leaves in the counters, and elsewhere."""
         sums = {slot: name for name, (_, slot) in COUNTED.items() if name in used}
-        lines = [f"counters[block(thread) + {slot}] += np.int64({name})" for slot, name in sums.items()]
+        lines = [f"counters[own_at(thread) + {slot}] += np.int64({name})" for slot, name in sums.items()]
         if "deferred" in used:
-            lines.append("counters[block(thread) + LEFT] = np.int64(deferred)")
+            lines.append("counters[own_at(thread) + LEFT] = np.int64(deferred)")
             lines.append("lows[self_iteration % 3, thread * 8] = low")
             lines += [] if self.adds_up else ["lows[self_iteration % 3, thread * 8 + 1] = high"]
         return lines + [f"part_{n}[parity, thread * 8] = sum_{n}" for n in self.traced.aggregates if f"sum_{n}" in used]
@@ -243,7 +243,7 @@ class Pieces(Arguments):
         used = names_in(lines)
         takes = [x for x in self.arguments.split(", ") if self.staged or x in used]
         head = f'@{"entry_point" if self.staged else "jit"}\ndef {name}({", ".join(takes)}):\n{INDENT}"""{doc}"""\n'
-        return Stage(name, takes, head + block(lines, 1) + "\n")
+        return Stage(name, takes, head + indented(lines, 1) + "\n")
 
     def over_queue(
         self, queue: str, sizes: str, ticket: int, body: list[str], variable: str, side: str = "", field: str = ""
@@ -293,13 +293,13 @@ class Pieces(Arguments):
 
     def over_active(self, body: list[str], field: str = "") -> list[str]:
         """A loop over the active vertices, as the last iteration listed them."""
-        loop = self.over_queue("queue", "last_counters[block(other) + NEXT]", 0, body, "u", "s", field)
+        loop = self.over_queue("queue", "last_counters[own_at(other) + NEXT]", 0, body, "u", "s", field)
         return ["queue = queues[parity]", *loop]
 
     def over_receivers(self, ticket: int, body: list[str], side: str = "") -> list[str]:
         """A loop over the receivers of this iteration."""
         if not self.scheduled:
-            return self.over_queue("receivers", "counters[block(other) + RECEIVED]", ticket, body, "v", side)
+            return self.over_queue("receivers", "counters[own_at(other) + RECEIVED]", ticket, body, "v", side)
         ahead = self._ahead("receivers[min(position + {}, size - one)]", side)
         # Where lists are short, each thread keeps to its part, much the same from level to level, and so to its cache.
         return [

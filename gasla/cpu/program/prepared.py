@@ -90,7 +90,7 @@ class Prepared(Joining):
         count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [(parts[f"part_{name}"], plan.identities[name]) for name in kinds]
-        counts = np.empty((3, queues.FIRST + self.team * queues.BLOCK), np.int64)
+        counts = np.empty((3, queues.FIRST + self.team * queues.STRIDE), np.int64)
         carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
@@ -449,7 +449,7 @@ class Prepared(Joining):
             return Frontier.all(n)
         row = self.iteration & 1
         if self.control[launch.FORM] == queues.LIST:
-            sizes = self._get("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.BLOCK]
+            sizes = self._get("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.STRIDE]
             listed = self._get("queues")[row]
             return Frontier.of(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._get("bits")[row].view(np.uint8)

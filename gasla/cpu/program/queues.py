@@ -55,14 +55,14 @@ __all__ = [
     "ACTIVE", "APART", "BACKWARD", "BEGAN", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES",
     "EDGE_SUM", "ENOUGH", "ENTRIES", "FAR", "FILLED", "FORM", "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEAREST",
     "NEXT", "NEXT_THREADS", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SORTED", "SOURCE", "SPARSE", "STOP",
-    "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond", "block",
+    "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond",
     "choose_threads", "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap",
     "count_trailing_zeros", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or",
     "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "launched", "least_of", "leave_off", "load",
-    "load_unordered", "nearer", "note", "np", "open_iteration", "packing_entry_point", "packing_jit", "prefetch",
-    "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest", "sort_by_level", "store",
-    "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half", "to_list", "total",
-    "widened_half",
+    "load_unordered", "nearer", "note", "np", "open_iteration", "own_at", "packing_entry_point", "packing_jit",
+    "prefetch", "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest",
+    "sort_by_level", "store", "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half",
+    "to_list", "total", "widened_half",
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
@@ -70,10 +70,10 @@ reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
 packing_entry_point = compiled(**OPTIONS, packs=True)  # for short vectors, whose text is that of so many numbers
 packing_jit = compiled(**INNER, packs=True)
 
-# The counters of one iteration: the ticket of full passes, then a block per thread, of tickets (a cache line each)
+# The counters of one iteration: the ticket of full passes, then each thread's own, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
 # iteration needs no barrier to reset them.
-DENSE_TICKET, STOPPED, APART, FIRST, BLOCK = 0, 1, 2, 8, 64
+DENSE_TICKET, STOPPED, APART, FIRST, STRIDE = 0, 1, 2, 8, 64
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 56, 57, 58, 59, 60
 
 LIST, BITS = 0, 1  # the form that the active set is in
@@ -154,9 +154,9 @@ def chunks_of(n):
 
 
 @jit
-def block(thread):
-    """Where a thread's block starts in a row of counters."""
-    return FIRST + thread * BLOCK
+def own_at(thread):
+    """Where a thread's own counters start in a row of them."""
+    return FIRST + thread * STRIDE
 
 
 @jit
@@ -164,7 +164,7 @@ def renew(thread, threads, counters):
     """Zero a thread's own counters for the next iteration."""
     if thread == 0:
         counters[DENSE_TICKET] = 0
-    counters[block(thread) : block(thread) + BLOCK] = 0
+    counters[own_at(thread) : own_at(thread) + STRIDE] = 0
 
 
 @jit
@@ -177,7 +177,7 @@ def begin(control, counts):
     active, team = control[ACTIVE], control[TEAM]
     for t in range(team):
         first, last = (active * t + team - 1) // team, (active * (t + 1) + team - 1) // team
-        counts[2, block(t) + NEXT] = last - first
+        counts[2, own_at(t) + NEXT] = last - first
 
 
 @jit
@@ -247,12 +247,12 @@ def collect(counts, iteration, form, lists):
     """Have what is listed in one list, for one thread alone."""
     apart()
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
-    size = last[block(0) + NEXT]
+    size = last[own_at(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
-        for i in range(last[block(t) + NEXT]):
+        for i in range(last[own_at(t) + NEXT]):
             lists[0, size] = lists[t, i]
             size += 1
-    last[block(0) + NEXT] = size
+    last[own_at(0) + NEXT] = size
 
 
 @jit
@@ -260,13 +260,13 @@ def collect_far(counts, iteration, lows, far):
     """Have what was put off in one pile, for one thread alone."""
     apart()
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
-    size = last[block(0) + LEFT]
+    size = last[own_at(0) + LEFT]
     for t in range(1, far.shape[0]):
-        for i in range(last[block(t) + LEFT]):
+        for i in range(last[own_at(t) + LEFT]):
             far[0, size] = far[t, i]
             size += 1
         low[0] = min(low[0], low[8 * t])
-    last[block(0) + LEFT] = size
+    last[own_at(0) + LEFT] = size
     lows[:, 8:] = np.inf
 
 
@@ -275,7 +275,7 @@ def edges_from(queue, counters, threads, indptr):
     """How many edges lead on from the vertices in all threads' queues."""
     edges = np.int64(0)
     for t in range(threads):
-        for i in range(counters[block(t) + NEXT]):
+        for i in range(counters[own_at(t) + NEXT]):
             v = np.uint64(queue[t, i])
             edges += np.int64(indptr[v + np.uint64(1)]) - np.int64(indptr[v])
     return edges
@@ -286,7 +286,7 @@ def total(counters, threads, what):
     """The sum of one result over all threads."""
     result = np.int64(0)
     for thread in range(threads):
-        result += counters[block(thread) + what]
+        result += counters[own_at(thread) + what]
     return result
 
 
@@ -344,7 +344,7 @@ def beyond(low, delta):
 @jit
 def take(counters, thread, ticket, size):
     """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
-    at = block(thread) + 8 * ticket
+    at = own_at(thread) + 8 * ticket
     if load_unordered(counters, at) >= size:
         return np.uint64(size)
     return np.uint64(fetch_add(counters, at, CHUNK))
@@ -452,7 +452,7 @@ def results_of(counters, threads):
     """What threads did in an iteration: edges looked at, vertices listed, edges on from those, vertices put off."""
     touched = listed = edges = left = np.int64(0)
     for thread in range(threads):
-        at = block(thread)
+        at = own_at(thread)
         touched += counters[at + TOUCHED]
         listed += counters[at + NEXT]
         edges += counters[at + EDGES]

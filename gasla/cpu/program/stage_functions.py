@@ -106,14 +106,14 @@ class Stages(Choices):
         kind = self.traced.vertex_types[name]
         return store_text(f"was_{name}", kind, "v", load_text(f"v_{name}", kind, "v"))
 
-    def pull_edges(self, woken: bool) -> list[str]:
+    def pull_edges(self, of_receivers: bool) -> list[str]:
         """Reduce over the in-edges of `v` into `gathered`; `found` says whether the vertex receives."""
-        if not self.gathers and (woken or self.everyone):
+        if not self.gathers and (of_receivers or self.everyone):
             return ["found = True"]
         lines = self.loads("dst", "v", "gather", "key", "edge_mask")
         lines += [f"gathered = {self.identity}"] if self.keyed is None else self.begin_table()
         test_active = self.active_only
-        needs_wake = not self.everyone and not woken and not test_active
+        asks_active = not self.everyone and not of_receivers and not test_active
         body: list[str] = []
         loads = self.loads("src", "u", "edge_mask") + self.edge_loads("g", "edge_mask")
         more = self.loads("src", "u", "gather", "key") + self.edge_loads("g", "gather", "key")
@@ -121,33 +121,33 @@ class Stages(Choices):
         inner = list(more)
         if self.gathers:
             inner += [f"gathered = {self.gather_one()}"] if self.keyed is None else self.gather_by_key()
-        if needs_wake:
+        if asks_active:
             inner.append("found |= has(active, u)")
-        elif not woken and not self.everyone:
+        elif not of_receivers and not self.everyone:
             inner.append("found = True")
         leaving = self.leave_early()
         # A result that nothing can change any more ends the search only of a vertex that is sure to receive it.
-        inner += ["if found:", *(INDENT + x for x in leaving)] if leaving and needs_wake else leaving
+        inner += ["if found:", *(INDENT + x for x in leaving)] if leaving and asks_active else leaving
         body = ["u = np.uint64(gi[e])"] + (["touched += 1"] if leaving else [])
         core = [*loads, *self.edge_condition(inner)]
         if test_active:
             core = ["if has(active, u):", *(INDENT + line for line in core)]
-        lines.append("found = " + ("True" if woken or self.everyone else "False"))
-        if "mask" in self.functions and not woken:  # whose lists are next can't be foreseen by the processor
+        lines.append("found = " + ("True" if of_receivers or self.everyone else "False"))
+        if "mask" in self.functions and not of_receivers:  # whose lists are next can't be foreseen by the processor
             lines.append("prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))")
         takes_all = not (leaving or test_active or "edge_mask" in self.functions)
         if takes_all and self.is_wide:
             lines += self.several_at_once(more + inner[len(more) + 1 :], body + core)
-        elif not takes_all or needs_wake or not self._may_be_narrow:
+        elif not takes_all or asks_active or not self._may_be_narrow:
             ahead = [] if self.keyed is None else self.fields_ahead()
             lines += self.neighbours("g", "v", ahead + body + core)
         else:
-            lines += self._narrow_or_not(more, body + core, ahead=not woken)
+            lines += self._narrow_or_not(more, body + core, ahead=not of_receivers)
         if self.keyed is not None:
             lines += self.choose()
             if takes_all and not self._edge_roles("gather", "key") & {"back", *self.edge_states}:
                 begin = lines.index(self.begin_table()[0])
-                lines[begin:] = self.of_few(more, needs_wake, lines[begin:])
+                lines[begin:] = self.of_few(more, asks_active, lines[begin:])
         return lines if leaving else [*lines, "touched += np.int64(last - first)"]
 
     @property
@@ -203,14 +203,14 @@ class Stages(Choices):
 
     def pull_list(self) -> Stage:
         then = self.put_aside("v") if self.two_phases else self._finish_to_list("v", receiver=False)
-        body = self.over_receivers(1, [*self.pull_edges(woken=True), *then], "g")
+        body = self.over_receivers(1, [*self.pull_edges(of_receivers=True), *then], "g")
         doc = "Gather: every receiver reduces over its in-edges" + ("." if self.two_phases else ", and applies.")
         return self.stage("gather_list", doc, body)
 
     def pull_all(self) -> Stage:
         if self.two_phases:
             done = ["if found:", *(INDENT + x for x in [*self.put_aside("v"), *self.received("v")])]
-            body = self.over_all(self.masked("v", [*self.pull_edges(woken=False), *done]))
+            body = self.over_all(self.masked("v", [*self.pull_edges(of_receivers=False), *done]))
             return self.stage("gather_all", "Gather over all vertices that the mask admits; list the receivers.", body)
         word, after, listed = [], [], ["listed += one"]
         if self.keeps_active:
@@ -223,7 +223,7 @@ class Stages(Choices):
         then = [*self.finish("v"), *self.if_active("v", listed)]
         if not self.everyone:
             then = ["if found:", *(INDENT + x for x in then)]
-        per_vertex = self.masked("v", [*self.pull_edges(woken=False), *then])
+        per_vertex = self.masked("v", [*self.pull_edges(of_receivers=False), *then])
         if self.doubled and "mask" in self.functions:
             copied = [s for n in sorted(self.doubled) for s in (Load("after", n), Store(n))]
             copies = self.rendered(copied)
@@ -285,7 +285,7 @@ class Stages(Choices):
     def _by_newly_active(self, name: str, doc: str, ticket: int, tail: list[str], body: list[str]) -> Stage:
         """A stage of the vertices that are active next, along their edges."""
         per_vertex = [*tail, *self._over_own_edges(body)]
-        sizes = "counters[block(other) + NEXT]"
+        sizes = "counters[own_at(other) + NEXT]"
         loop = ["next_queues = queues[1 - parity]", *self.over_queue("next_queues", sizes, ticket, per_vertex, "u")]
         return self.stage(name, doc, loop)
 
@@ -303,7 +303,7 @@ class Stages(Choices):
                 "    v = np.uint64(receivers[position])",
             ]
         else:
-            listed = "np.uint64(counters[block(thread) + RECEIVED])"
+            listed = "np.uint64(counters[own_at(thread) + RECEIVED])"
             loop = [f"for position in range(zero, {listed}):", "    v = np.uint64(my_receivers[position])"]
         doc = "What others see of the receivers becomes what they are now."
         return self.stage("catch_up", doc, [*loop, *(INDENT + line for line in then)])

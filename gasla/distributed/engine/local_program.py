@@ -1,4 +1,4 @@
-"""A vertex program as one rank runs it: the same functions, over a block whose vertices have numbers of its own.
+"""A vertex program as one rank runs it: the same functions, over a shard whose vertices have numbers of its own.
 
 What a program may ask of the whole graph becomes something of the rank's own: ids and degrees are fields, the number of
 vertices and of the iteration are parameters, and so is what aggregates came to, over all ranks. What decides how the
@@ -64,7 +64,7 @@ def _seen(direction: str, id_type: np.dtype, record: Any, what: int) -> Any:
         return record
     if what == VERTEX:
         return Record("vertex", _Renamed(record._fields, OF_VERTEX, id_type, {}))
-    # A block's edges lead in, whichever way they did.
+    # A shard's edges lead in, whichever way they did.
     constants: dict[str, Any] = {}
     if direction != "all":
         is_stored = np.bool_(direction == "in")

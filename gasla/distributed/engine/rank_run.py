@@ -13,11 +13,11 @@ import numpy as np
 
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
 from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.scattering import scatter
+from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.starting import Start, local_vertices
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
@@ -50,7 +50,7 @@ class RankRun:
     def __init__(
         self,
         communicator: Communicator,
-        block: Block,
+        shard: Shard,
         degrees: Mapping[str, np.ndarray],
         program: VertexProgram,
         options: Options,
@@ -59,30 +59,30 @@ class RankRun:
         may_drain: bool,
     ) -> None:
         kind: Any = type(program)
-        self.communicator, self.block, self.program, self.options = communicator, block, program, options
+        self.communicator, self.shard, self.program, self.options = communicator, shard, program, options
         self.traced = kind.traced(options.id_type)
         base = Plan(self.traced, options.deterministic)
         self.drains = may_drain and drains(self.traced, options.deterministic)
         self.local = local_program(kind, options.id_type, self.drains)
-        plan = Plan(self.local.traced(block.graph.id_dtype), options.deterministic)
+        plan = Plan(self.local.traced(shard.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
         self.scatters = "scatter" in self.traced.functions
         self.always = not base.keeps_active  # all vertices are active, whatever is said
-        self.start = Start(program, base, block, options.id_type, degrees)
+        self.start = Start(program, base, shard, options.id_type, degrees)
         self.state = self.start.vertex_fields(values)
         self.parameters: dict[str, Any] = dict(self.start.parameters_of(program))
         self._find_what_travels()
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-        self.bucket, self.waiting = -1, np.zeros(block.own, bool)
+        self.bucket, self.waiting = -1, np.zeros(shard.own, bool)
         self.exchanges, self.bytes = 0, 0
         self.traces, self.rows = False, list[tuple[int, ...]]()  # rows of the trace, if there is to be one
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
         self._begin(plan, base, values)
-        self.active = np.arange(len(block.ids))
+        self.active = np.arange(len(shard.ids))
         if not (active.is_all or self.always):
-            self.active = local_vertices(block, active)
+            self.active = local_vertices(shard, active)
         self._begin_active()
 
     def _find_what_travels(self) -> None:
@@ -95,34 +95,34 @@ class RankRun:
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
         self.tells_active = not self.everyone or self.only_active or self.scatters
-        self._mirroring = [rank for rank, ids in enumerate(self.block.sends) if len(ids)]
-        self._is_mirrored = np.zeros(self.block.own, bool)
-        for ids in self.block.sends:
+        self._mirroring = [rank for rank, ids in enumerate(self.shard.sends) if len(ids)]
+        self._is_mirrored = np.zeros(self.shard.own, bool)
+        for ids in self.shard.sends:
             self._is_mirrored[ids] = True
         self.sent = [
             [] if self.as_active else [self.state[name][ids].copy() for name in self.travels]
-            for ids in self.block.sends
+            for ids in self.shard.sends
         ]
 
     def _begin(self, plan: Plan, base: Plan, values: Mapping[str, Any]) -> None:
-        """Bring the local program and the block together."""
-        block, edge = self.block, self.start.edge_fields(values)
+        """Bring the local program and the shard together."""
+        shard, edge = self.shard, self.start.edge_fields(values)
         if EDGE_ID in self.local.edge_fields:
-            edge[EDGE_ID] = block.edge_ids
+            edge[EDGE_ID] = shard.edge_ids
         if LEAVES in self.local.edge_fields:
-            edge[LEAVES] = block.leaves
+            edge[LEAVES] = shard.leaves
         fields = self.state | self.start.of_whole(self.local)
         doubled = {name for name in fields if inner(name) in plan.doubled}
         out = {name: fields[name] for name in fields.keys() - doubled}
         given = {name: fields[name] for name in doubled} | edge
         runs = runner("cpu", self.options.compiled).prepare(
-            self._with_parameters(), block.graph, self.options.way, self.options.deterministic
+            self._with_parameters(), shard.graph, self.options.way, self.options.deterministic
         )
         self.turn = runs.turn  # held to the end: with it goes the right to more threads than one
         self.turn.acquire()
         try:
-            nobody = Frontier.none(block.graph.n)
-            found: Any = runs.begin(self._with_parameters(), block.graph, given, nobody, None, None, out)
+            nobody = Frontier.none(shard.graph.n)
+            found: Any = runs.begin(self._with_parameters(), shard.graph, given, nobody, None, None, out)
         except BaseException:
             self.turn.release()
             raise
@@ -141,7 +141,7 @@ class RankRun:
         return made
 
     def _numbers(self) -> dict[str, Any]:
-        whole = {"n": self.block.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.block.own}
+        whole = {"n": self.shard.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.shard.own}
         return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
 
     def _changed(self) -> dict[str, Any]:
@@ -156,8 +156,8 @@ class RankRun:
 
     def _begin_active(self) -> None:
         """What all ranks know before the first iteration: aggregates, and active vertices once buckets have opened."""
-        own = self.active[self.active < self.block.own]
-        mirrors = self.active[self.active >= self.block.own]
+        own = self.active[self.active < self.shard.own]
+        mirrors = self.active[self.active >= self.shard.own]
         if self.kinds_of_aggregates or self.resumes:
             if "bucket" in self.traced.functions:
                 self.waiting[own] = True
@@ -197,7 +197,7 @@ class RankRun:
     def _step(self) -> None:
         active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
         new = self.active[:0]
-        if len(self.block.ids) and (self.everyone or len(self.active)):
+        if len(self.shard.ids) and (self.everyone or len(self.active)):
             new = self._iterate()
             shares = self._partials()
         if "bucket" in self.traced.functions:
@@ -231,14 +231,14 @@ class RankRun:
 
     def _counted(self, frontier: Frontier) -> np.ndarray:
         """Where everyone takes part it matters alone whether anybody is active."""
-        return np.arange(min(len(frontier), self.block.own))
+        return np.arange(min(len(frontier), self.shard.own))
 
     def _tell(self, new: np.ndarray, shares: Mapping[str, Any], news: bool) -> int:
         """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
-        told = new[self._is_mirrored[new]] if self.as_active and len(new) else new
-        found = [(rank, self._news(rank, told)) for rank in self._mirroring] if news else []
+        mirrored = new[self._is_mirrored[new]] if self.as_active and len(new) else new
+        found = [(rank, self._news(rank, mirrored)) for rank in self._mirroring] if news else []
         count = sum(len(one.places) for _, one in found) if self.drains else len(new)
         common = NUMBERS.pack(count, looked)
         for name, kind in self.kinds_of_aggregates.items():
@@ -246,16 +246,16 @@ class RankRun:
         sent = [np.frombuffer(common, np.uint8)] * self.communicator.size
         for rank, one in found:
             if len(one.places):
-                sent[rank] = packed(common, one, len(self.block.sends[rank]))
+                sent[rank] = packed(common, one, len(self.shard.sends[rank]))
         got = self.communicator.exchange(sent)
         self.exchanges += 1
         self.bytes += sum(map(len, sent)) - len(common)
         own = new[:0] if self.drains else new
-        woken = [
+        parts = [
             own,
             *(self._hear(rank, some, len(common)) for rank, some in enumerate(got) if len(some) > len(common)),
         ]
-        self.active = np.concatenate(woken) if len(woken) > 1 else own
+        self.active = np.concatenate(parts) if len(parts) > 1 else own
         counts = [NUMBERS.unpack_from(message.data) for message in got]
         self.total = sum(count for count, _ in counts)
         if self.kinds_of_aggregates:
@@ -265,7 +265,7 @@ class RankRun:
 
     def _news(self, rank: int, new: np.ndarray) -> News:
         """What is new of the own vertices that a rank mirrors."""
-        ids, is_active = self.block.sends[rank], None
+        ids, is_active = self.shard.sends[rank], None
         if self.as_active:
             places = self._places(rank, new) if len(new) else NO_ONE
         else:
@@ -275,10 +275,10 @@ class RankRun:
                 self.sent[rank] = now
                 return News(range(len(ids)), None, now)
             if self.tells_active and not self.drains:
-                awake = np.zeros(len(ids), bool)
-                awake[self._places(rank, new)] = True
-                changed |= awake
-                is_active = awake[changed]
+                is_new = np.zeros(len(ids), bool)
+                is_new[self._places(rank, new)] = True
+                changed |= is_new
+                is_active = is_new[changed]
             places = np.flatnonzero(changed)
             for before, after in zip(self.sent[rank], now, strict=True):
                 before[places] = after[places]
@@ -288,19 +288,19 @@ class RankRun:
 
     def _places(self, rank: int, new: np.ndarray) -> np.ndarray:
         """Where the new are among those that a rank mirrors, which ascend."""
-        ids = self.block.sends[rank]
+        ids = self.shard.sends[rank]
         if 8 * len(new) < len(ids):
             places = np.searchsorted(ids, new)
             inside = places < len(ids)
             inside[inside] = ids[places[inside]] == new[inside]
             return places[inside]
-        awake = np.zeros(self.block.own, bool)
-        awake[new] = True
-        return np.flatnonzero(awake[ids])
+        is_new = np.zeros(self.shard.own, bool)
+        is_new[new] = True
+        return np.flatnonzero(is_new[ids])
 
     def _hear(self, rank: int, message: np.ndarray, at: int) -> np.ndarray:
         """Take in the news that a rank has told, from a byte on; which of its vertices are active."""
-        first, last = int(self.block.cuts[rank]), int(self.block.cuts[rank + 1])
+        first, last = int(self.shard.cuts[rank]), int(self.shard.cuts[rank + 1])
         news = unpacked(message, at, last - first, self.kinds)
         is_all = isinstance(news.places, range)
         places: Any = slice(first, last) if is_all else first + np.asarray(news.places)
@@ -308,8 +308,8 @@ class RankRun:
             self.state[name][places] = values
         if not self.tells_active:
             return NO_ONE
-        woken = np.arange(first, last) if is_all else places
-        return woken if news.is_active is None else woken[news.is_active]
+        vertices = np.arange(first, last) if is_all else places
+        return vertices if news.is_active is None else vertices[news.is_active]
 
     def _combine(self, got: Sequence[np.ndarray]) -> None:
         """What the aggregates came to over all ranks, in their order."""
@@ -328,7 +328,7 @@ class RankRun:
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(self.parameters, **self.aggregates)
         stand_in.__dict__.update(
-            iteration=np.int64(self.iteration), n=np.int64(self.block.n), bucket=np.int64(self.bucket)
+            iteration=np.int64(self.iteration), n=np.int64(self.shard.n), bucket=np.int64(self.bucket)
         )
         with np.errstate(all="ignore"):
             return getattr(kind, function)(stand_in, *records)
@@ -361,7 +361,7 @@ class RankRun:
                 types = {given_name(n): kind for n, kind in self.traced.parameter_types.items()}
                 changed = self.call("idle")
                 self.parameters.update({n: types[n].type(np.asarray(x).astype(types[n])) for n, x in changed.items()})
-            everyone = np.arange(self.block.own)
+            everyone = np.arange(self.shard.own)
             woken = everyone[self._said("wake", everyone, np.bool_)]
             if "bucket" in functions:
                 self.waiting[woken] = True

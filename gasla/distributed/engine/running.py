@@ -9,10 +9,10 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.block import Block, block_of, degrees
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.refusals import refuse
 from gasla.distributed.engine.scattering import by_place, of_places
+from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.starting import Placed
 from gasla.distributed.together.facts import SHARE
 from gasla.graph.arguments import NO_LIMIT
@@ -77,8 +77,8 @@ def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
             raise TypeError(f"{name} is to be left in {type(array).__name__}; expected an array of {n} entries")
 
 
-class Told(NamedTuple):
-    """What a rank says of a run."""
+class Standing(NamedTuple):
+    """Where a run stands, as a rank says."""
 
     iteration: int
     edges: int
@@ -121,8 +121,8 @@ class DistributedRun:
             self._tell(_restore, self._saver)
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
-        told: Told = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
-        self.iteration, self.edges, self.ended, self.stopped, self._rows = told
+        standing: Standing = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
+        self.iteration, self.edges, self.ended, self.stopped, self._rows = standing
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run supersteps up to such a number, or the program's end."""
@@ -203,16 +203,16 @@ class _Reference(NamedTuple):
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
-def block_on(rank: Rank, graph: Any, direction: str) -> Any:
-    """The rank's block of a graph for a direction: made when it is first asked for."""
+def shard_on(rank: Rank, graph: Any, direction: str) -> Any:
+    """The rank's shard of a graph for a direction: made when it is first asked for."""
     share = rank.kept[graph][SHARE]
-    return _made(rank, graph, direction, lambda: block_of(rank.communicator, share, direction))
+    return _made(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
-    """The degrees of a block's vertices: made when they are first asked for."""
-    block, share = block_on(rank, graph, direction), rank.kept[graph][SHARE]
-    made: np.ndarray = _made(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, block, which))
+    """The degrees of a shard's vertices: made when they are first asked for."""
+    shard, share = shard_on(rank, graph, direction), rank.kept[graph][SHARE]
+    made: np.ndarray = _made(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, shard, which))
     return made
 
 
@@ -233,9 +233,9 @@ def _begin(
     sent: Mapping[str, Any],
     active: Frontier,
     drains: bool,
-) -> Told:
+) -> Standing:
     kind: Any = type(program)
-    block = block_on(rank, graph, program.direction)
+    shard = shard_on(rank, graph, program.direction)
     traced = kind.traced(options.id_type)
     used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
     has_start = any(callable(field.init) for field in program.vertex_fields.values())
@@ -248,18 +248,18 @@ def _begin(
     for name, x in sent.items():
         if isinstance(x, _Reference):
             held = rank.kept[x.key][x.name]
-            make = of_places if name in program.edge_fields else Block.with_mirrors
-            values[name] = Placed(make(block, rank.communicator, held))
-    run = RankRun(rank.communicator, block, known, program, options, values, active, drains)
+            make = of_places if name in program.edge_fields else Shard.with_mirrors
+            values[name] = Placed(make(shard, rank.communicator, held))
+    run = RankRun(rank.communicator, shard, known, program, options, values, active, drains)
     rank.kept[key] = run
-    return _told(run)
+    return _take_standing(run)
 
 
-def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Told:
+def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Standing:
     run: RankRun = rank.kept[key]
     run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
-    return _told(run)
+    return _take_standing(run)
 
 
 def _save(rank: Rank, key: Any, saver: Saver) -> None:
@@ -268,31 +268,31 @@ def _save(rank: Rank, key: Any, saver: Saver) -> None:
     saver.save(run)
 
 
-def _restore(rank: Rank, key: Any, saver: Saver) -> Told:
+def _restore(rank: Rank, key: Any, saver: Saver) -> Standing:
     run: RankRun = rank.kept[key]
     run.communicator = rank.communicator
     saver.restore(run)
-    return _told(run)
+    return _take_standing(run)
 
 
-def _told(run: RankRun) -> Told:
+def _take_standing(run: RankRun) -> Standing:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
     if run.traces:  # what all ranks sent; all else they know alike
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
-    return Told(run.iteration, run.edges, run.ended, run.stopped, rows)
+    return Standing(run.iteration, run.edges, run.ended, run.stopped, rows)
 
 
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     run: RankRun = rank.kept[key]
-    own = run.block.own
+    own = run.shard.own
     rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
-    fields = {name: ((run.block.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
+    fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
     for name, array in run.edge_state.items():
-        rank.kept[result][name] = by_place(rank.communicator, run.block, array)
-        fields[name] = (run.block.m, *array.shape[1:]), array.dtype
+        rank.kept[result][name] = by_place(rank.communicator, run.shard, array)
+        fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
     if run.total == 0 or run.tells_active:
-        ids = run.active[run.active < own].astype(np.int64) + run.block.first
+        ids = run.active[run.active < own].astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.partition import exchanged, owners_of
+from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.binding import layout
@@ -23,13 +23,13 @@ from semirings.types import computed
 
 def scatter(run: Any, active: np.ndarray) -> None:
     """Active vertices write to the edges along which they wake others, those that are here. `run` is a RankRun."""
-    block, traced = run.block, run.traced
-    places = _leading_from(block, active)
-    src, dst = block.graph._edges()
+    shard, traced = run.shard, run.traced
+    places = _leading_from(shard, active)
+    src, dst = shard.graph._edges()
     vertices = {**run.state, **run.start.whole}
     ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
-    values = {given_name(n): _values(block, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}
-    known: dict[str, Any] = {**values, **run.edge_state, "id": block.edge_ids}
+    values = {given_name(n): _values(shard, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}
+    known: dict[str, Any] = {**values, **run.edge_state, "id": shard.edge_ids}
     leaves = np.bool_(run.program.direction == "in")
     link = Record("edge", Lazy({**_makers(known, places), "leaves": lambda: leaves}))
     for name, value in run.call("scatter", *ends, link).items():
@@ -47,15 +47,15 @@ def _makers(fields: dict[str, np.ndarray], places: np.ndarray) -> dict[str, Call
     return {name: reading(array) for name, array in fields.items()}
 
 
-def _values(block: Block, kind: Any) -> np.ndarray:
+def _values(shard: Shard, kind: Any) -> np.ndarray:
     """The graph's own values, as an edge field of this type has them."""
-    values: Any = block.graph.values
-    return np.ones(block.graph.m, kind) if values is None else values.astype(kind, copy=False)
+    values: Any = shard.graph.values
+    return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
 
-def _leading_from(block: Block, vertices: np.ndarray) -> np.ndarray:
-    """The numbers of the block's edges that lead from some vertices, ascending."""
-    lists = block.graph.out
+def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
+    """The numbers of the shard's edges that lead from some vertices, ascending."""
+    lists = shard.graph.out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
     ends = np.cumsum(counts)
@@ -67,19 +67,19 @@ def _leading_from(block: Block, vertices: np.ndarray) -> np.ndarray:
 # --- in the order of the input ----------------------------------------------------------------------------------------
 
 
-def _bounds(block: Block, communicator: Communicator) -> np.ndarray:
+def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
     """Each rank has an even share of the edges' places for what a result says of them."""
-    return block.m * np.arange(communicator.size + 1) // communicator.size
+    return shard.m * np.arange(communicator.size + 1) // communicator.size
 
 
-def by_place(communicator: Communicator, block: Block, values: np.ndarray) -> np.ndarray:
-    """A rank's share of the values of all edges, from those of each block."""
-    bounds = _bounds(block, communicator)
-    owners = owners_of(bounds, block.edge_ids)
+def by_place(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
+    """A rank's share of the values of all edges, from those of each shard."""
+    bounds = _bounds(shard, communicator)
+    owners = owners_of(bounds, shard.edge_ids)
     order = np.argsort(owners, kind="stable")
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
     parts = [order[a:b] for a, b in pairwise(cuts)]
-    ids = np.concatenate(exchanged(communicator, [block.edge_ids[part] for part in parts]))
+    ids = np.concatenate(exchanged(communicator, [shard.edge_ids[part] for part in parts]))
     found = np.concatenate(exchanged(communicator, [values[part] for part in parts]))
     first, last = bounds[communicator.rank : communicator.rank + 2]
     share = np.empty((int(last - first), *values.shape[1:]), values.dtype)
@@ -87,13 +87,13 @@ def by_place(communicator: Communicator, block: Block, values: np.ndarray) -> np
     return share
 
 
-def of_places(block: Block, communicator: Communicator, share: np.ndarray) -> np.ndarray:
-    """The values of a block's edges, from the ranks' shares of those of all."""
-    bounds = _bounds(block, communicator)
-    owners = owners_of(bounds, block.edge_ids)
+def of_places(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
+    """The values of a shard's edges, from the ranks' shares of those of all."""
+    bounds = _bounds(shard, communicator)
+    owners = owners_of(bounds, shard.edge_ids)
     order = np.argsort(owners, kind="stable")
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
-    parts = [block.edge_ids[order[a:b]] for a, b in pairwise(cuts)]
+    parts = [shard.edge_ids[order[a:b]] for a, b in pairwise(cuts)]
     first = bounds[communicator.rank]
     answers = [share[ids - first] for ids in exchanged(communicator, parts)]
     found = np.empty((len(order), *share.shape[1:]), share.dtype)

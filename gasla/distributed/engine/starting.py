@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import as_values
-from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.local_program import PREFIX
+from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.program.binding import FEW, Binding
 from gasla.program.frontier import Frontier
@@ -16,28 +16,28 @@ from gasla.program.program import VertexProgram
 from gasla.program.records import Lazy, Record
 
 
-def local_vertices(block: Block, frontier: Frontier) -> np.ndarray:
+def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
     """The vertices of a set that are here, own or mirrored; own ones ascend."""
-    found: np.ndarray = np.sort(block.local(frontier.ids))
+    found: np.ndarray = np.sort(shard.local(frontier.ids))
     return found
 
 
 class Start(Binding):
-    """The program as the person wrote it, on a block: checks and makes start values by global ids."""
+    """The program as the person wrote it, on a shard: checks and makes start values by global ids."""
 
     def __init__(
         self,
         program: VertexProgram,
         plan: Plan,
-        block: Block,
+        shard: Shard,
         id_type: np.dtype,
         degrees: Mapping[str, np.ndarray],
     ) -> None:
-        self.plan, self.block = plan, block
+        self.plan, self.shard = plan, shard
         plan.doubled = set()  # one copy of each: the engine below makes what it needs
-        super().__init__(program, block.graph)
+        super().__init__(program, shard.graph)
         self.ids = id_type
-        self.whole = {"id": block.ids.astype(id_type), **degrees}  # what vertices have beside fields
+        self.whole = {"id": shard.ids.astype(id_type), **degrees}  # what vertices have beside fields
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
         """All vertices that are here, with what the whole graph knows of them."""
@@ -56,14 +56,14 @@ class Start(Binding):
 
     def _here(self, name: str, given: Any) -> Any:
         """Start values of the vertices that are here."""
-        n, block = self.block.n, self.block
+        n, shard = self.shard.n, self.shard
         if isinstance(given, Placed):
             return given.array
         if isinstance(given, FEW):
             for v in given:
                 if not 0 <= v < n:
                     raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {n} vertices")
-            return {int(u): x for v, x in given.items() for u in block.local(np.array([v]))}
+            return {int(u): x for v, x in given.items() for u in shard.local(np.array([v]))}
         shape = np.shape(given)
         kind = self.traced.vertex_types[name]
         wanted = (n, kind.length) if hasattr(kind, "length") else (n,)
@@ -74,22 +74,22 @@ class Start(Binding):
                 f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value for each of "
                 "the vertices"
             )
-        return np.asarray(given)[block.ids]
+        return np.asarray(given)[shard.ids]
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The start values given of the program's own edge fields, in the order of the block's edges."""
+        """The start values given of the program's own edge fields, in the order of the shard's edges."""
         found = {}
         for name in map(given_name, self.plan.edge_states):
             given = values.get(name)
             if isinstance(given, Placed):
                 found[name] = given.array
             elif given is not None:
-                if np.ndim(given) and len(given) != self.block.m:
+                if np.ndim(given) and len(given) != self.shard.m:
                     raise ValueError(
                         f"{self._where(name)} starts with an array of shape {np.shape(given)}; expected "
-                        f"({self.block.m},), one value for each of the edges"
+                        f"({self.shard.m},), one value for each of the edges"
                     )
-                found[name] = np.asarray(given)[self.block.edge_ids] if np.ndim(given) else given
+                found[name] = np.asarray(given)[self.shard.edge_ids] if np.ndim(given) else given
         return found
 
     def of_whole(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:

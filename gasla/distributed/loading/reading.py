@@ -76,13 +76,13 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
     """What there is to read, in order: the first rank says which files, and each looks into some of them."""
-    files = _told(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
+    files = _allgather_json(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
     other = next((path for path in files if formats[path] not in io.TABLES), None)
     if other is not None and any(column is not None for column in columns):
         raise ValueError(f"src, dst and weight are of tables; {other} is read as {formats[other]!r}")
     own = [list(_divided(path, formats[path])) for path in files[communicator.rank :: communicator.size]]
-    found = _told(communicator, own)
+    found = _allgather_json(communicator, own)
     units = [Unit(*u) for i in range(len(files)) for u in found[i % len(found)][i // len(found)]]
     return units
 
@@ -92,7 +92,7 @@ def _check_promises(communicator: Communicator, units: Sequence[Unit], pieces: S
     own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
     found: dict[str, int] = {}
     promised = {}
-    for path, most, count in (one for told in _told(communicator, own) for one in told):
+    for path, most, count in (one for said in _allgather_json(communicator, own) for one in said):
         found[path] = found.get(path, 0) + count
         promised[path] = most
     for path, most in promised.items():
@@ -100,8 +100,8 @@ def _check_promises(communicator: Communicator, units: Sequence[Unit], pieces: S
             raise FormatError.of_count(Path(path), None, most, found[path])
 
 
-def _told(communicator: Communicator, what: Any) -> list[Any]:
-    """What each rank tells the others."""
+def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
+    """What each rank says, for all of them."""
     return [json.loads(bytes(x)) for x in communicator.allgather(np.frombuffer(json.dumps(what).encode(), np.uint8))]
 
 

@@ -72,8 +72,8 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
     ]
     text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
     found: dict[str, str] = {}
-    for told in communicator.allgather(np.frombuffer(text.encode(), np.uint8)):
-        for line in bytes(told).decode().splitlines():
+    for said in communicator.allgather(np.frombuffer(text.encode(), np.uint8)):
+        for line in bytes(said).decode().splitlines():
             kind, where = line.split("\t", 1)
             found.setdefault(kind, where)
     if "" in found and len(found) > 1:

@@ -16,19 +16,19 @@ import numpy as np
 
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.partition import Share, exchanged, owners_of
-from gasla.distributed.engine.running import block_on
+from gasla.distributed.engine.running import shard_on
 from gasla.distributed.together.facts import SHARE
 from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
     """How many components there are; the numbers of own vertices' are kept."""
-    communicator, block, share = rank.communicator, block_on(rank, graph, "in"), rank.kept[graph][SHARE]
-    count, parts = engine("cpu").primitives().label_components(block.graph)
-    names = np.full(count, block.n, kind)
-    np.minimum.at(names, parts[: block.own], block.ids[: block.own].astype(kind))  # every edge leads to an own vertex
-    theirs = block.with_mirrors(communicator, names[parts[: block.own]])[block.own :]
-    labels = _spread(communicator, share, parts[: block.own], names, _Pairs.unheard(parts[block.own :], theirs))
+    communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
+    count, parts = engine("cpu").primitives().label_components(shard.graph)
+    names = np.full(count, shard.n, kind)
+    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(kind))  # every edge leads to an own vertex
+    theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
+    labels = _spread(communicator, share, parts[: shard.own], names, _Pairs.unheard(parts[shard.own :], theirs))
     numbers, found = _numbered(communicator, share, labels)
     rank.kept[result] = {"labels": numbers.astype(kind)}
     return found
@@ -68,8 +68,8 @@ def _spread(
         own = labels[pairs.mine]
         news = np.flatnonzero(own < pairs.known)
         pairs.known[news] = own[news]
-        told = np.stack([pairs.theirs[news], own[news], names[pairs.mine[news]]], axis=1)
-        count, heard = _told(communicator, share, told)
+        news_rows = np.stack([pairs.theirs[news], own[news], names[pairs.mine[news]]], axis=1)
+        count, heard = _send_to_owners(communicator, share, news_rows)
         if not count:
             return labels[parts]
         to, label, whose = heard.T
@@ -84,7 +84,7 @@ def _spread(
         pairs = pairs._replace(mine=merged[pairs.mine]).with_others(_Pairs(merged[to], whose, label), shortcuts)
 
 
-def _told(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
+def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
     """Send each row to the rank that owns what it begins with; how many all ranks send, and those for this one."""
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]

@@ -10,26 +10,26 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.block import Block
 from gasla.distributed.engine.partition import exchanged
-from gasla.distributed.engine.running import block_on, degrees_on
+from gasla.distributed.engine.running import degrees_on, shard_on
+from gasla.distributed.engine.shard import Shard
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
     """How many there are in a simple graph; those at own vertices are left on the rank, if asked for."""
-    block = block_on(rank, graph, "in")
-    local = block.graph.in_
+    shard = shard_on(rank, graph, "in")
+    local = shard.graph.in_
     owners, neighbours = local.owners().astype(np.int64), local.indices.astype(np.int64)
     if not per_vertex:
         degrees = degrees_on(rank, graph, "in", "in")
         a, b = degrees[owners], degrees[neighbours]
-        later = (a < b) | ((a == b) & (block.ids[owners] < block.ids[neighbours]))
+        later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbours]))
         owners, neighbours = owners[later], neighbours[later]
-    lists = _with_lists_of_mirrors(rank, block, owners, block.ids[neighbours])
+    lists = _with_lists_of_mirrors(rank, shard, owners, shard.ids[neighbours])
     found = engine("cpu").primitives().intersect(lists, owners, neighbours, None)
-    counts = np.bincount(owners, weights=found, minlength=block.own).astype(np.int64)
+    counts = np.bincount(owners, weights=found, minlength=shard.own).astype(np.int64)
     total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
         return total
@@ -37,18 +37,18 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
     return total // 6
 
 
-def _with_lists_of_mirrors(rank: Rank, block: Block, owners: np.ndarray, neighbours: np.ndarray) -> Graph:
+def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbours: np.ndarray) -> Graph:
     """The lists of own vertices, ascending, and of mirrors; neighbours go by numbers of their own after these."""
-    own = np.bincount(owners, minlength=block.own)
+    own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
-    lengths = np.concatenate(exchanged(rank.communicator, [own[ids] for ids in block.sends]))
-    sent = [_lists(offsets, neighbours, ids) for ids in block.sends]
+    lengths = np.concatenate(exchanged(rank.communicator, [own[ids] for ids in shard.sends]))
+    sent = [_lists(offsets, neighbours, ids) for ids in shard.sends]
     columns = np.concatenate([neighbours, *exchanged(rank.communicator, sent)])
     ids, numbers = np.unique(columns, return_inverse=True)
-    count = max(len(block.ids), len(ids))
+    count = max(len(shard.ids), len(ids))
     indptr = np.full(count + 1, len(columns), np.int64)
     indptr[0] = 0
-    indptr[1 : len(block.ids) + 1] = np.cumsum(np.concatenate([own, lengths]))
+    indptr[1 : len(shard.ids) + 1] = np.cumsum(np.concatenate([own, lengths]))
     return Graph.from_csr(indptr, numbers.astype(np.int32 if count < 2**31 else np.int64))
 
 

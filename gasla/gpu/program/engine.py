@@ -315,13 +315,13 @@ class Run(Binding):
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Wait until the kernel says that it has ended, which is sooner than CUDA does."""
         page, launch = self._workspace.page, self._workspace.launched
-        began = told = time.perf_counter()
+        began = shown = time.perf_counter()
         while page.ended != launch:
             now = time.perf_counter()
             if now - began < PATIENCE:
                 continue
-            if progress is not None and now - told > 0.1:
-                told = now
+            if progress is not None and now - shown > 0.1:
+                shown = now
                 progress(int(page.progress))
             if self._has_left():
                 return

@@ -47,13 +47,13 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
 @entry_point
 def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
-    targets, totals, block
+    targets, totals, grain
 ):  # fmt: skip
     """Of each group, the other groups in the order in which they appear, and what edges between them weigh."""
     if launched(thread, threads, control):
         return
     seen_by, sum_of = seen[thread], sums[thread]
-    for start, end in blocks(control, np.uint64(len(lengths)), block):
+    for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):
             first = place = np.uint64(firsts[np.uint64(group)])
             for k in range(np.uint64(starts[np.uint64(group)]), np.uint64(starts[np.uint64(group + 1)])):

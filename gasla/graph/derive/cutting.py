@@ -26,22 +26,22 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
     """
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
-    block = block_size(count, threads_for(work))
+    grain = block_size(count, threads_for(work))
     kind = np.dtype(np.int32 if len(indices) < 2**31 else np.int64)  # of edge numbers
     lengths = np.empty(count, np.int64)
-    run(_count, work, chosen, indptr, indices, number, lengths, block)
+    run(_count, work, chosen, indptr, indices, number, lengths, grain)
     firsts = running_sums(lengths)
     targets, places = np.empty(firsts[-1], number.dtype), np.empty(firsts[-1], kind)
-    run(_fill, work, chosen, indptr, indices, number, firsts, targets, places, block)
+    run(_fill, work, chosen, indptr, indices, number, firsts, targets, places, grain)
     return Adjacency(firsts.astype(kind, copy=False), targets), places
 
 
 @entry_point
-def _count(thread, threads, control, chosen, indptr, indices, number, lengths, block):
+def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
     """Of each list, how many entries stay."""
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(chosen)), block):
+    for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, staying = np.uint64(chosen[i]), np.int64(0)
             for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])):
@@ -50,11 +50,11 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, b
 
 
 @entry_point
-def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, block):
+def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
     """Of each list, the entries that stay, by their new numbers, and where they were."""
     if launched(thread, threads, control):
         return
-    for start, end in blocks(control, np.uint64(len(chosen)), block):
+    for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, place = np.uint64(chosen[i]), np.uint64(firsts[i])
             for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])):

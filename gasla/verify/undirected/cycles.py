@@ -101,13 +101,13 @@ def bridges(graph: Any, bridges: ArrayLike) -> None:
     if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
         raise VerificationError(f"bridges: pairs of vertices were expected, not {given.dtype} of shape {given.shape}")
     right = _cuts(edges).bridges
-    told = set(map(tuple, given.tolist()))
+    named = set(map(tuple, given.tolist()))
     for u, v in given.tolist():
         if (u, v) not in right:
             raise VerificationError(f"an edge between {u} and {v} is no bridge, or there is none, or {v} is first")
-    for u, v in sorted(right - told):
+    for u, v in sorted(right - named):
         raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
-    if given.tolist() != [list(pair) for pair in sorted(told)]:
+    if given.tolist() != [list(pair) for pair in sorted(named)]:
         raise VerificationError("the bridges don't ascend, or one occurs twice")
 
 
@@ -139,13 +139,13 @@ def articulation_points(graph: Any, points: ArrayLike) -> None:
     given = np.asarray(points)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise VerificationError(f"points: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
-    right, told = _cuts(edges).points, given.tolist()
-    for v in told:
+    right, named = _cuts(edges).points, given.tolist()
+    for v in named:
         if v not in right:
             raise VerificationError(f"vertex {v} is no articulation point")
-    for v in sorted(right.difference(told)):
+    for v in sorted(right.difference(named)):
         raise VerificationError(f"vertex {v} is an articulation point, and is missing")
-    if told != sorted(right):
+    if named != sorted(right):
         raise VerificationError("the articulation points don't ascend, or one occurs twice")
 
 

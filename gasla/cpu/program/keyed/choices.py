@@ -88,18 +88,18 @@ class Choices(Resumes):
             f"gathered = ({best})",
         ]
 
-    def of_few(self, loads: list[str], needs_wake: bool, otherwise: list[str]) -> list[str]:
+    def of_few(self, loads: list[str], asks_active: bool, otherwise: list[str]) -> list[str]:
         """Lines for a list of few edges, without a table or a branch: each edge is compared with all after it.
 
         A wrong guess of the processor costs more than values for nothing. `loads` reads what functions see of edge `e`.
-        If it `needs_wake`, the vertex receives if one of its neighbours is active.
+        If it `asks_active`, the vertex receives if one of its neighbours is active.
         """
         assert self.keyed is not None and self.traced.monoid is not None
         nothing = printer.literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
         none, names = printer.literal(-1, self.keyed.key), [f"score_{i}" for i in range(len(self.keyed.scores))]
         best = ", ".join(f"best_{name}" for name in ["key", "total", *names])
         compared = ", ".join(f"{name}, best_{name}" for name in ["key", *names])
-        lines = [*self.loads("vertex", "v", "choose"), f"{best} = {self.identity}", f"found = {not needs_wake}"]
+        lines = [*self.loads("vertex", "v", "choose"), f"{best} = {self.identity}", f"found = {not asks_active}"]
         for i in range(FEW):
             lines += [
                 f"e = first + np.uint64({i})",
@@ -107,7 +107,7 @@ class Choices(Resumes):
                 *loads,
                 f"value_{i} = {self.call('gather')}",
             ]
-            lines += [f"found |= has(active, u) & (last - first > np.uint64({i}))"] if needs_wake else []
+            lines += [f"found |= has(active, u) & (last - first > np.uint64({i}))"] if asks_active else []
             lines += [f"key_{i} = select(last - first > np.uint64({i}), {self.call('key')}, {none})"]
         for i in range(FEW):
             is_first = " & ".join([f"(key_{i} >= 0)", *(f"(key_{j} != key_{i})" for j in range(i))])

@@ -5,7 +5,7 @@ All threads take the same decisions from the same counters: nothing is read that
 
 from typing import TYPE_CHECKING
 
-from gasla.cpu.program.pieces import HEAD, block
+from gasla.cpu.program.pieces import HEAD, indented
 
 if TYPE_CHECKING:
     from gasla.cpu.program.stage_functions import Stages
@@ -32,7 +32,7 @@ def text(module: "Stages") -> str:
         *_end(module),
     ]
     doc = "Run iterations until nothing is active, the program says stop, or a limit is reached."
-    return f'@entry_point\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+    return f'@entry_point\ndef run_loop({module.arguments}):\n    """{doc}"""\n' + indented(body, 1) + "\n"
 
 
 def _ahead(m: "Stages") -> list[str]:
@@ -57,7 +57,7 @@ def start(m: "Stages") -> str:
         m.stages["aggregate"].call(),
     ]
     doc = "Fill the fields, and reduce over them."
-    return f'@entry_point\ndef start({m.arguments}):\n    """{doc}"""\n' + block(body, 1) + "\n"
+    return f'@entry_point\ndef start({m.arguments}):\n    """{doc}"""\n' + indented(body, 1) + "\n"
 
 
 def _begin(m: "Stages") -> list[str]:
@@ -103,7 +103,7 @@ def _collect(m: "Stages") -> list[str]:
     """A lone thread takes over what others have listed, but not the counts of their last iteration."""
     lines = ["collect(counts, self_iteration, form, queues[self_iteration & 1])"] if "queues" in m.arrays else []
     lines += ["collect_far(counts, self_iteration, lows, far)"] if m.prioritised else []
-    lines += ["counts[:, block(1) :] = 0"]
+    lines += ["counts[:, own_at(1) :] = 0"]
     return ["if threads < team:", *("    " + line for line in lines)]
 
 
@@ -176,7 +176,7 @@ def _choose(m: "Stages") -> list[str]:
         "way = control[WAY]",
         "if way == 0:",
         f"    way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, {m.ratio}) else SPARSE",
-        "mine = counts[(self_iteration + 2) % 3][block(thread) :]",
+        "mine = counts[(self_iteration + 2) % 3][own_at(thread) :]",
         "if way == DENSE:",
         "    if form == LIST:",
         "        clear_both(thread, threads, claimed)",
@@ -219,7 +219,7 @@ def _sparse(m: "Stages") -> list[str]:
 def _list_next(m: "Stages") -> list[str]:
     """A scatter walks the newly active vertices from lists."""
     listing = [
-        "counters[block(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])",
+        "counters[own_at(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])",
         "barrier(control, threads)",
     ]
     if m.everyone:
@@ -283,7 +283,7 @@ def _scheduled(m: "Stages") -> str:
         "    control[NEXT_THREADS] = next_threads if goes_on else -next_threads",
         *(["    control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold"] if m.prioritised else []),
     ]
-    return f'@entry_point\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + block(lines, 1) + "\n"
+    return f'@entry_point\ndef run_loop({m.arguments}):\n    """Run the schedule."""\n' + indented(lines, 1) + "\n"
 
 
 def _everyone(m: "Stages") -> list[str]:

@@ -10,7 +10,7 @@ from gasla.cpu.program.push.pushes import Pushes
 
 LOCALS = [
     "one, zero, parity = np.uint64(1), np.uint64(0), self_iteration & 1",
-    "mine = counts[(self_iteration + 2) % 3][block(thread) :]",
+    "mine = counts[(self_iteration + 2) % 3][own_at(thread) :]",
     "words = (self_n + 63) >> 6",
     "first, last = np.uint64(words * thread // threads), np.uint64(words * (thread + 1) // threads)",
 ]

@@ -151,10 +151,10 @@ template <class P> __device__ __forceinline__ void put_off(const typename P::Con
 }
 
 // Reduce the rows of up to 32 vertices, one a lane, as `gather_rows` does; one that is put off is not found to receive.
-template <class P, bool WOKEN>
+template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first,
                                              offset_t last, u64& touched) {
-    constexpr bool test = Tests<P, WOKEN>::value, receives = WOKEN || P::EVERYONE;
+    constexpr bool test = Tests<P, RECEIVER>::value, receives = RECEIVER || P::EVERYONE;
     const u64 length = wanted ? (u64)(last - first) : 0;
     Row<P> row{P::identity(), receives, !wanted};
     touched += length;

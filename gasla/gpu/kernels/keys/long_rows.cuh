@@ -41,16 +41,16 @@ __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, Bes
 }
 
 // `then(v, row)` for each row that was put off, by the first warp of a block. All threads of the grid come here.
-template <class P> template <bool WOKEN, class Then> __device__ __forceinline__ void Loop<P>::over_put_off(Then then) {
+template <class P> template <bool RECEIVER, class Then> __device__ __forceinline__ void Loop<P>::over_put_off(Then then) {
     if constexpr (P::KEYED) {
         if (P::SHARES_KEYS && c.a.put_off) {
-            constexpr bool test = Tests<P, WOKEN>::value;
+            constexpr bool test = Tests<P, RECEIVER>::value;
             barrier.wait();
             const u64 count = fresh(keys_used<P>(c, PUT_OFF));
             for (u64 i = blockIdx.x; i < count; i += gridDim.x) {
                 const vertex_t v = c.a.put_off[i];
                 Row<P> row = row_of_block<P, test>(c, s.bests, v);
-                row.found |= WOKEN || P::EVERYONE;
+                row.found |= RECEIVER || P::EVERYONE;
                 if (this_warp() == 0) then(v, row);
             }
         }

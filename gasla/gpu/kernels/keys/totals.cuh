@@ -117,12 +117,12 @@ template <class P, u32 N> struct Terms {
             value[k] = P::no_value();
             found[k] = false;
             if (at[k] >= length[k]) continue;
-            const bool awake = !TEST || has(c.active(), u[k]);
-            if (P::ACTIVE_ONLY && !awake) continue;
+            const bool from_active = !TEST || has(c.active(), u[k]);
+            if (P::ACTIVE_ONLY && !from_active) continue;
             const typename P::Target target = P::load_target(c, v[k]);
             if constexpr (P::HAS_EDGE_MASK)
                 if (!P::edge_mask(c, source[k], target, edge[k])) continue;
-            found[k] = awake;
+            found[k] = from_active;
             const typename P::Key own = P::key(c, source[k], target, edge[k]);
             if (own < 0) continue;
             key[k] = own;

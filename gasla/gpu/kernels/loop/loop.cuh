@@ -214,7 +214,7 @@ template <class P> struct Loop {
     __device__ void apply_list(const vertex_t* list);
 
     // The same of rows by key that are long (long_rows.cuh).
-    template <bool WOKEN, class Then> __device__ void over_put_off(Then then);
+    template <bool RECEIVER, class Then> __device__ void over_put_off(Then then);
 
     // The same where values are wide (loop_wide.cuh): a warp takes a vertex, not a lane.
     __device__ void fill_wide();

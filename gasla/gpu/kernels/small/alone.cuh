@@ -256,15 +256,15 @@ template <class P> struct Alone {
     // The edges of a run that the lane holds; the run is what is left of it.
     __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
         const offset_t count = run.to - run.from;
-        bool awake[HELD];
+        bool from_active[HELD];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
-            if ((offset_t)j < count) awake[j] = !TESTS || s.active[side()][neighbours[j]];
+            if ((offset_t)j < count) from_active[j] = !TESTS || s.active[side()][neighbours[j]];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
             if ((offset_t)j < count && !row.over) {
-                if (!P::ACTIVE_ONLY || awake[j])
-                    take<P>(c, row, target, edges[j], P::load_source(c, neighbours[j]), awake[j]);
+                if (!P::ACTIVE_ONLY || from_active[j])
+                    take<P>(c, row, target, edges[j], P::load_source(c, neighbours[j]), from_active[j]);
                 if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
             }
         run.from = least(run.from + (offset_t)HELD, run.to);
@@ -277,17 +277,17 @@ template <class P> struct Alone {
 #pragma unroll 1
         for (offset_t e = run.from; e < last && !row.over; e += AT_ONCE) {
             vertex_t u[AT_ONCE];
-            bool awake[AT_ONCE];
+            bool from_active[AT_ONCE];
 #pragma unroll
             for (int j = 0; j < AT_ONCE; ++j)
                 if (e + j < last) u[j] = a.gi[e + j];
 #pragma unroll
             for (int j = 0; j < AT_ONCE; ++j)
-                if (e + j < last) awake[j] = !TESTS || s.active[side()][u[j]];
+                if (e + j < last) from_active[j] = !TESTS || s.active[side()][u[j]];
 #pragma unroll
             for (int j = 0; j < AT_ONCE; ++j)
                 if (e + j < last && !row.over) {
-                    step<P>(c, row, target, e + j, u[j], awake[j]);
+                    step<P>(c, row, target, e + j, u[j], from_active[j]);
                     if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
                 }
         }

@@ -17,10 +17,10 @@ template <class P> struct Row {
 // One edge of the row of a vertex, and its neighbour, which is active or not.
 template <class P>
 __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                     const typename P::Edge& edge, const typename P::Source& source, bool awake) {
+                                     const typename P::Edge& edge, const typename P::Source& source, bool from_active) {
     if constexpr (P::HAS_EDGE_MASK)
         if (!P::edge_mask(c, source, target, edge)) return;
-    row.found |= awake;
+    row.found |= from_active;
     if constexpr (P::GATHERS) {
         if constexpr (P::TAKES_FIRST) {
             row.gathered = P::gather(c, source, target, edge);
@@ -37,10 +37,10 @@ __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, 
 // The same where they aren't loaded yet.
 template <class P>
 __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                     offset_t e, vertex_t u, bool awake) {
+                                     offset_t e, vertex_t u, bool from_active) {
     if constexpr (P::ACTIVE_ONLY)
-        if (!awake) return;
-    take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), awake);
+        if (!from_active) return;
+    take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), from_active);
 }
 
 // Neighbours that are on their way before it is known whether they will be looked at.
@@ -88,24 +88,24 @@ __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, c
 template <class P> constexpr int ahead_of = P::LEAVES_EARLY ? 2 : 4;
 
 // Whether the activity of neighbours has to be looked up.
-template <class P, bool WOKEN> struct Tests {
-    static constexpr bool value = P::ACTIVE_ONLY || (!WOKEN && !P::EVERYONE);
+template <class P, bool RECEIVER> struct Tests {
+    static constexpr bool value = P::ACTIVE_ONLY || (!RECEIVER && !P::EVERYONE);
 };
 
-template <class P, bool WOKEN>  // the same where values reduce by key (keyed_rows.cuh)
+template <class P, bool RECEIVER>  // the same where values reduce by key (keyed_rows.cuh)
 __device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, u64& touched);
 
-// Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. WOKEN: they receive in any case.
-template <class P, bool WOKEN>
+// Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. RECEIVER: they all receive.
+template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_rows(
     const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
     Neighbours<ahead_of<P>> neighbours, u64& touched) {
-    constexpr bool test = Tests<P, WOKEN>::value;
+    constexpr bool test = Tests<P, RECEIVER>::value;
     constexpr int ahead = ahead_of<P>;
-    Row<P> row{P::identity(), WOKEN || P::EVERYONE, !wanted};
+    Row<P> row{P::identity(), RECEIVER || P::EVERYONE, !wanted};
     if constexpr (P::KEYED) {
-        row = keyed_rows<P, WOKEN>(c, wanted, v, first, last, touched);
-    } else if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
+        row = keyed_rows<P, RECEIVER>(c, wanted, v, first, last, touched);
+    } else if constexpr (P::GATHERS || (!RECEIVER && !P::EVERYONE)) {
         typename P::Target target;
         if (wanted) {
             target = P::load_target(c, v);

@@ -117,7 +117,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            if constexpr (P::WIDE) {  // only wake: a gather sees whether the vertex receives
+            if constexpr (P::WIDE) {  // only list: a gather sees whether the vertex receives
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
                 const typename P::Edge edge = P::load_edge_out(c, at[j]);
@@ -131,7 +131,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
                             first[j] = claim(c.claimed(), v[j]);
                         }
-                    } else {  // only wake
+                    } else {  // only list
                         first[j] = claim(c.claimed(), v[j]);
                     }
                 }

@@ -26,15 +26,15 @@ __device__ __forceinline__ vertex_t own_neighbour(const vertex_t* indices, offse
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }
 
-// The neighbours of one vertex, from place `first` on; `own` is the lane's among the first 32. WOKEN: it receives in any
+// The neighbours of one vertex, from place `first` on; `own` is the lane's among the first 32. RECEIVER: it receives in any
 // case.
-template <class P, bool WOKEN>
+template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, offset_t first, offset_t last,
                                              vertex_t own, u64& touched) {
-    constexpr bool test = Tests<P, WOKEN>::value;
+    constexpr bool test = Tests<P, RECEIVER>::value;
     constexpr u32 AT_ONCE = values_at_once<P>();
-    Row<P> row{P::identity(), WOKEN || P::EVERYONE, false};
-    if constexpr (P::GATHERS || (!WOKEN && !P::EVERYONE)) {
+    Row<P> row{P::identity(), RECEIVER || P::EVERYONE, false};
+    if constexpr (P::GATHERS || (!RECEIVER && !P::EVERYONE)) {
         if (first >= last) return row;
         const typename P::Target target = P::load_target(c, v);
         u32 looked_at = 0;
@@ -44,9 +44,9 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
             count = (u32)least<offset_t>(last - base, WARP);
             const u32 all = ALL >> (WARP - count);
             if (base + (offset_t)count < last) own = own_neighbour(c.a.gi, base + (offset_t)count, last);
-            const u32 awake = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
-            u32 rest = awake;  // of those to take, where others are passed over
-            const u32 taken = P::ACTIVE_ONLY ? __popc(awake) : count;
+            const u32 from_active = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
+            u32 rest = from_active;  // of those to take, where others are passed over
+            const u32 taken = P::ACTIVE_ONLY ? __popc(from_active) : count;
             for (u32 done = 0; done < taken && !row.over; done += AT_ONCE) {
                 typename P::Source source[AT_ONCE];
                 typename P::Edge edge[AT_ONCE];
@@ -65,7 +65,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k)
                     if (done + k < taken && !row.over) {
-                        take<P>(c, row, target, edge[k], source[k], awake >> at[k] & 1);
+                        take<P>(c, row, target, edge[k], source[k], from_active >> at[k] & 1);
                         ++looked_at;
                     }
             }
@@ -77,10 +77,10 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
 }
 
 // The whole list of a vertex.
-template <class P, bool WOKEN>
+template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, u64& touched) {
     const offset_t first = c.a.gp[v], last = c.a.gp[v + 1];
-    return gather_row<P, WOKEN>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
+    return gather_row<P, RECEIVER>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
 }
 
 // Write a bit for each vertex of a group, of 32, 16 or 8.

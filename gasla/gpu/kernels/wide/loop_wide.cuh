@@ -1,14 +1,14 @@
 // What the loop does for programs over wide vectors: a warp takes a vertex wherever else a lane does.
 //
 // They have one way each to gather over all vertices, over listed ones, and over all rows. None pushes: active vertices
-// wake whom they might reach, and those see for themselves whether they receive.
+// list whom they might reach, and those see for themselves whether they receive.
 #pragma once
 #include "gather_wide.cuh"
 #include "loop.cuh"
 
 namespace gasla {
 
-constexpr vertex_t NOBODY = (vertex_t)-1;  // in the place of a vertex that was woken and doesn't receive
+constexpr vertex_t NOBODY = (vertex_t)-1;  // in the place of a listed vertex that doesn't receive
 
 template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     by_warps(c.a.self_n, [&](u64 v) {

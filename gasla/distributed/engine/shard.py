@@ -1,4 +1,4 @@
-"""A rank's block of a graph for one direction: a local Graph, in which its own vertices alone receive.
+"""A rank's shard of a graph for one direction: a local Graph, in which its own vertices alone receive.
 
 Own vertices come first, in their order; then *mirrors*, the others over which they gather, by id and so by owner. In
 the local graph every edge is an in-edge of the vertex that gathers over it, whatever the direction was, and edges are
@@ -18,7 +18,7 @@ from gasla.graph.graph import Graph
 
 
 @dataclass(eq=False)
-class Block:
+class Shard:
     """See above.
 
     `sends[r]` are own vertices that rank r mirrors, in the order in which it has them; its own mirrors of rank r's
@@ -44,7 +44,7 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the block, as it is now."""
+        """Bytes of the shard, as it is now."""
         return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
@@ -61,8 +61,8 @@ class Block:
         return np.concatenate([values, *exchanged(communicator, [values[ids] for ids in self.sends])])
 
 
-def block_of(communicator: Communicator, share: Share, direction: str) -> Block:
-    """The block of a rank, made of the edges that each rank has a share of."""
+def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
+    """The shard of a rank, made of the edges that each rank has a share of."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
     edges, leaves = _gathered_over(communicator, share, direction)
@@ -75,9 +75,9 @@ def block_of(communicator: Communicator, share: Share, direction: str) -> Block:
     wanted = [mirrors[owners == r] for r in range(communicator.size)]
     sends = [(ids - first).astype(graph.id_dtype) for ids in exchanged(communicator, wanted)]
     cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
-    block = Block(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
-    _tell_facts(communicator, block, direction)
-    return block
+    shard = Shard(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
+    _tell_facts(communicator, shard, direction)
+    return shard
 
 
 def _gathered_over(communicator: Communicator, share: Share, direction: str) -> tuple[Edges, np.ndarray | None]:
@@ -100,18 +100,18 @@ def _gathered_over(communicator: Communicator, share: Share, direction: str) -> 
     return Edges(both[0], both[1], both[2], values).taken(order), is_stored[order]
 
 
-def _tell_facts(communicator: Communicator, block: Block, direction: str) -> None:
+def _tell_facts(communicator: Communicator, shard: Shard, direction: str) -> None:
     """Have the local graph know what an engine goes by where it decides in which order floats are added.
 
     Where vertices gather over both directions, that is as if lists were long.
     """
-    longest = int(np.max(communicator.allgather(np.array([block.graph.max_in_degree]))))
-    edges = block.m if direction != "all" else NO_LIMIT
-    block.graph.kept("whole", lambda _: (block.n, edges, longest))
+    longest = int(np.max(communicator.allgather(np.array([shard.graph.max_in_degree]))))
+    edges = shard.m if direction != "all" else NO_LIMIT
+    shard.graph.kept("whole", lambda _: (shard.n, edges, longest))
 
 
-def degrees(communicator: Communicator, share: Share, block: Block, which: str) -> np.ndarray:
-    """The in- or out-degrees, in the whole graph, of a block's own vertices and mirrors."""
+def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> np.ndarray:
+    """The in- or out-degrees, in the whole graph, of a shard's own vertices and mirrors."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
     ends = share.edges.dst
@@ -119,4 +119,4 @@ def degrees(communicator: Communicator, share: Share, block: Block, which: str) 
         order = np.sort(share.edges.src)
         cuts = np.searchsorted(order, bounds)
         ends = np.concatenate(exchanged(communicator, [order[a:b] for a, b in pairwise(cuts)]))
-    return block.with_mirrors(communicator, np.bincount(ends - first, minlength=own).astype(np.int64))
+    return shard.with_mirrors(communicator, np.bincount(ends - first, minlength=own).astype(np.int64))
