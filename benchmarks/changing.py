@@ -20,7 +20,7 @@ import gasla
 from benchmarks.gpu import made
 from gasla.arrays import array_module, finish, moved
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.interleave import interleaved
+from gasla.bench.interleave import interleave
 from gasla.graph.graph import Graph
 
 PART, SEED, BAR = 1e-4, 28, 0.1
@@ -58,8 +58,11 @@ def measure(given: BenchmarkGraph, rounds: int) -> None:
         start = call(before)
         after = before.changed(insert=edges)
         check(name, call(after), call(after, start=start))
-        pair = {"nothing": partial(timed, device, call, after), "on": partial(timed, device, call, after, start=start)}
-        took = interleaved(pair, rounds, 60.0, keep=frozenset(pair))
+        pair = {
+            "nothing": partial(answer, device, call, after),
+            "on": partial(answer, device, call, after, start=start),
+        }
+        took = interleave(pair, rounds, 60.0, keep=frozenset(pair))
         nothing, on = (median(took[way]) for way in pair)
         making, first = [], []
         for _ in range(min(rounds, 7)):
@@ -68,7 +71,7 @@ def measure(given: BenchmarkGraph, rounds: int) -> None:
             finish(device)
             making.append(time.perf_counter() - began)
             began = time.perf_counter()
-            timed(device, call, fresh, start=start)
+            answer(device, call, fresh, start=start)
             first.append(time.perf_counter() - began)
         verdict = "ok" if on <= BAR * nothing else "OVER"
         times = f"nothing {1e3 * nothing:9.3f} ms  on {1e3 * on:8.3f} ms"
@@ -77,7 +80,7 @@ def measure(given: BenchmarkGraph, rounds: int) -> None:
         print(f"{row}  {on / nothing:6.3f} {verdict:<5}{rest}", flush=True)
 
 
-def timed(device: Any, call: Callable[..., Any], graph: Graph, _: int = 0, **start: Any) -> Any:
+def answer(device: Any, call: Callable[..., Any], graph: Graph, _: int = 0, **start: Any) -> Any:
     """The answer, once it is there."""
     found = call(graph, **start)
     finish(device)

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array
 
 from gasla import csgraph, datasets
-from gasla.bench.interleave import interleaved
+from gasla.bench.interleave import interleave
 
 Call = Callable[[Any], Any]  # of a module of functions
 
@@ -94,7 +94,7 @@ def main(path: str, budget: float = 5.0, wanted: str = "") -> None:
             continue
         call(csgraph)  # compiles
         both = {"SciPy": lambda _: call(scipy_csgraph), "gasla": lambda _: call(csgraph)}  # noqa: B023
-        seconds = interleaved(both, 15, budget, keep=frozenset(both))
+        seconds = interleave(both, 15, budget, keep=frozenset(both))
         ms = {who: 1000 * median(times) for who, times in seconds.items()}
         row = {"what": name, **{k: round(v, 3) for k, v in ms.items()}, "share": round(ms["gasla"] / ms["SciPy"], 2)}
         print(*row.values(), sep=" | ", flush=True)

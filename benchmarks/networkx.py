@@ -22,7 +22,7 @@ import numpy as np
 
 from gasla import datasets
 from gasla.backends.networkx import convert_from_nx
-from gasla.bench.interleave import interleaved
+from gasla.bench.interleave import interleave
 
 PEERS = ("parallel", "graphblas")
 CALLS: dict[str, Callable[..., Any]] = {
@@ -107,7 +107,7 @@ def main(path: str, budget: float = 10, pattern: str = "") -> None:
     for name, made in rows():
         if not re.search(pattern, name):
             continue
-        seconds = interleaved(made(), rounds=9, budget=budget)
+        seconds = interleave(made(), rounds=9, budget=budget)
         times = {who: 1000 * median(all_of) for who, all_of in seconds.items()}
         for who in ("gasla, with conversion", "gasla, converted"):
             if who in times:

@@ -70,7 +70,7 @@ class Watch:
         before, self._part, self._since = self._part, part, now
         return before
 
-    def moved(self, seconds: float, part: str, into: str) -> None:
+    def move(self, seconds: float, part: str, into: str) -> None:
         """Count some of one part's time as another's."""
         self.seconds[part] -= seconds
         self.seconds[into] += seconds
@@ -94,7 +94,7 @@ class Watch:
         def launched(*arguments: Any, **options: Any) -> Any:
             before = spent()
             found = launch(*arguments, **options)
-            self.moved(1e-9 * (spent() - before), "launch", "kernel")
+            self.move(1e-9 * (spent() - before), "launch", "kernel")
             return found
 
         return self.counting("launch", launched)
@@ -105,7 +105,7 @@ def watching_cpu(watch: Watch) -> Iterator[None]:
     """Have the engine tell what it is at."""
     parts = {"begin": "binding", "_activate": "start", "_follow": "start", "advance": "launch", "call": "launch"}
     with ExitStack() as stack:
-        spent = stack.enter_context(threads.timed())
+        spent = stack.enter_context(threads.time_kernels())
         _count(watch, stack, Prepared, parts)
         _count(watch, stack, prepare, {"left_by": "result"})
         stack.enter_context(mock.patch.object(threads, "launch", watch.with_kernel(threads.launch, spent)))
@@ -167,7 +167,7 @@ def seconds_in_a_row(call: Callable[[], Any], alone: float) -> float:
     return (clock() - began) / count
 
 
-def repeated(measure: Callable[[], Any], device: str) -> list[Any]:
+def repeat(measure: Callable[[], Any], device: str) -> list[Any]:
     """What some measurements give."""
     began, found = clock(), []
     while len(found) < LEAST or (clock() - began < SECONDS[device] and len(found) < MOST):
@@ -199,19 +199,19 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
 
         with watching(watch):
             once()
-            return repeated(once, device)
+            return repeat(once, device)
 
     plain()  # compiles, and builds what the graph lacks
-    found = {"call": median(repeated(plain, device))}
+    found = {"call": median(repeat(plain, device))}
     seen = watched(watching_cpu if device == "cpu" else watching_gpu)
     found |= {part: median(one.get(part, 0.0) for one in seen) for part in PARTS}
     if device == "gpu":
         found["alone"] = found["call"]
         found["call"] = median(seconds_in_a_row(call, found["alone"]) for _ in range(ROWS))
-        found["kernel"] = median(repeated(lambda: kernel_seconds(call), device))
+        found["kernel"] = median(repeat(lambda: kernel_seconds(call), device))
         found["outside"] = max(0.0, 1 - found["kernel"] / found["call"])
     else:
-        with threads.timed() as spent:
+        with threads.time_kernels() as spent:
 
             def outside() -> float:
                 before, began = spent(), clock()
@@ -220,7 +220,7 @@ def parts_of(call: Callable[[], Any], device: str) -> dict[str, float]:
                 return 1 - 1e-9 * (spent() - before) / seconds
 
             outside()
-            found["outside"] = median(repeated(outside, device))
+            found["outside"] = median(repeat(outside, device))
     return found
 
 

@@ -19,7 +19,7 @@ from benchmarks.gpu import made
 from gasla.arrays import array_module, finish, moved
 from gasla.bench import peers
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.interleave import interleaved
+from gasla.bench.interleave import interleave
 
 TARGETS = {"near": 0.001, "middle": 0.5, "far": 0.999}  # the share of reached vertices that are nearer
 BARS = {"near": 0.3, "middle": 1.0, "far": 1.0}  # of the time of all distances
@@ -40,7 +40,7 @@ def measure(given: BenchmarkGraph, rounds: int) -> None:
         for who, call in calls.items():
             if not np.isclose(found := float(call(0)), distance[target], rtol=1e-5):
                 raise AssertionError(f"{who}: {found} from {source} to {target}; expected {distance[target]}")
-        took = {who: median(times) for who, times in interleaved(calls, rounds, 60.0, keep=frozenset(calls)).items()}
+        took = {who: median(times) for who, times in interleave(calls, rounds, 60.0, keep=frozenset(calls)).items()}
         times = "  ".join(f"{who} {1e3 * seconds:8.3f} ms" for who, seconds in took.items())
         ratio = took["path"] / took["all"]
         print(f"{given.name:<10}{name:<8}{times}  {ratio:6.3f} {'ok' if ratio <= BARS[name] else 'OVER'}", flush=True)

@@ -37,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with placing(Path(os.path.realpath(path)), found, str(path)) as stream:
             yield stream
     else:
-        with _named(str(path)), open(path, "wb") as stream:
+        with _name_in_errors(str(path)), open(path, "wb") as stream:
             yield stream
 
 
@@ -51,7 +51,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
     mode = 0o666 if model is None else 0o600  # less the umask's; a model's mode comes with its owner
 
     try:
-        with _named(name or str(path), temporary):
+        with _name_in_errors(name or str(path), temporary):
             with open(temporary, "xb", opener=lambda file, flags: os.open(file, flags, mode)) as stream:
                 if model is not None:
                     _take_after(stream.fileno(), model)
@@ -66,7 +66,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
 
 
 @contextmanager
-def _named(name: str, temporary: Path | None = None) -> Iterator[None]:
+def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
     """Have errors call a file by the name that it was given."""
     try:
         yield

@@ -15,12 +15,12 @@ def ours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     reasons: list[str] = []
     plain = passing.by_scipy
 
-    def noted(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
+    def note_reason(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
         reasons.append(reason)
         return plain(name, reason, *args, **kwargs)
 
     monkeypatch.setattr(passing, "SPARES_TIME", False)
-    monkeypatch.setattr(passing, "by_scipy", noted)
+    monkeypatch.setattr(passing, "by_scipy", note_reason)
     return reasons
 
 

@@ -137,11 +137,11 @@ def process(
     return done.returncode, done.stdout, done.stderr
 
 
-def called(folder: Path, nonce: int) -> None:
+def print_calls(folder: Path, nonce: int) -> None:
     print(*call(nonce))
 
 
-def filled(folder: Path, _: int) -> None:
+def fill_disk(folder: Path, _: int) -> None:
     """On a file system of 128 kB: outputs that don't fit, and a cache when there is no room at all."""
     io.write(folder / "a.mtx", GRID)
     before = (folder / "a.mtx").read_bytes()
@@ -160,19 +160,19 @@ def filled(folder: Path, _: int) -> None:
     assert call(1) == (2, 0) and all_are_whole(folder / "cache")
 
 
-def killed(folder: Path, rounds: int) -> None:
+def kill_often(folder: Path, rounds: int) -> None:
     """Kill at random moments who compiles into a cache and who writes files, and look at what is there."""
     rng = random.Random(rounds)
     for turn in range(rounds):
         for work in (_compiles, _writes):
-            child = _forked(work, folder, turn)
+            child = _fork(work, folder, turn)
             time.sleep(rng.uniform(0, 0.4))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        assert os.waitpid(_forked(_looks, folder, turn), 0)[1] == 0
+        assert os.waitpid(_fork(_looks, folder, turn), 0)[1] == 0
 
 
-def _forked(work: Callable[[Path, int], None], *arguments: Any) -> int:
+def _fork(work: Callable[[Path, int], None], *arguments: Any) -> int:
     """A process that does some work, which is to end, or to be killed."""
     child = os.fork()
     if child == 0:

@@ -34,7 +34,7 @@ def _general(reason: str) -> str:
     return re.sub(r"'[^']*'|\d+(\.\d+)?|\([^()]*\)", "…", reason)
 
 
-def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def count_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -72,7 +72,7 @@ def register() -> None:
 def pytest_configure() -> None:
     register()
     for name, offer in OFFERED.items():
-        setattr(door, name, counted(name, offer.function))
+        setattr(door, name, count_calls(name, offer.function))
     plain = door.can_run
 
     def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:

@@ -32,7 +32,7 @@ calls: Counter[str] = Counter()
 handed: dict[str, Counter[str]] = {name: Counter() for name in OWN}
 
 
-def counted(name: str) -> Callable[..., Any]:
+def count_calls(name: str) -> Callable[..., Any]:
     function = getattr(csgraph, name)
 
     @wraps(function)
@@ -46,15 +46,15 @@ def counted(name: str) -> Callable[..., Any]:
 def pytest_configure() -> None:
     plain = passing.by_scipy
 
-    def noted(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
+    def note_reason(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
         if name in OWN:
             handed[name][reason] += 1
         return plain(name, reason, *args, **kwargs)
 
-    passing.by_scipy, passing.SPARES_TIME = noted, False
+    passing.by_scipy, passing.SPARES_TIME = note_reason, False
     for name in passing.SCIPY:
         if name != "NegativeCycleError":
-            setattr(scipy.sparse.csgraph, name, counted(name))
+            setattr(scipy.sparse.csgraph, name, count_calls(name))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

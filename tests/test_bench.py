@@ -207,7 +207,7 @@ def test_known_answers(algorithm: str, known: dict[str, Any], said: str) -> None
 def test_only_who_takes_turns_makes_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(cells, "PAUSE", 0.5)
-    monkeypatch.setattr(cells, "interleaved", lambda calls, rounds, budget, keep, pause: pauses.append(pause) or {})
+    monkeypatch.setattr(cells, "interleave", lambda calls, rounds, budget, keep, pause: pauses.append(pause) or {})
     for names in ("a", "ab"):
         cells.in_turns("cpu", {name: lambda number: None for name in names}, QUICK, frozenset())
     assert pauses == [0, 0.5]
@@ -220,7 +220,7 @@ def test_rounds_take_turns_and_drop_the_hopeless() -> None:
         return lambda number: (order.append(name), interleave.time.sleep(seconds))
 
     calls = {"a": contestant("a", 0.001), "slow": contestant("slow", 0.05), "own": contestant("own", 0.05)}
-    seconds = interleave.interleaved(calls, rounds=3, budget=10, keep=frozenset({"own"}))
+    seconds = interleave.interleave(calls, rounds=3, budget=10, keep=frozenset({"own"}))
     assert {name: len(times) for name, times in seconds.items()} == {"a": 3, "slow": 1, "own": 3}
     assert order[:3] == ["a", "slow", "own"]
 

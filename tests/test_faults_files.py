@@ -132,7 +132,7 @@ def test_the_next_process_finds_all_compiled(folder: Path) -> None:
     found = {path: path.read_bytes() for path in entries(folder)}
     assert len(found) == 1 + 2 * 2 and all_are_whole(folder)  # the module's code; two functions for two types each
     assert call(1) == (2, 0)
-    assert process("called", folder.parent, 1) == (0, "2 0\n", "")
+    assert process("print_calls", folder.parent, 1) == (0, "2 0\n", "")
     assert {path: path.read_bytes() for path in entries(folder)} == found
 
 
@@ -296,7 +296,7 @@ def test_nothing_is_left_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     (tmp_path / "tmp").mkdir()
     elsewhere = {"TMPDIR": str(tmp_path / "tmp"), "HOME": "/nonexistent"}
-    assert process("called", tmp_path, 9, **elsewhere) == (0, "0 2\n", "")
+    assert process("print_calls", tmp_path, 9, **elsewhere) == (0, "0 2\n", "")
     assert os.listdir(tmp_path / "tmp") == []
 
 
@@ -311,7 +311,7 @@ def test_the_cache_of_another_user(folder: Path, mode: int) -> None:
     limits = "-dac_override,-dac_read_search"
     head = ("setpriv", f"--bounding-set={limits}", f"--inh-caps={limits}")
     found = "0 2\n" if mode == 0o600 else "2 0\n"
-    assert process("called", folder.parent, 10, head) == (0, found, "")
+    assert process("print_calls", folder.parent, 10, head) == (0, found, "")
 
 
 def test_graphs_of_the_benchmark_are_made_again(folder: Path) -> None:
@@ -340,11 +340,11 @@ def test_a_file_system_that_is_really_full(tmp_path: Path) -> None:
     if not shutil.which("unshare") or subprocess.run(trial, capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
     head = ("unshare", "-m", "sh", "-c", f'{mount} && exec "$0" "$@"')
-    assert process("filled", tmp_path, 0, head) == (0, "", "")
+    assert process("fill_disk", tmp_path, 0, head) == (0, "", "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks a process that has compiled")
 @pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_kill_at_any_moment(tmp_path: Path, rounds: int) -> None:
-    assert process("killed", tmp_path, rounds) == (0, "", "")
+    assert process("kill_often", tmp_path, rounds) == (0, "", "")

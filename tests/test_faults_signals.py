@@ -126,7 +126,7 @@ def read_until(child: subprocess.Popen[str], line: str) -> None:
 
 
 @contextmanager
-def signalled(child: subprocess.Popen[str], number: int) -> Iterator[None]:
+def send_signals(child: subprocess.Popen[str], number: int) -> Iterator[None]:
     """Send it a signal now, and every few seconds as long as it does not answer; kill it if it never does."""
     answered = threading.Event()
 
@@ -146,7 +146,7 @@ def signalled(child: subprocess.Popen[str], number: int) -> Iterator[None]:
 
 def end_by(child: subprocess.Popen[str], number: int) -> str:
     """What it says to that, when it has ended."""
-    with signalled(child, number):
+    with send_signals(child, number):
         return child.communicate()[0]
 
 
@@ -182,7 +182,7 @@ def test_what_comes_after_ctrl_c_is_right(seed: int) -> None:
         for _ in names:
             read_until(child, "ready")
             time.sleep(draw.uniform(0, 0.4))
-            with signalled(child, signal.SIGINT):
+            with send_signals(child, signal.SIGINT):
                 read_until(child, "heard")
         read_until(child, "right")
 

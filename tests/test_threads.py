@@ -29,7 +29,7 @@ from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
-from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, timed
+from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, time_kernels
 from gasla.program.binding import AUTO
 
 _this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
@@ -158,7 +158,7 @@ def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     launch = threads.launch
 
     def launch_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
-        with timed() as spent:
+        with time_kernels() as spent:
             before = spent()
             launch(kernel, control, args, threads, *rest, **options)
         seen.add(kernel.__name__)

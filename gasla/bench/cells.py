@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from gasla.arrays import Device, finish
 from gasla.bench import mxm, mxv, peers, programs, tasks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.interleave import PAUSE, interleaved
+from gasla.bench.interleave import PAUSE, interleave
 from gasla.bench.limits import floors
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.limits.floors import Floor
@@ -213,7 +213,7 @@ def in_turns(
     finish(device)
     waiting = {name: until_done(call) for name, call in calls.items()}
     pause = {"cpu": PAUSE, "gpu": 0}[device] if len(calls) > 1 else 0
-    return interleaved(waiting, settings.rounds, settings.budget, keep, pause)
+    return interleave(waiting, settings.rounds, settings.budget, keep, pause)
 
 
 def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:

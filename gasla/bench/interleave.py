@@ -16,7 +16,7 @@ PAUSE = 0.02  # seconds between two calls: threads of the last one that still wa
 HOPELESS = 3.0  # a contestant this many times slower than the fastest is timed once, and no more
 
 
-def interleaved(
+def interleave(
     contestants: Mapping[str, Callable[[int], object]],
     rounds: int,
     budget: float,

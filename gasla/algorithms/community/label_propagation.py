@@ -115,7 +115,7 @@ class Lot:
         self._factor = factor | 1
         self._back = pow(self._factor, -1, 2**self._bits)
 
-    def drawn(self, vertices: Any) -> Any:
+    def labels(self, vertices: Any) -> Any:
         """The labels of vertices."""
         labels = vertices.astype(self._kind)
         labels ^= self._kind(self._first)
@@ -203,7 +203,7 @@ def label_propagation(
         program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
     program = undirected(program, graph, weighted=weighted)
     lot = Lot(seed, graph.id_dtype)
-    drawn = lot.drawn(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
+    drawn = lot.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
     found = run(program, graph, max_iterations=limit, enough=tol * graph.n, label=drawn, notice=False).label
     labels = run(Smallest, graph, max_iterations=1, label=lot.vertices(found)).least
     number(labels)

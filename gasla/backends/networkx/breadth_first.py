@@ -6,7 +6,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from gasla.backends.networkx.conditions import number, offered, only
+from gasla.backends.networkx.conditions import number, only, register
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.paths.unweighted import _within, depth, levels
 from gasla.backends.networkx.precedence import layers, queue
@@ -29,7 +29,7 @@ def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterab
     return zip(G.called(found.parents[1:]), G.called(found.order[1:]))
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def bfs_edges(
     G: Converted,
     source: Any,
@@ -41,7 +41,7 @@ def bfs_edges(
     yield from _edges(G, source, reverse, depth_limit)
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def bfs_tree(
     G: Converted,
     source: Any,
@@ -57,7 +57,7 @@ def bfs_tree(
     return tree
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def bfs_predecessors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
@@ -66,7 +66,7 @@ def bfs_predecessors(
         yield child, parent
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def bfs_successors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:
@@ -81,7 +81,7 @@ def bfs_successors(
     yield last, children
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
     """The nodes at each distance from some."""
     first = list({*([sources] if sources in G else sources)})
@@ -94,7 +94,7 @@ def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
         yield G.called(layer)
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def descendants_at_distance(G: Converted, source: Any, distance: Any) -> set[Any]:
     """The nodes at a distance from one."""
     if source not in G:
@@ -107,13 +107,13 @@ def _reached(G: Converted, source: Any, reverse: bool) -> set[Any]:
     return set(G.called(np.flatnonzero(levels(G, _start(G, source), None, reverse) > 0)))
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def descendants(G: Converted, source: Any) -> set[Any]:
     """The nodes that a path leads to."""
     return _reached(G, source, False)
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def ancestors(G: Converted, source: Any) -> set[Any]:
     """The nodes that a path leads from."""
     return _reached(G, source, True)

@@ -7,7 +7,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import NEVER, by_name, is_directed, offered, when
+from gasla.backends.networkx.conditions import NEVER, by_name, is_directed, register, when
 from gasla.backends.networkx.conversion import Converted
 from gasla.graph.graph import Graph
 
@@ -25,7 +25,7 @@ def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False)
     return graph
 
 
-@offered(when("k is 0", lambda given: given["k"] == 0), least=2_000)
+@register(when("k is 0", lambda given: given["k"] == 0), least=2_000)
 def betweenness_centrality(
     G: Converted,
     k: int | None = None,
@@ -55,7 +55,7 @@ def betweenness_centrality(
     return scores
 
 
-@offered(when("k is 0", lambda given: given["k"] == 0), by_name("weight"), least=2_000)
+@register(when("k is 0", lambda given: given["k"] == 0), by_name("weight"), least=2_000)
 def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
@@ -88,7 +88,7 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
     return dict(zip(zip(*columns), scores[once].tolist()))
 
 
-@offered(by_name("distance"), least=2_000)
+@register(by_name("distance"), least=2_000)
 def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
     """Closeness of every node, or of one."""
     if u is not None and u not in G:
@@ -100,7 +100,7 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
     return G.by_name(gasla.closeness_centrality(graph, **asked))
 
 
-@offered(by_name("distance"), least=2_000)
+@register(by_name("distance"), least=2_000)
 def harmonic_centrality(
     G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
@@ -128,26 +128,26 @@ def _shares(G: Converted, degrees: Iterable[int]) -> dict[Any, float]:
     return {name: degree * share for name, degree in zip(G.names, degrees)}
 
 
-@offered(least=NEVER)
+@register(least=NEVER)
 def degree_centrality(G: Converted) -> dict[Any, float]:
     """Degrees over the number of others."""
     found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
     return _shares(G, found.tolist())
 
 
-@offered(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
+@register(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
 def in_degree_centrality(G: Converted) -> dict[Any, float]:
     """In-degrees over the number of others."""
     return _shares(G, G.degrees(reverse=True).tolist())
 
 
-@offered(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
+@register(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
 def out_degree_centrality(G: Converted) -> dict[Any, float]:
     """Out-degrees over the number of others."""
     return _shares(G, G.degrees().tolist())
 
 
-@offered(least=NEVER)
+@register(least=NEVER)
 def number_of_isolates(G: Converted) -> int:
     """How many nodes have no edge."""
     found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import by_name, is_directed, is_multigraph, offered, when
+from gasla.backends.networkx.conditions import by_name, is_directed, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.graph.graph import Graph
 
@@ -47,7 +47,7 @@ def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
     return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
 
 
-@offered(
+@register(
     UNDIRECTED,
     when("nodes of a multigraph", lambda given: is_multigraph(given) and given["nodes"] is not None),
     least=5_000,
@@ -95,13 +95,13 @@ def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
 WEIGHT = by_name("weight")
 
 
-@offered(SIMPLE, WEIGHT, least=5_000)
+@register(SIMPLE, WEIGHT, least=5_000)
 def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
     """Clustering coefficients of nodes."""
     return _of(G, nodes, _clustering(G, weight))
 
 
-@offered(SIMPLE, WEIGHT, least=5_000)
+@register(SIMPLE, WEIGHT, least=5_000)
 def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, count_zeros: bool = True) -> Any:
     """The mean clustering coefficient."""
     found = list(_of(G, nodes, _clustering(G, weight)).values())
@@ -110,7 +110,7 @@ def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, coun
     return sum(found) / len(found)
 
 
-@offered(UNDIRECTED, least=5_000)
+@register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
     """The share of possible squares at nodes that are there; an integer where none is possible, as in NetworkX."""
     degrees, (tails, heads) = _neighbours(G), _proper(G)
@@ -120,7 +120,7 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
     return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
 
 
-@offered(UNDIRECTED, SIMPLE, least=5_000)
+@register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
     """The share of pairs of neighbours that are neighbours, over the whole graph."""
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
@@ -128,7 +128,7 @@ def transitivity(G: Converted) -> Any:
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
 
 
-@offered(SIMPLE, least=10_000)
+@register(SIMPLE, least=10_000)
 def core_number(G: Converted) -> dict[Any, int]:
     """The core number of every node."""
     if G.has_loops():
@@ -148,7 +148,7 @@ def _has_pairs(G: Converted) -> bool:
     return bool(len(np.intersect1d(tails * n + heads, heads * n + tails, assume_unique=True)))
 
 
-@offered(
+@register(
     UNDIRECTED,
     when("strategy is other than 'largest_first'", lambda given: given["strategy"] not in LARGEST_FIRST),
     when("interchange", lambda given: bool(given["interchange"])),
@@ -162,7 +162,7 @@ def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: boo
     return dict(zip(G.called(order), moved(found, "cpu")[order].tolist()))
 
 
-@offered(UNDIRECTED, least=20_000, choice="which of labels that weigh the same a node takes, is by lot")
+@register(UNDIRECTED, least=20_000, choice="which of labels that weigh the same a node takes, is by lot")
 def label_propagation_communities(G: Converted) -> Any:
     """Communities by label propagation: other ones than NetworkX's where labels weigh the same."""
     if not len(G):
@@ -170,7 +170,7 @@ def label_propagation_communities(G: Converted) -> Any:
     return _sets(G, gasla.label_propagation(G.plain().to(G.device), tol=0)).values()
 
 
-@offered(UNDIRECTED, by_name("weight"), least=0)
+@register(UNDIRECTED, by_name("weight"), least=0)
 def leiden_partitions(
     G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
 ) -> Iterator[list[set[Any]]]:
@@ -185,7 +185,7 @@ def leiden_partitions(
         yield list(_sets(G, labels).values())
 
 
-@offered(UNDIRECTED, by_name("weight"), least=0)
+@register(UNDIRECTED, by_name("weight"), least=0)
 def leiden_communities(
     G: Converted, weight: Any = "weight", resolution: float = 1, max_level: int | None = None, seed: Any = None
 ) -> list[set[Any]]:

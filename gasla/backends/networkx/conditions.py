@@ -37,7 +37,7 @@ class Offer:
 OFFERED: dict[str, Offer] = {}
 
 
-def offered(*conditions: Condition, least: int, choice: str | None = None) -> Callable[[Function], Function]:
+def register(*conditions: Condition, least: int, choice: str | None = None) -> Callable[[Function], Function]:
     """Offer a function under conditions, by itself for graphs of so many nodes and edges or more."""
 
     def note(function: Function) -> Function:

@@ -8,7 +8,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import is_directed, offered, when
+from gasla.backends.networkx.conditions import is_directed, register, when
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.precedence import ranks
 
@@ -34,27 +34,27 @@ def _sets(G: Converted, labels: Array, count: int) -> Iterator[set[Any]]:
         last += size
 
 
-@offered(UNDIRECTED, least=20_000)
+@register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
     """The nodes of each component."""
     count, labels = _labels(G)
     yield from _sets(G, labels, count)
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def weakly_connected_components(G: Converted) -> Iterator[set[Any]]:
     """The nodes of each weak component."""
     count, labels = _labels(G)
     yield from _sets(G, labels, count)
 
 
-@offered(UNDIRECTED, least=20_000)
+@register(UNDIRECTED, least=20_000)
 def number_connected_components(G: Converted) -> int:
     """How many components there are."""
     return _labels(G)[0]
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def number_weakly_connected_components(G: Converted) -> int:
     """How many weak components there are."""
     return _labels(G)[0]
@@ -65,21 +65,21 @@ def _check_nodes(G: Converted) -> None:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
 
 
-@offered(UNDIRECTED, least=20_000)
+@register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
     """Whether there is one component."""
     _check_nodes(G)
     return _labels(G)[0] == 1
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def is_weakly_connected(G: Converted) -> bool:
     """Whether there is one weak component."""
     _check_nodes(G)
     return _labels(G)[0] == 1
 
 
-@offered(UNDIRECTED, least=20_000)
+@register(UNDIRECTED, least=20_000)
 def node_connected_component(G: Converted, n: Any) -> set[Any]:
     """The nodes of a node's component."""
     vertex = G.numbers[n]
@@ -87,20 +87,20 @@ def node_connected_component(G: Converted, n: Any) -> set[Any]:
     return set(G.called(np.flatnonzero(labels == labels[vertex])))
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def number_strongly_connected_components(G: Converted) -> int:
     """How many strong components there are."""
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) if len(G) else 0
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def is_strongly_connected(G: Converted) -> bool:
     """Whether there is one strong component."""
     _check_nodes(G)
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) == 1
 
 
-@offered(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
+@register(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
     """The nodes of each strong component: in the order of their first nodes, which isn't NetworkX's order."""
     if len(G):
@@ -108,7 +108,7 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
         yield from _sets(G, moved(found.labels, "cpu"), int(found.count))
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def is_bipartite(G: Converted) -> bool:
     """Whether nodes are of two colours, so that no edge joins two of the same."""
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
@@ -122,7 +122,7 @@ def _generations(G: Converted) -> Any:
         return None
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def has_cycle(G: Converted) -> bool:
     """Whether a directed graph has a cycle."""
     if not G.is_directed():
@@ -130,13 +130,13 @@ def has_cycle(G: Converted) -> bool:
     return len(G) > 0 and _generations(G) is None
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def is_directed_acyclic_graph(G: Converted) -> bool:
     """Whether a graph is directed and has no cycle."""
     return G.is_directed() and not has_cycle(G)
 
 
-@offered(DIRECTED, least=20_000)
+@register(DIRECTED, least=20_000)
 def topological_generations(G: Converted) -> Iterator[list[Any]]:
     """Nodes by the longest path that ends at each; those of a generation as they come to wait for none."""
     if not len(G):

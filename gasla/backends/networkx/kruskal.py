@@ -7,7 +7,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import by_name, is_directed, offered, only, when
+from gasla.backends.networkx.conditions import by_name, is_directed, only, register, when
 from gasla.backends.networkx.conversion import Converted
 from gasla.graph.graph import Graph
 
@@ -19,7 +19,7 @@ CONDITIONS = (
 )
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def minimum_spanning_edges(
     G: Converted,
     algorithm: str = "kruskal",
@@ -32,7 +32,7 @@ def minimum_spanning_edges(
     return _edges(G, weight, 1, keys, data, ignore_nan)
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def maximum_spanning_edges(
     G: Converted,
     algorithm: str = "kruskal",

@@ -12,7 +12,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import is_directed, is_multigraph, offered, when
+from gasla.backends.networkx.conditions import is_directed, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Converted
 
 BLOCK = 1 << 16  # pairs
@@ -66,7 +66,7 @@ def _sums(found: Any, ends: Any) -> Iterable[Any]:
         yield score or 0
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
     """The share that common neighbours are of all neighbours of a pair."""
     degrees = G.degrees()
@@ -78,19 +78,19 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
     return _scored(G, ebunch, gasla.jaccard, spoken)
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
     """The sum of 1 / log(degree) over the common neighbours of a pair."""
     return _scored(G, ebunch, gasla.adamic_adar, _sums)
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
     """The sum of 1 / degree over the common neighbours of a pair."""
     return _scored(G, ebunch, gasla.resource_allocation, _sums)
 
 
-@offered(*CONDITIONS, least=20_000)
+@register(*CONDITIONS, least=20_000)
 def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
     """The product of the degrees of a pair."""
 

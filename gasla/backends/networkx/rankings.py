@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 
 import gasla
-from gasla.backends.networkx.conditions import by_name, is_multigraph, offered, when
+from gasla.backends.networkx.conditions import by_name, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Converted
 from gasla.graph.graph import Graph
 
@@ -54,7 +54,7 @@ def _shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
     return numbers
 
 
-@offered(
+@register(
     by_name("weight"),
     when("alpha is outside 0 to 1", lambda given: not 0 <= given["alpha"] <= 1),
     when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
@@ -87,7 +87,7 @@ def pagerank(
     return G.by_name(found.ranks)
 
 
-@offered(
+@register(
     when("scores of either sign, as ARPACK leaves them", lambda given: not given["normalized"]),
     when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
     least=20_000,
@@ -119,7 +119,7 @@ def hits(
     return G.by_name(found.hubs), G.by_name(found.authorities)
 
 
-@offered(
+@register(
     by_name("weight"),
     when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
     when("a multigraph", is_multigraph),
@@ -153,7 +153,7 @@ def eigenvector_centrality(
     return scores if nstart is None else {name: scores[name] for name in nstart}
 
 
-@offered(
+@register(
     by_name("weight"),
     when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
     when("alpha is negative", lambda given: not given["alpha"] >= 0),

@@ -307,7 +307,7 @@ What the kernel was passed is put aside as it is; a function beside it calls it 
 
 
 @contextmanager
-def timed() -> Iterator[Callable[[], int]]:
+def time_kernels() -> Iterator[Callable[[], int]]:
     """Have launches add up the nanoseconds that their kernels take; gives the function that tells these."""
     _timer[IS_ON] = 1
     try:

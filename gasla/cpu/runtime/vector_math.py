@@ -75,13 +75,13 @@ def _function(name: str, dtype: Any) -> Any:
     def generate(context, builder, signature, arguments):
         plain, symbols = context.get_value_type(kind), _symbols(name, dtype)
         one = ir.FunctionType(plain, [plain] * len(arguments))
-        function = _declared(builder.module, one, NAMES[name] + suffix)
+        function = _declare(builder.module, one, NAMES[name] + suffix)
         function.attributes.add("nounwind")
         function.attributes.add("readnone")
         for symbol, lanes in symbols.items():
             vector = ir.VectorType(plain, lanes)
             many = ir.FunctionType(vector, [vector] * len(arguments))
-            _keep(builder.module, _declared(builder.module, many, symbol))
+            _keep(builder.module, _declare(builder.module, many, symbol))
         call = builder.call(function, arguments)
         variants = ",".join(f"_ZGV_LLVM_{symbol[5:]}({symbol})" for symbol in symbols)
         # Private: llvmlite's attributes are a set that refuses what it doesn't know, as this one. Tried with llvmlite
@@ -100,7 +100,7 @@ def _function(name: str, dtype: Any) -> Any:
     return of_two if name in OF_TWO else of_one
 
 
-def _declared(module, kind, name):
+def _declare(module, kind, name):
     """A function that is defined elsewhere."""
     found = module.globals.get(name)
     return ir.Function(module, kind, name) if found is None else found

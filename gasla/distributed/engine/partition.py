@@ -73,7 +73,7 @@ def share_out(communicator: Communicator, n: int, edges: Edges) -> Share:
     if m and not 0 <= least <= most < n:
         raise ValueError(f"an edge has the end {least if least < 0 else most}; expected ids from 0 to {n - 1}")
     bounds = balanced(communicator, n, m, edges.dst)
-    own = sent_to(communicator, owners_of(bounds, edges.dst), edges)
+    own = send_to(communicator, owners_of(bounds, edges.dst), edges)
     return Share(bounds, m, own.taken(np.argsort(own.ids, kind="stable")))
 
 
@@ -90,18 +90,18 @@ def balanced(communicator: Communicator, n: int, m: int, dst: np.ndarray) -> np.
     return np.maximum.accumulate(bounds)
 
 
-def sent_to(communicator: Communicator, owners: np.ndarray, edges: Edges) -> Edges:
-    """The edges that come to this rank when each goes to its owner."""
+def send_to(communicator: Communicator, owners: np.ndarray, edges: Edges) -> Edges:
+    """Send each edge to its owner; the edges that come to this rank."""
     order = np.argsort(owners, kind="stable")
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
     columns = [column[order] for column in edges.columns()]
-    found = [exchanged(communicator, [column[a:b] for a, b in pairwise(cuts)]) for column in columns]
+    found = [exchange_arrays(communicator, [column[a:b] for a, b in pairwise(cuts)]) for column in columns]
     src, dst, ids, *values = (np.concatenate(parts) for parts in found)
     return Edges(src, dst, ids, values[0] if values else None)
 
 
-def exchanged(communicator: Communicator, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What each rank has for this one, as copies, of arrays of one type."""
+def exchange_arrays(communicator: Communicator, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Send each rank an array, all of one type; what each has for this one, as copies."""
     kind = parts[0].dtype
     row = parts[0].shape[1:]
     sent = [np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in parts]

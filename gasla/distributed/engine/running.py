@@ -206,17 +206,19 @@ class _Reference(NamedTuple):
 def shard_on(rank: Rank, graph: Any, direction: str) -> Any:
     """The rank's shard of a graph for a direction: made when it is first asked for."""
     share = rank.kept[graph][SHARE]
-    return _made(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
+    return _make_together(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
     """The degrees of a shard's vertices: made when they are first asked for."""
     shard, share = shard_on(rank, graph, direction), rank.kept[graph][SHARE]
-    made: np.ndarray = _made(rank, graph, (direction, which), lambda: degrees(rank.communicator, share, shard, which))
+    made: np.ndarray = _make_together(
+        rank, graph, (direction, which), lambda: degrees(rank.communicator, share, shard, which)
+    )
     return made
 
 
-def _made(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+def _make_together(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     """What ranks make together, once: anew if any has it not, as after one has failed while others were done."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):

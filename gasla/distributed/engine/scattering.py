@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.partition import exchanged, owners_of
+from gasla.distributed.engine.partition import exchange_arrays, owners_of
 from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.names import inner
@@ -79,8 +79,8 @@ def by_place(communicator: Communicator, shard: Shard, values: np.ndarray) -> np
     order = np.argsort(owners, kind="stable")
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
     parts = [order[a:b] for a, b in pairwise(cuts)]
-    ids = np.concatenate(exchanged(communicator, [shard.edge_ids[part] for part in parts]))
-    found = np.concatenate(exchanged(communicator, [values[part] for part in parts]))
+    ids = np.concatenate(exchange_arrays(communicator, [shard.edge_ids[part] for part in parts]))
+    found = np.concatenate(exchange_arrays(communicator, [values[part] for part in parts]))
     first, last = bounds[communicator.rank : communicator.rank + 2]
     share = np.empty((int(last - first), *values.shape[1:]), values.dtype)
     share[ids - first] = found
@@ -95,7 +95,7 @@ def of_places(shard: Shard, communicator: Communicator, share: np.ndarray) -> np
     cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
     parts = [shard.edge_ids[order[a:b]] for a, b in pairwise(cuts)]
     first = bounds[communicator.rank]
-    answers = [share[ids - first] for ids in exchanged(communicator, parts)]
+    answers = [share[ids - first] for ids in exchange_arrays(communicator, parts)]
     found = np.empty((len(order), *share.shape[1:]), share.dtype)
-    found[order] = np.concatenate(exchanged(communicator, answers))
+    found[order] = np.concatenate(exchange_arrays(communicator, answers))
     return found

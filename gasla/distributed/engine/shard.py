@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.partition import Edges, Share, exchanged, owners_of, sent_to
+from gasla.distributed.engine.partition import Edges, Share, exchange_arrays, owners_of, send_to
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 
@@ -58,7 +58,7 @@ class Shard:
 
     def with_mirrors(self, communicator: Communicator, values: np.ndarray) -> np.ndarray:
         """Values of own vertices, and after them those of the mirrors, from their owners."""
-        return np.concatenate([values, *exchanged(communicator, [values[ids] for ids in self.sends])])
+        return np.concatenate([values, *exchange_arrays(communicator, [values[ids] for ids in self.sends])])
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
@@ -73,7 +73,7 @@ def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
     graph = Graph.from_edges(src, edges.dst - first, edges.values, n=own + len(mirrors))
     owners = owners_of(bounds, mirrors)
     wanted = [mirrors[owners == r] for r in range(communicator.size)]
-    sends = [(ids - first).astype(graph.id_dtype) for ids in exchanged(communicator, wanted)]
+    sends = [(ids - first).astype(graph.id_dtype) for ids in exchange_arrays(communicator, wanted)]
     cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
     shard = Shard(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
     _tell_facts(communicator, shard, direction)
@@ -90,7 +90,7 @@ def _gathered_over(communicator: Communicator, share: Share, direction: str) -> 
     if direction == "in":
         return edges, None
     turned = Edges(edges.dst, edges.src, edges.ids, edges.values)
-    turned = sent_to(communicator, share.owners(edges.src), turned)
+    turned = send_to(communicator, share.owners(edges.src), turned)
     if direction == "out":
         return turned.taken(np.argsort(turned.ids, kind="stable")), None
     both = [np.concatenate(pair) for pair in zip(turned.columns(), edges.columns(), strict=True)]
@@ -118,5 +118,5 @@ def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) 
     if which == "out":
         order = np.sort(share.edges.src)
         cuts = np.searchsorted(order, bounds)
-        ends = np.concatenate(exchanged(communicator, [order[a:b] for a, b in pairwise(cuts)]))
+        ends = np.concatenate(exchange_arrays(communicator, [order[a:b] for a, b in pairwise(cuts)]))
     return shard.with_mirrors(communicator, np.bincount(ends - first, minlength=own).astype(np.int64))

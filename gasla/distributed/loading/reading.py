@@ -16,7 +16,7 @@ from gasla.graph import io
 from gasla.graph.exchange.columns import Column, arrow, choose, edges_of, places_of_numbers
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.io import edges as edge_lists
-from gasla.graph.io.files import COMPRESSIONS, FormatError, translated
+from gasla.graph.io.files import COMPRESSIONS, FormatError, translate_errors
 from gasla.progress import track
 
 RANGE = 1 << 26  # bytes of an edge list that are read at a time, at most
@@ -145,7 +145,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
     path = Path(unit.path)
     known = io.format_of(path, format)
     if known == "edges":
-        with translated(path):
+        with translate_errors(path):
             part = edge_lists.read_part(path, unit.start, None if unit.stop < 0 else unit.stop)
         return Piece(number, unit.path, *part)
     if unit.stop < 0:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.distributed.communicator import Communicator, Rank
-from gasla.distributed.engine.partition import Share, exchanged, owners_of
+from gasla.distributed.engine.partition import Share, exchange_arrays, owners_of
 from gasla.distributed.engine.running import shard_on
 from gasla.distributed.together.facts import SHARE
 from gasla.engines import engine
@@ -90,7 +90,7 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
     head = np.full((1, 3), len(rows), rows.dtype)
-    found = exchanged(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
+    found = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
     return sum(int(some[0, 0]) for some in found), np.concatenate([some[1:] for some in found])
 
 
@@ -102,6 +102,6 @@ def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> t
     numbers = np.cumsum(is_root) - 1 + counts[: communicator.rank].sum()
     wanted, places = np.unique(labels, return_inverse=True)
     owners = owners_of(share.bounds, wanted)
-    asked = exchanged(communicator, [wanted[owners == r] for r in range(communicator.size)])
-    found = np.concatenate(exchanged(communicator, [numbers[ids - first] for ids in asked]))
+    asked = exchange_arrays(communicator, [wanted[owners == r] for r in range(communicator.size)])
+    found = np.concatenate(exchange_arrays(communicator, [numbers[ids - first] for ids in asked]))
     return found[places], int(counts.sum())

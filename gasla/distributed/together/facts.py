@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Communicator, Rank
-from gasla.distributed.engine.partition import Edges, Share, sent_to
+from gasla.distributed.engine.partition import Edges, Share, send_to
 
 SHARE = "share"  # by what a rank keeps its share of a graph
 
@@ -25,7 +25,7 @@ def facts_of(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 def _is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
     """Whether own vertices have the same edges in as out; parallel ones in the order of the input."""
     into = share.edges
-    out = sent_to(communicator, share.owners(into.src), into)
+    out = send_to(communicator, share.owners(into.src), into)
     ways = [(into.dst, into.src, into.ids, into.values), (out.src, out.dst, out.ids, out.values)]
     columns = []
     for own, other, ids, values in ways:
@@ -48,7 +48,7 @@ def simple_edges(rank: Rank, graph: Any) -> Edges:
     )
     differ = src != dst
     src, dst = src[differ], dst[differ]
-    found = sent_to(communicator, share.owners(dst), Edges(src, dst, np.zeros(len(src), np.int64), None))
+    found = send_to(communicator, share.owners(dst), Edges(src, dst, np.zeros(len(src), np.int64), None))
     pairs = np.unique(np.stack([found.dst, found.src], axis=1), axis=0)
     counts = np.concatenate(communicator.allgather(np.array([len(pairs)], np.int64)))
     first = int(counts[: communicator.rank].sum())

@@ -10,7 +10,7 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.partition import exchanged
+from gasla.distributed.engine.partition import exchange_arrays
 from gasla.distributed.engine.running import degrees_on, shard_on
 from gasla.distributed.engine.shard import Shard
 from gasla.engines import engine
@@ -41,9 +41,9 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
     """The lists of own vertices, ascending, and of mirrors; neighbours go by numbers of their own after these."""
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
-    lengths = np.concatenate(exchanged(rank.communicator, [own[ids] for ids in shard.sends]))
+    lengths = np.concatenate(exchange_arrays(rank.communicator, [own[ids] for ids in shard.sends]))
     sent = [_lists(offsets, neighbours, ids) for ids in shard.sends]
-    columns = np.concatenate([neighbours, *exchanged(rank.communicator, sent)])
+    columns = np.concatenate([neighbours, *exchange_arrays(rank.communicator, sent)])
     ids, numbers = np.unique(columns, return_inverse=True)
     count = max(len(shard.ids), len(ids))
     indptr = np.full(count + 1, len(columns), np.int64)

@@ -115,7 +115,7 @@ class Derivable(Structure):
 
             if cutting.is_for(lists):
                 found, selected = cutting.cut(lists, chosen, number)
-                graph = self._begun(count, len(selected), self._of(selected), origin, selected)
+                graph = self._without_edges(count, len(selected), self._of(selected), origin, selected)
                 graph._rows, graph._columns = (None, found) if self._rows is None else (found, None)
                 graph._ends = None
                 return graph
@@ -288,12 +288,12 @@ class Derivable(Structure):
         self, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, selected: Array | None
     ) -> Self:
         """A graph of edges that are known to be right, of which `selected` says which they were."""
-        graph = self._begun(n, len(src), values, vertices, selected)
+        graph = self._without_edges(n, len(src), values, vertices, selected)
         graph._hold(*(ends.astype(graph.id_dtype, copy=False) for ends in (src, dst)))
         return graph
 
-    def _begun(self, n: int, m: int, values: Array | None, vertices: Numbers, selected: Array | None) -> Self:
-        """The same but for the edges themselves."""
+    def _without_edges(self, n: int, m: int, values: Array | None, vertices: Numbers, selected: Array | None) -> Self:
+        """The same, but that it is still without edges."""
         graph: Self = type(self).__new__(type(self))
         graph.n, graph.m, graph.device, graph.values = n, m, self.device, values
         graph.origin = Origin(vertices, Numbers(self.device, self.m, m, selected))

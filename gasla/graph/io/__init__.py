@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gasla.graph.io import dimacs, edge_tables, edges, matrix_market, metis, npz
-from gasla.graph.io.files import COMPRESSIONS, FormatError, compressed, translated
+from gasla.graph.io.files import COMPRESSIONS, FormatError, compress, translate_errors
 from gasla.output import replacing
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def read(
         return edge_tables.read(path, format, (src, dst, weight), names)
     if any(given is not None for given in (src, dst, weight, names)):
         raise ValueError(f"src, dst, weight and names are of tables; {path} is read as {format!r}")
-    with translated(path):
+    with translate_errors(path):
         return _FORMATS[format].read(path)
 
 
@@ -122,7 +122,7 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     path = Path(path)
     format = format_of(path, format)
     graph = as_graph(A)
-    with replacing(path) as file, compressed(file, path) as stream:
+    with replacing(path) as file, compress(file, path) as stream:
         if format in _FORMATS:
             _FORMATS[format].write(stream, graph, path)
         else:

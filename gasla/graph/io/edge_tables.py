@@ -17,7 +17,7 @@ import numpy as np
 
 from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, open_text, translated
+from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, open_text, translate_errors
 from gasla.graph.validate import physical_memory
 
 Columns = tuple[Column | None, Column | None, Column | None]  # src, dst, weight
@@ -74,7 +74,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
 
 def _parquet(path: Path, columns: Columns) -> Any:
     parquet = arrow("pyarrow.parquet")
-    with _opened(path) as source:
+    with _open(path) as source:
         about = parquet.ParquetFile(source)
         titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
         chosen = _chosen(path, titles, columns, places_of_numbers(about.schema_arrow))
@@ -83,13 +83,13 @@ def _parquet(path: Path, columns: Columns) -> Any:
         ]
     size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in chosen)
     _require_memory(path, size + 24 * rows)
-    with _opened(path) as source:
+    with _open(path) as source:
         return parquet.ParquetFile(source).read(columns=chosen).select(chosen)
 
 
 def _feather(path: Path, columns: Columns) -> Any:
     _require_memory(path, path.stat().st_size)
-    with _opened(path) as source:
+    with _open(path) as source:
         table = arrow("pyarrow.feather").read_table(source)
     return table.select(_chosen(path, table.column_names, columns, places_of_numbers(table.schema)))
 
@@ -103,9 +103,9 @@ def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int])
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> Iterator[IO[bytes]]:
     """A file to read, decompressed by the name's end; pyarrow's errors as a FormatError."""
-    with translated(path):
+    with translate_errors(path):
         try:
             with open_bytes(path) as stream:
                 yield stream
@@ -170,7 +170,7 @@ def _read_csv(path: Path, header: _Header, chosen: list[str], texts: list[str]) 
     """The columns `chosen`, of which those in `texts` are strings whatever they look like."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
-        with _opened(path) as source:
+        with _open(path) as source:
             return arrow_csv.read_csv(
                 source,
                 arrow_csv.ReadOptions(column_names=header.titles, skip_rows_after_names=int(header.is_there)),
@@ -253,7 +253,7 @@ _WEIGHT = _Kind(is_number, "a number")
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the numbers of their lines, empty ones left out."""
-    with translated(path), open_text(path) as text:
+    with translate_errors(path), open_text(path) as text:
         reader = csv.reader(line.encode("latin-1").decode(errors="replace") for line in text)
         try:
             yield from ((reader.line_num, row) for row in reader if row)

@@ -52,7 +52,7 @@ class FormatError(ValueError):
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turn what damaged compression and absurd sizes raise into a FormatError."""
     try:
         yield
@@ -99,7 +99,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def compressed(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
     """What is written to a stream, compressed by the name's end."""
     with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
         yield packed

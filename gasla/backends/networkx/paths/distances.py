@@ -9,7 +9,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import offered, only, when
+from gasla.backends.networkx.conditions import only, register, when
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
@@ -29,7 +29,7 @@ def _check_method(method: Any, known: tuple[str, ...] = METHODS) -> None:
 ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford)
 
 
-@offered(ORDER, least=20_000)
+@register(ORDER, least=20_000)
 def shortest_path(
     G: Converted,
     source: Any = None,
@@ -74,7 +74,7 @@ def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[A
     return search.path(last)
 
 
-@offered(ORDER, least=20_000)
+@register(ORDER, least=20_000)
 def shortest_path_length(
     G: Converted,
     source: Any = None,
@@ -118,7 +118,7 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
         yield np.asarray(moved(found, "cpu"), np.float64)
 
 
-@offered(
+@register(
     least=500,
 )
 def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
@@ -156,7 +156,7 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
     return found
 
 
-@offered(only("sp", None), least=500)
+@register(only("sp", None), least=500)
 def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     """The distance to the farthest node, of every node, or of some, or of one."""
     names = list(G.nbunch_iter(v))
@@ -187,19 +187,19 @@ MEASURED = (
 )
 
 
-@offered(*MEASURED, least=500)
+@register(*MEASURED, least=500)
 def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The largest eccentricity."""
     return max(_all_eccentricities(G, e, usebounds, weight).values())
 
 
-@offered(*MEASURED, least=500)
+@register(*MEASURED, least=500)
 def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The smallest eccentricity."""
     return min(_all_eccentricities(G, e, usebounds, weight).values())
 
 
-@offered(*MEASURED, least=500)
+@register(*MEASURED, least=500)
 def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the largest eccentricity."""
     found = _all_eccentricities(G, e, usebounds, weight)

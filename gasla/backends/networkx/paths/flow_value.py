@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 import gasla
-from gasla.backends.networkx.conditions import offered, when
+from gasla.backends.networkx.conditions import register, when
 from gasla.backends.networkx.conversion import Converted
 
 flow = nx.algorithms.flow
@@ -21,7 +21,7 @@ UNLIMITED = float("inf")
 MISSING: Any = object()
 
 
-@offered(
+@register(
     when("a multigraph", lambda given: given["flowG"].is_multigraph()),
     when("flow_func is a user's", lambda given: not (given["flow_func"] is None or given["flow_func"] in ALIKE)),
     when("a residual network to write into", lambda given: given["residual"] not in (MISSING, None)),

@@ -9,9 +9,9 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import number, offered, when
+from gasla.backends.networkx.conditions import number, register, when
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.paths.lists import lengthen, uncollected
+from gasla.backends.networkx.paths.lists import lengthen, without_collecting
 from gasla.backends.networkx.precedence import Queue, queue
 
 MANY = 64  # sources that are searched from at once
@@ -61,43 +61,43 @@ def numbered(G: Converted, name: Any, said: str) -> int:
     return G.numbers[name]
 
 
-@offered(number("cutoff"), least=20_000)
+@register(number("cutoff"), least=20_000)
 def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from a node to every other."""
     return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
 
 
-@offered(number("cutoff"), least=20_000)
+@register(number("cutoff"), least=20_000)
 def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
     """Numbers of edges from every other node to one."""
     return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
 
 
-@offered(number("cutoff"), least=500)
+@register(number("cutoff"), least=500)
 def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
     """Numbers of edges from every node to every other."""
     return ((name, _lengths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=20_000)
+@register(number("cutoff"), least=20_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from a node to every other."""
     return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
 
 
-@offered(number("cutoff"), least=20_000)
+@register(number("cutoff"), least=20_000)
 def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from every other node to one."""
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
 
 
-@offered(number("cutoff"), least=500)
+@register(number("cutoff"), least=500)
 def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """A path of fewest edges from every node to every other."""
     return ((name, _paths(G, source, cutoff, False)) for source, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=20_000)
+@register(number("cutoff"), least=20_000)
 def predecessor(
     G: Converted,
     source: Any,
@@ -127,11 +127,11 @@ def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
     by_place = np.lexsort((place[tails], place[heads]))
     names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(found.order))
     ends = np.cumsum(counts).tolist()
-    with uncollected():
+    with without_collecting():
         return [names[end - count : end] for end, count in zip(ends, counts.tolist())]
 
 
-@offered(least=20_000)
+@register(least=20_000)
 def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[Any]:
     """A path of fewest edges: that which NetworkX's search from both ends comes upon."""
     first = numbered(G, source, f"Source {source} is not in G")
@@ -188,7 +188,7 @@ def first_of(heads: Array, are_new: Array) -> Array:
     return found
 
 
-@offered(
+@register(
     when("more than one path is asked for", lambda given: None in (given["source"], given["target"])), least=20_000
 )
 def has_path(G: Converted, source: Any, target: Any) -> bool:

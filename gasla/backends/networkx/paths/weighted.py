@@ -9,9 +9,9 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import number, offered
+from gasla.backends.networkx.conditions import number, register
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.paths.lists import lengthen, uncollected
+from gasla.backends.networkx.paths.lists import lengthen, without_collecting
 from gasla.backends.networkx.precedence import ranks
 
 
@@ -110,7 +110,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
     return Search(G, G.numbered(sources), weight, cutoff, reverse)
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -128,7 +128,7 @@ def multi_source_dijkstra(
     return search.number(float(search.distances[vertex])), search.path(vertex)
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def multi_source_dijkstra_path(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -136,7 +136,7 @@ def multi_source_dijkstra_path(
     return _search(G, sources, cutoff, weight).paths()
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -144,7 +144,7 @@ def multi_source_dijkstra_path_length(
     return _search(G, sources, cutoff, weight).lengths()
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def single_source_dijkstra(
     G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
@@ -152,7 +152,7 @@ def single_source_dijkstra(
     return multi_source_dijkstra(G, {source}, target, cutoff, weight)
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def single_source_dijkstra_path(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, list[Any]]:
@@ -160,7 +160,7 @@ def single_source_dijkstra_path(
     return multi_source_dijkstra_path(G, {source}, cutoff, weight)
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def single_source_dijkstra_path_length(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
@@ -168,14 +168,14 @@ def single_source_dijkstra_path_length(
     return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
 
 
-@offered(least=10_000)
+@register(least=10_000)
 def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
     """A shortest path from one node to another."""
     path: list[Any] = multi_source_dijkstra(G, {source}, target, None, weight)[1]
     return path
 
 
-@offered(least=10_000)
+@register(least=10_000)
 def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
     """The distance from one node to another."""
     search = _search(G, {source}, None, weight)
@@ -187,7 +187,7 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
     return search.number(float(search.distances[vertex]))
 
 
-@offered(number("cutoff"), least=10_000)
+@register(number("cutoff"), least=10_000)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
@@ -197,7 +197,7 @@ def dijkstra_predecessor_and_distance(
     search = _search(G, [source], cutoff, weight)
     tails, heads = search.tight()
     by_rank = np.argsort(search.ranks()[tails], kind="stable")
-    with uncollected():
+    with without_collecting():
         pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovered(search))}
         for name, parent in zip(G.called(heads[by_rank]), G.called(tails[by_rank])):
             pred[name].append(parent)
@@ -217,7 +217,7 @@ def _discovered(search: Search) -> Array:
     return np.asarray(came[np.sort(at)])
 
 
-@offered(number("cutoff"), least=500)
+@register(number("cutoff"), least=500)
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
@@ -226,7 +226,7 @@ def all_pairs_dijkstra_path_length(
     return ((name, Search(G, [v], weight, cutoff, False).lengths()) for v, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=500)
+@register(number("cutoff"), least=500)
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
@@ -235,7 +235,7 @@ def all_pairs_dijkstra_path(
     return ((name, Search(G, [v], weight, cutoff, False).paths()) for v, name in enumerate(G.names))
 
 
-@offered(number("cutoff"), least=500)
+@register(number("cutoff"), least=500)
 def all_pairs_dijkstra(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:

@@ -265,7 +265,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
     __device__ void run_schedule();
     __device__ void count_iteration();
-    __device__ void scheduled();
+    __device__ void follow_schedule();
 };
 
 template <class P> __device__ __forceinline__ void Loop<P>::run() {
@@ -296,7 +296,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
 template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
     clear_deposits();
     if constexpr (P::SCHEDULED) {
-        scheduled();
+        follow_schedule();
     } else if constexpr (P::ROWS) {
         reduce_all();
     } else if constexpr (P::EVERYONE) {

@@ -85,7 +85,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
 }
 
 // The receivers of a schedule are known ahead.
-template <class P> __device__ __forceinline__ void Loop<P>::scheduled() {
+template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
         alone([&] { s.receivers = receivers.count; });
