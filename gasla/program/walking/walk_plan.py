@@ -45,8 +45,9 @@ class WalkTracer(Tracer):
 
     def walk_plan(self) -> WalkPlan:
         """What comes of it."""
-        check_spelling(self.program)
-        check_parameters(f"{self.program.__name__}.bound", self.program.bound, ())
+        program: Any = self.program
+        check_spelling(program)
+        check_parameters(f"{program.__name__}.bound", program.bound, ())
         self.pairs: dict[tuple[Expr, Expr], Symbol] = {}
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._vertex("vertex"), self._vertex("target")
