@@ -63,6 +63,7 @@ def test_hard_shapes(device: str) -> None:
     assert labels([], [], 0) == []
     assert labels([], [], 3) == [0, 1, 2]
     assert labels([0, 1], [0, 1], 2) == [0, 1]  # loops alone
+    assert labels([0, 0, 1], [0, 1, 1], 2, [2.0, 2.0, 1.0]) == [0, 1]  # loops weigh more than what is between
     assert labels([0, 0, 0, 1], [1, 1, 1, 0], 2) == [0, 0]  # parallel edges
     assert labels([0, 0, 0, 0], [1, 2, 3, 4], 5) == [0] * 5
     assert labels([0, 1], [1, 2], 3, [0.0, 0.0]) == [0, 1, 2]  # nothing weighs anything

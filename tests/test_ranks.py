@@ -569,13 +569,8 @@ NOT_HAD |= {
 }
 
 
-LATE = {"label_propagation"}  # which compiles something first
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in LATE else ()) for name in NOT_HAD]
-)
+@pytest.mark.parametrize("name", NOT_HAD)
 def test_what_of_the_library_ranks_cannot_do_is_refused_by_name(name: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{name}: .*distributed graph"):
         NOT_HAD[name](over(GRAPH, 2))

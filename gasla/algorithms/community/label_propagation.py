@@ -31,6 +31,7 @@ from gasla.graph.arguments import (
     whole_number,
 )
 from gasla.graph.graph import as_graph
+from gasla.operations.prepare import prepare
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
@@ -195,6 +196,7 @@ def label_propagation(
     check_flags(weighted=weighted)
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
+    smallest = prepare(Smallest, graph)  # first, so that ranks, which can't run it, refuse before they work
     program: Any = Labels
     weighted = weighted and graph.values is not None
     if weighted:
@@ -205,6 +207,6 @@ def label_propagation(
     lot = Lot(seed, graph.id_dtype)
     drawn = lot.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
     found = run(program, graph, max_iterations=limit, enough=tol * graph.n, label=drawn, notice=False).label
-    labels = run(Smallest, graph, max_iterations=1, label=lot.vertices(found)).least
+    labels = smallest(max_iterations=1, label=lot.vertices(found)).least
     number(labels)
     return labels

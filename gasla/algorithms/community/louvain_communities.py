@@ -209,7 +209,8 @@ def louvain_communities(
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is an edge between i and j. Where not every edge has its other direction with the same value, the two
-        directions add up; a loop is as it is, and counts once in what its vertex's edges weigh.
+        directions add up, and a loop's too: communities are those of ``A + A.T``. Else a loop counts once in what its
+        vertex's edges weigh.
     weighted : bool
         Whether values are weights, finite and not negative; otherwise all edges weigh 1. Stored zeros weigh nothing,
         parallel edges add up.
@@ -265,9 +266,11 @@ def louvain_communities(
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
     labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
+    alone: float | None = None
     levels: list[Any] = []
     while True:
         degree = mxv(graph, xp.ones(graph.n))
+        alone = _modularity(graph, degree, resolution) if alone is None else alone
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
         community = parts = _moved(graph, community, given)
         if refine:
@@ -276,6 +279,8 @@ def louvain_communities(
             )
         smaller = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
+            if _modularity(graph, degree, resolution) < alone:  # as may come where several moved at once
+                labels, levels = xp.arange(len(labels), dtype=labels.dtype), []
             return CommunitiesResult(labels, levels or [labels])
         labels = smaller.origin.new_vertices[labels]
         levels.append(labels)
@@ -292,7 +297,21 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
         check_weights(graph, shares=True)
         assert graph.values is not None
         graph = graph.with_values(graph.values.astype(np.float64))
-    return graph if graph.has_symmetric_values else graph.symmetrized(semirings.plus)
+    if graph.has_symmetric_values:
+        return graph
+    both = graph.symmetrized(semirings.plus)  # which takes loops once
+    loops = module_of(graph.device).equal(both.out.owners(), both.out.indices)
+    return both.with_values(both.values * (loops + 1.0))
+
+
+def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
+    """That of communities of one vertex each."""
+    xp: Any = module_of(graph.device)
+    total, loops = float(degree.sum()) or 1.0, 0.0
+    if graph.has_self_loops:
+        values: Any = graph.out_values
+        loops = float(values[xp.equal(graph.out.owners(), graph.out.indices)].sum())
+    return loops / total - resolution * float(((degree / total) ** 2).sum())
 
 
 def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
