@@ -241,6 +241,7 @@ def louvain_communities(
     -----
     NetworkX's function of this name gives sets of vertices. Within a level, of at most 15 rounds, vertices move while
     more than one in a hundred do in a round. Unless refined, a community need not hang together.
+    Modularity is never lower than that of communities of one vertex each.
 
     References
     ----------
@@ -274,9 +275,8 @@ def louvain_communities(
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
         community = parts = _moved(graph, community, given)
         if refine:
-            parts = _numbered(
-                graph, run([WeighParts, Join], graph, max_iterations=REFINING, community=community, **given).part
-            )
+            found = run([WeighParts, Join], graph, max_iterations=REFINING, community=community, **given)
+            parts = _numbered(graph, found.part)
         smaller = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
             if _modularity(graph, degree, resolution) < alone:  # as may come where several moved at once
@@ -316,12 +316,9 @@ def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
 
 def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     """The community of each vertex once few move, starting from these."""
-    return _numbered(
-        graph,
-        run(
-            [Weigh, Move, Tell], graph, max_iterations=TURNS, community=community, enough=SETTLED * graph.n, **given
-        ).community,
-    )
+    enough = SETTLED * graph.n
+    found = run([Weigh, Move, Tell], graph, max_iterations=TURNS, community=community, enough=enough, **given)
+    return _numbered(graph, found.community)
 
 
 def _numbered(graph: Graph, label: Any) -> Any:
