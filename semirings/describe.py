@@ -16,10 +16,10 @@ _PREFIX = {"negative": "-", "invert": "~"}
 @means(str)
 def describe(expr: Expr, limit: int = 200) -> str:
     """The expression as a person would write it, cut off after `limit` characters."""
-    texts: dict[Expr, str] = {}
+    texts: dict[int, str] = {}  # by id: while a user's function is read, nodes have no hash
     for part in in_order(expr):
-        texts[part] = _describe(part, [texts[arg] for arg in part.args], limit)
-    return texts[expr]
+        texts[id(part)] = _describe(part, [texts[id(arg)] for arg in part.args], limit)
+    return texts[id(expr)]
 
 
 def _describe(expr: Expr, args: list[str], limit: int) -> str:

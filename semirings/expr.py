@@ -18,25 +18,19 @@ innermost loop around them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from semirings import advice
 from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
-BRANCH_ADVICE = (
-    "a symbolic value has no truth value: write where(condition, a, b) for `if`, & | ~ for `and` `or` `not`, "
-    "semirings.minimum and semirings.maximum for min() and max(), and (a <= x) & (x < b) for `a <= x < b`"
-)
-
-REDUCTIONS = ("sum", "min", "max", "any", "all", "prod")
-REDUCTION_ADVICE = (
-    "a monoid reduces the items of a vector: semirings.plus(x) is their sum, "
-    "and there are semirings.min(x), max(x), any(x > 0) and others"
-)
+_READING: ContextVar[bool] = ContextVar("reading", default=False)  # a user's function is being called with symbols
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
@@ -51,6 +45,16 @@ def means(function: Any) -> Callable[[F], F]:
         return meaning
 
     return register
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """While a user's function is called: there a symbolic value has no hash, so that no dict or set misses it silently."""
+    token = _READING.set(True)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
@@ -99,7 +103,10 @@ class Expr:
     args: tuple[Expr, ...]
     payload: Any
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if _READING.get():
+            raise TypeError(advice.KEY)
+        return object.__hash__(self)
 
     __add__, __radd__ = _binary(np.add)
     __sub__, __rsub__ = _binary(np.subtract)
@@ -107,7 +114,7 @@ class Expr:
     __truediv__, __rtruediv__ = _binary(np.true_divide)
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
     __mod__, __rmod__ = _binary(np.remainder)
-    __pow__, __rpow__ = _binary(np.power)
+    __rpow__ = _binary(np.power)[1]
     __and__, __rand__ = _binary(np.bitwise_and)
     __or__, __ror__ = _binary(np.bitwise_or)
     __xor__, __rxor__ = _binary(np.bitwise_xor)
@@ -118,6 +125,18 @@ class Expr:
     __eq__, __ne__ = _binary(np.equal)[0], _binary(np.not_equal)[0]  # type: ignore[assignment]
     __neg__, __pos__ = _unary(np.negative), _unary(np.positive)
     __invert__, __abs__ = _unary(np.invert), _unary(np.absolute)
+
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Expr:
+        if modulus is not None:
+            raise TypeError("pow of a symbolic value with a modulus: write (x ** y) % m")
+        result: Expr = np.power(self, exponent)
+        return result
+
+    def __divmod__(self, other: Any) -> tuple[Expr, Expr]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Expr, Expr]:
+        return other // self, other % self
 
     def astype(self, dtype: Any) -> Expr:
         """Convert to another type; see `semirings.cast`."""
@@ -132,18 +151,18 @@ class Expr:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Expr:
         if method != "__call__" or options:
-            what = f"np.{ufunc.__name__}.{method}" if method != "__call__" else f"the options {sorted(options)}"
-            raise TypeError(f"{what} on a symbolic value: call np.{ufunc.__name__} with values alone")
+            name = ufunc.__name__
+            what = f"np.{name}.{method}" if method != "__call__" else f"the options {sorted(options)} of np.{name}"
+            hint = f"; {advice.instead('sum')}" if method in ("reduce", "accumulate") else ""
+            raise TypeError(f"{what} on a symbolic value: call np.{name} with values alone{hint}")
         result: Expr = _MEANINGS[np.ufunc](ufunc, *operands)
         return result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Expr:
         if function not in _MEANINGS:
             name = function.__name__
-            advice = "use operators, NumPy's ufuncs or semirings.where"
-            raise TypeError(
-                f"np.{name} on a symbolic value: {REDUCTION_ADVICE if name.removeprefix('a') in REDUCTIONS else advice}"
-            )
+            what_to_do = advice.instead(name) or "use operators, NumPy's ufuncs or semirings.where"
+            raise TypeError(f"np.{name} on a symbolic value: {what_to_do}")
         result: Expr = _MEANINGS[function](*args, **kwargs)
         return result
 
@@ -151,7 +170,10 @@ class Expr:
         if isinstance(self.type, np.dtype):
             raise TypeError(f"{self} is a scalar of type {self.type}: only vectors and tuples have items")
         if isinstance(index, bool) or not isinstance(index, int | np.integer):
-            raise TypeError(f"index {index!r} of {self}: an index is a constant integer")
+            raise TypeError(
+                f"index {index!r} of {self}: an index is a constant integer; several items are "
+                "semirings.vector(x[0], x[1], …), and the one that a condition chooses semirings.where(condition, a, b)"
+            )
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is outside {self}, which has {len(self)} items")
         return item(self, int(index) % len(self))
@@ -160,8 +182,8 @@ class Expr:
         names = self.type.names if isinstance(self.type, TupleType) else None
         if names is None or name not in names:
             fields = f"; its items are {', '.join(names)}" if names else ""
-            if isinstance(self.type, VectorType) and name in REDUCTIONS:
-                fields = f": {REDUCTION_ADVICE}"
+            if (hint := advice.instead(name)) is not None:
+                fields = f": {hint}"
             raise AttributeError(f"a symbolic value of type {self.type} has no attribute {name!r}{fields}")
         return item(self, names.index(name))
 
@@ -181,28 +203,41 @@ class Expr:
         raise TypeError("`in` on a symbolic value: compare the items with == and join them with |")
 
     def __bool__(self) -> bool:
-        raise TypeError(BRANCH_ADVICE)
+        raise TypeError(advice.BRANCH)
 
     def _no_number(self, *_: Any) -> NoReturn:
-        raise TypeError(
-            "a symbolic value is not a number yet: use semirings.sqrt, semirings.exp, … (or NumPy's) for the functions "
-            "of math, and semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int()"
-        )
+        raise TypeError(advice.NUMBER)
 
-    __float__ = __int__ = __complex__ = __index__ = _no_number
+    __float__ = __int__ = __complex__ = _no_number
+
+    def __index__(self) -> NoReturn:
+        raise TypeError(advice.INDEX)
 
     def _no_rounding(self, *_: Any) -> NoReturn:
-        raise TypeError("rounding a symbolic value: use semirings.floor, ceil, trunc or rint (and cast for an integer)")
+        raise TypeError(advice.ROUND)
 
     __floor__ = __ceil__ = __trunc__ = __round__ = _no_rounding
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a symbolic value cannot become an array: semirings.vector(a, b, …) makes a vector of values")
+    def _no_product(self, *_: Any) -> NoReturn:
+        raise TypeError(f"@ on a symbolic value: {advice.instead('matmul')}")
+
+    __matmul__ = __rmatmul__ = _no_product
+
+    def __array__(self, dtype: Any = None, **_: Any) -> NoReturn:
+        if dtype is not None:
+            kind = "bool" if dtype == bool else f"np.{dtype}"
+            raise TypeError(
+                f"{kind}(x) of a symbolic value: write semirings.cast(x, {kind}) to convert it; {advice.TABLE}"
+            )
+        raise TypeError(advice.ARRAY)
+
+    def __format__(self, spec: str) -> str:
+        return str(self)  # `.2f` is for the numbers that come later
 
     def __reduce__(self) -> tuple[Any, ...]:
         nodes = in_order(self)  # flat: there may be more than Python recurses
-        places = {e: place for place, e in enumerate(nodes)}
-        return _copied, ([(e.op, e.type, [places[arg] for arg in e.args], e.payload) for e in nodes],)
+        places = {id(e): place for place, e in enumerate(nodes)}
+        return _copied, ([(e.op, e.type, [places[id(arg)] for arg in e.args], e.payload) for e in nodes],)
 
     def __str__(self) -> str:
         text: str = _MEANINGS[str](self)
@@ -333,7 +368,7 @@ def _table(entries: tuple[Expr, ...]) -> Expr:
             f"write a longer one as one expression of vectors: of fields, or of np.arange({len(entries)})"
         )
     values = np.array([entry.payload for entry in entries])
-    if len(set(entries)) == 1:
+    if all(entry is entries[0] for entry in entries):
         return each(entries[0], len(entries))
     if values.dtype.kind != "b" and np.array_equal(values, np.arange(len(values))):
         return each(cast_expr(node("lane_number", np.dtype(np.int64)), values.dtype), len(entries))
@@ -413,16 +448,16 @@ def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
 
 def _at(body: Expr, lane: int) -> Expr:
     """What the body of a loop is at one lane."""
-    done: dict[Expr, Expr] = {}
+    done: dict[int, Expr] = {}  # by id: while a user's function is read, nodes have no hash
     for e in in_order(body, within=False):
         if e.op == "lane":
-            done[e] = item(e.args[0], lane)
+            done[id(e)] = item(e.args[0], lane)
         elif e.op == "lane_number":
-            done[e] = constant(lane, np.int64)
+            done[id(e)] = constant(lane, np.int64)
         else:
             whole = e.op in LOOPS or not e.args
-            done[e] = e if whole else node(e.op, e.type, *(done[arg] for arg in e.args), payload=e.payload)
-    return done[body]
+            done[id(e)] = e if whole else node(e.op, e.type, *(done[id(arg)] for arg in e.args), payload=e.payload)
+    return done[id(body)]
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
@@ -454,16 +489,17 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
     """Every node under these expressions once, arguments before what uses them; those `within` loops as well or not."""
-    found: dict[Expr, None] = {}
+    found: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:
         expr = pending[-1]
-        waiting = [arg for arg in reversed(expr.args) if arg not in found and (within or expr.op not in LOOPS)]
-        if expr in found or not waiting:
-            found[pending.pop()] = None
+        waiting = [arg for arg in reversed(expr.args) if id(arg) not in found and (within or expr.op not in LOOPS)]
+        if id(expr) in found or not waiting:
+            pending.pop()
+            found[id(expr)] = expr
         else:
             pending += waiting
-    return list(found)
+    return list(found.values())
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings.advice import monoid_for
 from semirings.bounds import Bounds, bounds
 from semirings.expr import Expr, as_expr, at_lane, fold, make_tuple
 from semirings.functions import is_symbolic, is_tuple
@@ -368,7 +369,9 @@ def product(*monoids: Monoid, name: str | None = None) -> Monoid:
     (True, False)
     """
     if not monoids or not all(isinstance(monoid, Monoid) for monoid in monoids):
-        raise TypeError(f"product of {monoids!r}; expected monoids, one for each item: product(plus, max)")
+        wrong = [monoid_for(monoid) for monoid in monoids if not isinstance(monoid, Monoid)]
+        hint = f"; expected {wrong[0]}" if wrong else ""
+        raise TypeError(f"product of {monoids!r}; expected monoids, one for each item: product(plus, max){hint}")
     return Product(monoids, name)
 
 
@@ -440,7 +443,7 @@ class Semiring:
 
     def __init__(self, monoid: Monoid, multiply: BinaryOp | Callable[..., Any], name: str | None = None) -> None:
         if not isinstance(monoid, Monoid):
-            raise TypeError(f"a semiring adds with a Monoid, not {monoid!r}: semirings.Monoid(function, identity)")
+            raise TypeError(f"a semiring adds with a Monoid, not {monoid!r}; expected {monoid_for(monoid)}")
         self.monoid = monoid
         self.operator = as_operator(multiply)
         self.positional = _arity(self.operator.function) == 5

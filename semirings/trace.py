@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from semirings.expr import Expr, as_expr
+from semirings.expr import Expr, as_expr, reading
 from semirings.ufuncs import settled
 
 
@@ -33,9 +33,19 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     >>> trace(lambda x, y: {"larger": np.maximum(x, y), "count": 1}, Symbol("x", "f4"), Symbol("y", "f4"))
     {'larger': <maximum(x, y): float32>, 'count': <1: int64>}
     """
-    result = function(*args)
     named = getattr(function, "func", function)  # a functools.partial hides the function it calls
     name = getattr(named, "__qualname__", repr(named))
+    try:
+        with reading():
+            result = function(*args)
+    except Exception as error:
+        if isinstance(error, ValueError) and isinstance(error.__cause__, TypeError):
+            raise error.__cause__ from None  # NumPy says that something is a sequence; the cause says what to do
+        error.add_note(
+            f"{name} is called with symbols in place of numbers; what may stand in it is said in the user guide, under "
+            '"What may stand in a function"'
+        )
+        raise
     if isinstance(result, dict):
         for key in result:
             if not isinstance(key, str):

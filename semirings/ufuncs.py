@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings import advice
 from semirings.expr import Expr, as_expr, cast_expr, constant, each, lanewise, means, node
 from semirings.types import SCALAR_NAMES, TupleType, VectorType, scalar_type
 
@@ -37,7 +38,8 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
     """`ufunc` of symbolic values, numbers and arrays of one dimension (vectors)."""
     name = ufunc.__name__
     if name not in PRIMITIVES and name not in RULES:
-        raise TypeError(f"np.{name} is not available on symbolic values; there are {', '.join(sorted(PRIMITIVES))}")
+        there_are = advice.instead(name) or f"there are {', '.join(sorted(PRIMITIVES))}"
+        raise TypeError(f"np.{name} is not available on symbolic values; {there_are}")
     values = [operand(value) for value in operands]
     lengths = {value.type.length for value in values if isinstance(value, Expr) and isinstance(value.type, VectorType)}
     if not lengths:
@@ -156,7 +158,8 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
         types = ufunc.resolve_dtypes((*given, None))
     except TypeError as error:
         names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in given)
-        raise TypeError(f"np.{name} is not defined for {names}: {error}") from None
+        remedy = "; semirings.cast(x, np.int64) makes whole numbers" if name in BITWISE else ""
+        raise TypeError(f"np.{name} is not defined for {names}: {error}{remedy}") from None
     if any(dtype.name not in SCALAR_NAMES for dtype in types):
         wrong = next(dtype for dtype in types if dtype.name not in SCALAR_NAMES)
         raise TypeError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import semirings
 from gasla.arrays import array_module, converted, device_of
 from gasla.engines import Products, engine
 from gasla.graph.graph import Graph
@@ -22,7 +23,10 @@ SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
 def check_semiring(name: str, given: Any) -> None:
     """Refuse what is no semiring."""
     if not isinstance(given, Semiring):
-        raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus")
+        hint = f"; semirings.Semiring({given.name}, multiply) makes one" if isinstance(given, Monoid) else ""
+        if isinstance(given, str) and isinstance(getattr(semirings, given, None), Semiring):
+            hint = f"; did you mean semirings.{given}?"
+        raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus{hint}")
 
 
 # --- the matrix ------------------------------------------------------------------------------------------------------

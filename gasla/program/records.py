@@ -1,7 +1,7 @@
 """What a program's functions receive: the fields of a vertex or an edge, by name."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 
 class Record:
@@ -22,6 +22,28 @@ class Record:
         raise AttributeError(
             f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from apply, post_apply or scatter"
         )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self._what}.{name} can't be deleted: every {self._what} has all fields that are declared")
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self.__setattr__(name, value)
+
+    def _is_no_value(self, *_: Any, **__: Any) -> NoReturn:
+        some = ", ".join(f"{self._what}.{name}" for name in sorted(self._fields)[:5])
+        raise TypeError(
+            f"a program's {self._what} is a record of fields, not a value: compute with its fields, such as {some}; "
+            "where two vertices are compared, `src.id == dst.id`"
+        )
+
+    # Python would compare records by identity, and call any of them true, without a word.
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _is_no_value  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _is_no_value
+    __getitem__ = __iter__ = __len__ = __contains__ = __float__ = __int__ = __index__ = _is_no_value
+    __array__ = __array_ufunc__ = __array_function__ = _is_no_value
+
+    def __repr__(self) -> str:
+        return f"<a program's {self._what}: {', '.join(sorted(self._fields))}>"
 
 
 class Lazy(dict[str, Any]):

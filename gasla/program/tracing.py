@@ -32,6 +32,7 @@ from gasla.program.fields import (
 from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
 from semirings import Expr, Monoid, Symbol, TupleType, VectorType
+from semirings.advice import monoid_for
 from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
 
@@ -181,7 +182,12 @@ class Tracer:
         for name, parameter in program.parameters.items():
             check_start(program, name, parameter.default, self.parameter_types[inner(name)], "is")
         for name, aggregate in program.aggregates.items():
-            if not isinstance(aggregate.monoid, Monoid) or not aggregate.monoid.commutative:
+            if not isinstance(aggregate.monoid, Monoid):
+                raise TypeError(
+                    f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected "
+                    f"{monoid_for(aggregate.monoid)}"
+                )
+            if not aggregate.monoid.commutative:
                 raise TypeError(
                     f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected a "
                     "semirings.Monoid that commutes, as vertices have no order"
@@ -292,7 +298,7 @@ class Tracer:
         if not isinstance(self.program.reduce, Monoid):
             raise TypeError(
                 f"{self.program.__name__} gathers, but its `reduce` is {self.program.reduce!r}; "
-                "expected a semirings.Monoid, such as semirings.min"
+                f"expected {monoid_for(self.program.reduce)}"
             )
 
     def _trace_choice(self, vertex: Record) -> None:

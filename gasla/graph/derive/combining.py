@@ -19,6 +19,7 @@ from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.derive.origin import numbered
 from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
 from semirings import any as any_of
+from semirings.advice import monoid_for
 
 Parts = tuple[Array, ...]  # the items of a tuple, or one array alone
 
@@ -112,7 +113,7 @@ def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
 def require_monoid(monoid: Any, name: str = "combine") -> None:
     """Refuse what is no monoid."""
     if not isinstance(monoid, Monoid):
-        raise TypeError(f"{name} is {monoid!r}; expected a semirings.Monoid, such as semirings.plus or semirings.min")
+        raise TypeError(f"{name} is {monoid!r}; expected {monoid_for(monoid)}")
 
 
 def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:

@@ -48,7 +48,7 @@ class WalkTracer(Tracer):
         program: Any = self.program
         check_spelling(program)
         check_parameters(f"{program.__name__}.bound", program.bound, ())
-        self.pairs: dict[tuple[Expr, Expr], Symbol] = {}
+        self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}  # by ids: nodes have no hash while they are read
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._vertex("vertex"), self._vertex("target")
         id_before = self._symbol("previous", "id", self.id_type)
@@ -69,7 +69,7 @@ class WalkTracer(Tracer):
                 )
         kinds = self.vertex_types, self.edge_types, self.parameter_types
         return WalkPlan(
-            Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions), list(self.pairs), self.sources
+            Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions), list(self.pairs.values()), self.sources
         )
 
     def _counters(self) -> dict[str, np.dtype]:
@@ -84,13 +84,14 @@ class WalkTracer(Tracer):
     def _pair(self, where: str, *ends: Any) -> Expr:
         """What stands for whether there is an edge."""
         src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
-        if (src, dst) not in self.pairs:
+        key = id(src), id(dst)
+        if key not in self.pairs:
             if len(self.pairs) == MOST_PAIRS:
                 raise TypeError(f"{where} asks for more than {MOST_PAIRS} edges; expected at most so many different")
             name = str(len(self.pairs))
-            self.pairs[src, dst] = Symbol(f"near_{name}", bool)
+            self.pairs[key] = src, dst
             self.sources[f"near_{name}"] = ("near", name)
-        return self.pairs[src, dst]
+        return Symbol(f"near_{[*self.pairs].index(key)}", bool)
 
 
 class WalkPlan:
