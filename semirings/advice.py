@@ -86,16 +86,16 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """What to write for something that was given as a monoid, and is none: "such as semirings.plus" at least.
+    """What is expected in place of something that is no monoid; by name, where it is clear which one is meant.
 
     Examples
     --------
     >>> import numpy as np
-    >>> monoid_for(np.minimum), monoid_for(sum), monoid_for("max"), monoid_for(None)
-    ('semirings.min', 'semirings.plus', 'semirings.max', 'a semirings.Monoid, such as semirings.plus or semirings.min')
+    >>> monoid_for(np.minimum)
+    'a semirings.Monoid, here semirings.min'
     """
     name = _MONOIDS.get(given if isinstance(given, str) else getattr(given, "__name__", ""))
     if name:
-        return f"semirings.{name}"
+        return f"a semirings.Monoid, here semirings.{name}"
     some = "a semirings.Monoid, such as semirings.plus or semirings.min"
     return f"{some}; semirings.Monoid(function, identity) makes one" if callable(given) else some
