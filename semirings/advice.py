@@ -14,13 +14,13 @@ BRANCH = (
     "(x == a) | (x == b) for `x in (a, b)`"
 )
 NUMBER = (
-    "a symbolic value is not a number yet: use semirings.sqrt, semirings.exp, … (or NumPy's) for the functions of math, "
-    "semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int(), and semirings.vector(a, b, …) for an "
+    "a symbolic value is not a number yet: use semirings.sqrt, semirings.exp, … (or NumPy's) for the functions of "
+    "math, semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int(), and semirings.vector(a, b, …) for an "
     "array of values"
 )
 TABLE = (
-    "to look something up by a vertex, declare it as a field, table = gasla.vertex(np.float64), pass table=array to the "
-    "run, and read src.table, or self.at(index).table with missing=; choose among a few constants by semirings.where"
+    "to look something up by a vertex, declare it as a field, table = gasla.vertex(np.float64), pass table=array to "
+    "the run, and read src.table, or self.at(index).table with missing=; choose among a few constants by semirings.where"
 )
 INDEX = (
     "a symbolic value is not a number yet, so it is no index, no length and no count for range(): loops go over "
@@ -81,7 +81,8 @@ _MONOIDS = {
     "add": "plus", "sum": "plus", "plus": "plus", "multiply": "times", "mul": "times", "prod": "times",
     "minimum": "min", "fmin": "min", "min": "min", "amin": "min", "maximum": "max", "fmax": "max", "max": "max",
     "amax": "max", "logical_or": "lor", "any": "lor", "logical_and": "land", "all": "land",
-    "bitwise_or": "bor", "bitwise_and": "band", "bitwise_xor": "bxor", "logaddexp": "logaddexp", "argmin": "argmin", "argmax": "argmax",
+    "bitwise_or": "bor", "bitwise_and": "band", "bitwise_xor": "bxor", "logaddexp": "logaddexp",
+    "argmin": "argmin", "argmax": "argmax",
 }  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def means(function: Any) -> Callable[[F], F]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """While a user's function is called: there a symbolic value has no hash, so that no dict or set misses it silently."""
+    """While a user's function is called: there symbolic values have no hash, so that no dict misses one silently."""
     token = _READING.set(True)
     try:
         yield
@@ -225,7 +225,7 @@ class Expr:
 
     def __array__(self, dtype: Any = None, **_: Any) -> NoReturn:
         if dtype is not None:
-            kind = "bool" if dtype == bool else f"np.{dtype}"
+            kind = "bool" if dtype == np.bool_ else f"np.{dtype}"
             raise TypeError(
                 f"{kind}(x) of a symbolic value: write semirings.cast(x, {kind}) to convert it; {advice.TABLE}"
             )

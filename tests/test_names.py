@@ -18,7 +18,6 @@ from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
-from gasla.program import program
 
 HOSTILE = [  # of fields, edge fields, parameters and aggregates, in turn
     *("rank", "class", "np", "x", "old_rank", "double", "named_x", "x_combine", "t", "größe", "ſ", "combine_x"),
@@ -157,7 +156,8 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
         others = {name for name in found if "MARK" not in name} | prefixes
         meetings = {(p, name.removeprefix(f"{p}_")) for p in prefixes for name in others if name.startswith(f"{p}_")}
         # A parameter of a printed function may be called `vertex_t`, as that type is not used there.
-        assert meetings <= {(p, rest) for p in prefixes for rest in ("", *program._RESERVED)} | {("vertex", "t")}
+        kept = {(p, rest) for p in prefixes for rest in ("", *gasla.VertexProgram._kept_names())}
+        assert meetings <= kept | {("vertex", "t")}
 
 
 def test_inner_names_are_distinct_identifiers_that_lead_back() -> None:
@@ -199,3 +199,38 @@ def test_titles_make_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     kept = [*tmp_path.rglob("*.code")]
     assert all(re.fullmatch(r"gasla_\w+-\w+\.code", file.name) for file in kept)
     assert len(kept) == 4
+
+
+def test_the_guide_lists_the_names_that_gasla_keeps() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf8")
+    (said,) = [
+        " ".join(part.split())
+        for part in guide.split("\n\n")
+        if part.startswith("Fields, parameters and aggregates may have")
+    ]
+    of_vertex_programs, of_walk_programs = said.split("what results have: ")[1].split("A `WalkProgram` keeps")
+    kept = {*gasla.VertexProgram._kept_names(), *gasla.VertexProgram._kept_of_edges}
+    assert set(re.findall("`([a-z_]+)`", of_vertex_programs)) == kept
+    assert set(re.findall("`([a-z_]+)`", of_walk_programs)) == gasla.WalkProgram._kept_names().keys()
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "why"),
+    [
+        (gasla.VertexProgram, "state", "attribute of every result"),
+        (gasla.VertexProgram, "active", "argument of gasla.run"),
+        (gasla.VertexProgram, "key", "function that a program may have"),
+        (gasla.VertexProgram, "in_degree", "every vertex has it"),
+        (gasla.VertexProgram, "everyone", "setting of every program"),
+        (gasla.VertexProgram, "source", "attribute of every program"),
+        (gasla.VertexProgram, "_x", "begins with _"),
+        (gasla.WalkProgram, "steps", "argument of gasla.walk"),
+        (gasla.WalkProgram, "step", "attribute of self"),
+    ],
+)
+def test_an_error_on_a_kept_name_says_why_lists_all_and_suggests_one(program: Any, name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as caught:
+        type("P", (program,), {name: gasla.vertex(np.int32)})
+    assert all(each in str(caught.value) for each in program._kept_names())
+    (suggested,) = re.findall("such as '([a-z_]+)'", str(caught.value))
+    type("P", (program,), {suggested: gasla.vertex(np.int32)})

@@ -90,6 +90,8 @@ class Declared:
 
     _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that may be written, and their parameters beside self
     _settings: ClassVar[set[str]] = set()  # other members that mean something
+    _kept: ClassVar[dict[str, str]] = {}  # other names that no field may have, and why
+    _kept_of_edges: ClassVar[dict[str, str]] = {}  # and no field of an edge
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
@@ -115,11 +117,25 @@ class Declared:
             raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
 
     @classmethod
-    def _check_names(cls, own: type, reserved: Collection[str]) -> None:
-        """Refuse names of fields that mean something else in programs of a kind, `own`, or that are too long."""
+    def _kept_names(cls) -> dict[str, str]:
+        """The names that no field, parameter or aggregate of such a program may have, and why each is kept."""
+        kind = next(base for base in cls.__mro__ if "_hooks" in vars(base))
+        own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
+        functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
+        return own | kind._kept | dict.fromkeys(kind._settings, "it is a setting of every program") | functions
+
+    @classmethod
+    def _check_names(cls) -> None:
+        """Refuse names of fields that mean something else in programs of this kind, or that are too long."""
+        kept = cls._kept_names()
         for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates):
-            if name in reserved or name.startswith("_") or name in dir(own):
-                raise ValueError(f"{cls.__name__}.{name}: this name is gasla's own; choose another")
+            of_edge = cls._kept_of_edges if name in cls.edge_fields else {}
+            if why := "it begins with _" if name.startswith("_") else kept.get(name) or of_edge.get(name):
+                raise ValueError(
+                    f"{cls.__name__}.{name}: {'of an edge ' if name in of_edge else ''}this name is gasla's own, as "
+                    f"{why}; choose another, such as {'my_' + (name.strip('_') or 'value')!r}. gasla keeps these: "
+                    f"{', '.join(sorted({*kept, *of_edge}))}"
+                )
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
 

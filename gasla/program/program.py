@@ -50,12 +50,12 @@ OPTIONS = {  # what `run` takes besides fields
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
     *("progress", "device", "delta", "schedule", "wait", "notice", "compile", "out", "start"),
 }
-_RESERVED = {
-    *("id", "in_degree", "out_degree"),  # of every vertex
-    *("iteration", "n"),  # of every program
-    *("state", "iterations", "converged", "edges", "aggregates", "has"),  # of every result or state, with some options
-    *HOOKS,
-    *(SETTINGS | OPTIONS),
+_KEPT = {
+    **dict.fromkeys(OPTIONS, "it is an argument of gasla.run"),
+    **dict.fromkeys(("state", "iterations", "converged", "edges", "aggregates"), "it is an attribute of every result"),
+    "has": "it is a method of every state",
+    **dict.fromkeys(("iteration", "n"), "a program reads it as an attribute of self"),
+    **dict.fromkeys(("id", "in_degree", "out_degree"), "every vertex has it"),
 }
 
 ORDERS = get_args(Order)
@@ -143,12 +143,12 @@ class VertexProgram(Declared):
 
     _hooks = HOOKS
     _settings = SETTINGS
+    _kept = _KEPT
+    _kept_of_edges = dict.fromkeys(("back", "leaves"), "every edge has it")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._check_names(VertexProgram, _RESERVED)
-        for name in cls.edge_fields.keys() & {"back", "leaves"}:
-            raise ValueError(f"{cls.__name__}.{name}: of an edge this name is gasla's own; choose another")
+        cls._check_names()
         if cls.direction not in ("in", "out", "all"):
             raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
         if cls.sources not in ("all", "active"):

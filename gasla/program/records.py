@@ -24,7 +24,7 @@ class Record:
         )
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{self._what}.{name} can't be deleted: every {self._what} has all fields that are declared")
+        raise AttributeError(f"{self._what}.{name} can't be deleted: fields are declared for all")
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.__setattr__(name, value)

@@ -68,9 +68,8 @@ class WalkTracer(Tracer):
                     f"{self.program.__name__}.{given_name(name)} is a vector of {kind.length} items; expected at most 8"
                 )
         kinds = self.vertex_types, self.edge_types, self.parameter_types
-        return WalkPlan(
-            Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions), list(self.pairs.values()), self.sources
-        )
+        traced = Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions)
+        return WalkPlan(traced, list(self.pairs.values()), self.sources)
 
     def _counters(self) -> dict[str, np.dtype]:
         return {"step": np.dtype(np.int64), "n": np.dtype(np.int64), "start": self.id_type}

@@ -19,11 +19,12 @@ HOOKS: dict[str, tuple[str, ...]] = {
     "restart": ("vertex",),
     "bound": (),
 }
-_RESERVED = {
-    *("id", "in_degree", "out_degree"),  # of every vertex
-    *("step", "start", "n"),  # of every walker
-    *HOOKS,
-    *("program", "graph", "starts", "steps", "weighted", "seed", "device"),  # what `walk` takes besides fields
+_KEPT = {
+    **dict.fromkeys(
+        ("program", "graph", "starts", "steps", "weighted", "seed", "device"), "it is an argument of gasla.walk"
+    ),
+    **dict.fromkeys(("step", "start", "n"), "a program reads it as an attribute of self"),
+    **dict.fromkeys(("id", "in_degree", "out_degree"), "every vertex has it"),
 }
 
 
@@ -63,10 +64,11 @@ class WalkProgram(Declared):
     """
 
     _hooks = HOOKS
+    _kept = _KEPT
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._check_names(WalkProgram, _RESERVED)
+        cls._check_names()
         if cls.aggregates:
             raise TypeError(f"{cls.__name__}.{min(cls.aggregates)} is an aggregate; walkers have none, leave it out")
         for name, field in cls.edge_fields.items():
