@@ -15,12 +15,12 @@ BRANCH = (
 )
 NUMBER = (
     "a symbolic value is not a number yet: use semirings.sqrt, semirings.exp, … (or NumPy's) for the functions of "
-    "math, semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int(), and semirings.vector(a, b, …) for an "
-    "array of values"
+    "math, semirings.cast(x, np.float64) or x.astype(np.int64) for float() and int(), and semirings.vector(a, b, …) "
+    "for an array of values"
 )
 TABLE = (
     "to look something up by a vertex, declare it as a field, table = gasla.vertex(np.float64), pass table=array to "
-    "the run, and read src.table, or self.at(index).table with missing=; choose among a few constants by semirings.where"
+    "the run, and read src.table, or self.at(index).table with missing=; semirings.where chooses among few constants"
 )
 INDEX = (
     "a symbolic value is not a number yet, so it is no index, no length and no count for range(): loops go over "

@@ -127,11 +127,46 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory that the machine has; None on systems that don't say."""
+    """Bytes of memory that this process can have: the machine's, or what is left of a limit of the process's own.
+
+    None on systems that don't say.
+    """
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        page = os.sysconf("SC_PAGE_SIZE")
+        machine = page * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return machine
+        with open("/proc/self/statm") as sizes:
+            return min(machine, max(limit - page * int(sizes.read().split()[0]), 0))
+    except (ImportError, OSError):
+        return machine
+
+
+MANY, PER_EDGE = 10**7, 1000  # from how many vertices on, and how many for each edge, ids look like names
+
+
+def are_sparse(n: int, m: int) -> str | None:
+    """What to say of so many vertices for so few edges, where ids may be names such as account numbers; else None.
+
+    Examples
+    --------
+    >>> are_sparse(10**7, 1), are_sparse(10**9, 10**6)
+    (None, None)
+    """
+    if n <= MANY or n <= PER_EDGE * m:
+        return None
+    edges = "there is one edge" if m == 1 else f"there are {m:,} edges"
+    return (
+        f"ids go up to {n - 1:,}, and {edges}; pass names=True if ids are names, such as account numbers, which takes "
+        f"no vertex but those named, or names=False for {n:,} vertices, which take {16 * n + 24 * m:,} bytes "
+        "(--vertices names, --vertices numbers)"
+    )
 
 
 def vertex_count(n: Any) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.adjacency import Array
-from gasla.graph.validate import physical_memory
+from gasla.graph.validate import are_sparse, physical_memory
 from gasla.names import meant
 
 _PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # what columns of ids are commonly called
@@ -152,7 +152,8 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
     if texts[0] != texts[1]:
         kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
         raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
-    if names is None:
+    is_open = names is None
+    if is_open:
         names = texts[0] or max(_largest(ids) for ids in ends) >= _WIDE
     if names:
         return _with_names(ends, values)
@@ -161,7 +162,7 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
             f"column {titles[0]!r} holds strings, which are names; expected integers, as names=False says and ranks "
             "need: gasla.io.read numbers names, and distributed.Graph.from_graph takes that graph"
         )
-    return _with_numbers(titles, ends, values)
+    return _with_numbers(titles, ends, values, is_open)
 
 
 def _with_names(ends: list[Any], values: Array | None) -> Edges:
@@ -174,7 +175,7 @@ def _with_names(ends: list[Any], values: Array | None) -> Edges:
     return Edges(len(names), numbers[:m], numbers[m:], values, names)
 
 
-def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None) -> Edges:
+def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
     """Edges whose ids are the numbers of vertices."""
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):
@@ -191,6 +192,8 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None) -> E
             f"ids go up to {n - 1}, and so many vertices need {needed:,} bytes of {memory:,}; names=True numbers the "
             "ids that occur"
         )
+    if is_open and (doubt := are_sparse(n, len(ends[0]))):
+        raise ValueError(doubt)
     src, dst = (ids.to_numpy() for ids in ends)
     return Edges(n, src, dst, values, None)
 

@@ -24,10 +24,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gasla.graph.io import dimacs, edge_tables, edges, matrix_market, metis, npz
-from gasla.graph.io.files import COMPRESSIONS, FormatError, compress, translate_errors
+from gasla.graph.io.files import COMPRESSIONS, FormatError, compress, to_csr, translate_errors
+from gasla.graph.io.separated import SPACES, is_plain
 from gasla.output import replacing
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def read(
     dst: Column | None = None,
     weight: Column | None = None,
     names: bool | None = None,
+    separator: str | None = None,
+    on_bad_rows: Literal["error", "skip"] = "error",
 ) -> Any:
     r"""Return the graph in a file: a square sparse array, columns ascending in every row, or of a table a `Graph`.
 
@@ -89,12 +92,25 @@ def read(
     """
     path = Path(path)
     format = format_of(path, format)
+    if on_bad_rows not in ("error", "skip"):
+        raise ValueError(f"on_bad_rows is {on_bad_rows!r}; expected 'error' or 'skip'")
+    is_text, skips = format in ("csv", "edges"), on_bad_rows == "skip"
+    if not is_text and (separator is not None or skips):
+        raise ValueError(f"separator and on_bad_rows are of CSV files and edge lists; {path} is read as {format!r}")
+    columns = src, dst, weight
     if format in TABLES:
-        return edge_tables.read(path, format, (src, dst, weight), names)
-    if any(given is not None for given in (src, dst, weight, names)):
-        raise ValueError(f"src, dst, weight and names are of tables; {path} is read as {format!r}")
-    with translate_errors(path):
-        return _FORMATS[format].read(path)
+        return edge_tables.read(path, format, columns, names, separator, skips)
+    if format != "edges":
+        if any(given is not None for given in (*columns, names)):
+            raise ValueError(f"src, dst, weight and names are of tables and edge lists; {path} is read as {format!r}")
+        with translate_errors(path):
+            return _FORMATS[format].read(path)
+    has_columns = separator not in (None, SPACES) or any(given is not None for given in columns)
+    if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe is read once
+        with translate_errors(path):
+            return edges.read(path, skips, is_numbered=names is False)
+    graph = edge_tables.read(path, format, columns, names, separator, skips)
+    return graph if graph.names is not None else to_csr(graph.n, *graph._edges(), graph.values)
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:

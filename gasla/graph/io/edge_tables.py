@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from io import BytesIO, StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -17,7 +18,8 @@ import numpy as np
 
 from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, open_text, translate_errors
+from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, translate_errors
+from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
 from gasla.graph.validate import physical_memory
 
 Columns = tuple[Column | None, Column | None, Column | None]  # src, dst, weight
@@ -25,22 +27,50 @@ SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow
 _COUNT = b"gasla.vertices"  # where a file's schema says how many there are
 
 
-def read(path: Path, format: str, columns: Columns, names: bool | None) -> Graph:
-    """The graph in a file."""
+def read(
+    path: Path,
+    format: str,
+    columns: Columns,
+    names: bool | None,
+    separator: str | None = None,
+    skips_bad_rows: bool = False,
+) -> Graph:
+    """The graph in a file; of a text, a CSV file or an edge list, bad rows may be left out."""
     arrow()
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no file; a table is read more than once, and can't come out of a pipe or a folder")
-    if format == "csv":
-        table = _csv(path, columns, names)
-    else:
+    if format in ("parquet", "feather"):
         table = (_parquet if format == "parquet" else _feather)(path, columns)
+        return _graph(path, table, False if names is None and _COUNT in (table.schema.metadata or {}) else names)
+    layout = look(path, separator, format == "csv")
     try:
-        graph = Graph.from_table(table, 0, 1, 2 if table.num_columns > 2 else None, names=names)
-    except (ValueError, TypeError) as error:
-        found = None
-        if format == "csv":
-            found = _first_bad_row(path, _header(path, columns), table.column_names, bool(names))
-        raise found or FormatError(path, None, str(error)) from error
+        return _of_text(path, layout, columns, names)
+    except FormatError as error:
+        if not skips_bad_rows or error.line is None or error.line <= layout.head + 1:
+            raise
+        header = _header(path, layout, columns)
+        chosen = _chosen(path, header.titles, columns, header.numbers)
+        bad = {found.line for found in _bad_rows(path, layout, header, chosen, names) if found.line is not None}
+        graph = _of_text(path, layout._replace(left_out=frozenset(bad)), columns, names)
+        warn_of_bad_rows(path, len(bad), error)
+        return graph
+
+
+def _of_text(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Graph:
+    table = _csv(path, layout, columns, names)
+    try:
+        return _graph(path, table, names)
+    except FormatError as error:
+        header = _header(path, layout, columns)
+        raise next(_bad_rows(path, layout, header, table.column_names, names), error) from error
+
+
+def _graph(path: Path, table: Any, names: bool | None) -> Graph:
+    with translate_errors(path):
+        try:
+            graph = Graph.from_table(table, 0, 1, 2 if table.num_columns > 2 else None, names=names)
+        except (ValueError, TypeError) as error:
+            raise FormatError(path, None, str(error)) from error
     count = int((table.schema.metadata or {}).get(_COUNT, graph.n))
     if graph.names is None and count > graph.n:
         return Graph.from_edges(*graph._edges(), graph.values, n=count)
@@ -103,11 +133,11 @@ def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int])
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
-    """A file to read, decompressed by the name's end; pyarrow's errors as a FormatError."""
+def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
+    """A file to read, decompressed by the name's end, or what was made of it; pyarrow's errors as a FormatError."""
     with translate_errors(path):
         try:
-            with open_bytes(path) as stream:
+            with open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
                 yield stream
         except arrow().ArrowInvalid as error:
             why = " ".join(str(error).split())
@@ -127,19 +157,19 @@ def _require_memory(path: Path, needed: int) -> None:
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, columns: Columns, names: bool | None) -> Any:
+def _csv(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Any:
     _require_memory(path, path.stat().st_size)
-    header = _header(path, columns)
+    header = _header(path, layout, columns)
     chosen = _chosen(path, header.titles, columns, header.numbers)
     types = arrow().types
     if names is not False:
-        table = _read_csv(path, header, chosen, chosen[:2])
+        table = _read_csv(path, layout, header, chosen, chosen[:2])
         if names or (numbered := _numbered(path, table, chosen[:2])) is not None:
             return table if names else numbered
-    table = _read_csv(path, header, chosen, [])
+    table = _read_csv(path, layout, header, chosen, [])
     odd = [end for end in chosen[:2] if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
     if odd:  # a date or "true" is a name like any other
-        table = _read_csv(path, header, chosen, odd)
+        table = _read_csv(path, layout, header, chosen, odd)
     return table
 
 
@@ -166,14 +196,17 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
     return numbered
 
 
-def _read_csv(path: Path, header: _Header, chosen: list[str], texts: list[str]) -> Any:
+def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
     """The columns `chosen`, of which those in `texts` are strings whatever they look like."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
-        with _open(path) as source:
+        with _source(path, layout) as (source, separator, head):
             return arrow_csv.read_csv(
                 source,
-                arrow_csv.ReadOptions(column_names=header.titles, skip_rows_after_names=int(header.is_there)),
+                arrow_csv.ReadOptions(
+                    column_names=header.titles, skip_rows=head, skip_rows_after_names=int(header.is_there)
+                ),
+                arrow_csv.ParseOptions(delimiter=separator),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=chosen,
                     column_types=dict.fromkeys(texts, pa.string()),
@@ -182,7 +215,20 @@ def _read_csv(path: Path, header: _Header, chosen: list[str], texts: list[str]) 
                 ),
             )
     except FormatError as error:
-        raise _first_bad_row(path, header, chosen, bool(texts)) or error from error
+        raise next(_bad_rows(path, layout, header, chosen, bool(texts)), error) from error
+
+
+@contextmanager
+def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
+    """A text as pyarrow reads it: the file itself, or its rows written anew; its separator, and lines to pass over."""
+    if layout.separator != SPACES and not layout.has_comments and not layout.left_out:
+        with _open(path) as source:
+            yield source, layout.separator, layout.head
+        return
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(row for _, row in rows(path, layout))
+    with _open(path, BytesIO(text.getvalue().encode())) as source:
+        yield source, ",", 0
 
 
 class _Header(NamedTuple):
@@ -193,9 +239,9 @@ class _Header(NamedTuple):
     numbers: list[int]
 
 
-def _header(path: Path, columns: Columns) -> _Header:
+def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     """What the first two lines tell."""
-    lines = [row for _, row in islice(_rows(path), 2)]
+    lines = [row for _, row in islice(rows(path, layout), 2)]
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected the names of columns, or an edge")
     first = lines[0]
@@ -212,28 +258,31 @@ def _header(path: Path, columns: Columns) -> _Header:
         return _Header(unnamed, False, [])
     raise FormatError(
         path,
-        1,
-        f"{','.join(first)[:60]!r} may be a header or an edge; pass src= and dst=, the names of the columns if it is a "
-        "header, or their places 0 and 1 if it is an edge",
+        layout.head + 1,
+        f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=, the names of the "
+        "columns if it is a header, or their places 0 and 1 if it is an edge (--columns 0,1)",
     )
 
 
-def _first_bad_row(path: Path, header: _Header, chosen: list[str], names: bool) -> FormatError | None:
-    """The error for the first line of a CSV file that is not like the first of its rows."""
+def _bad_rows(
+    path: Path, layout: Layout, header: _Header, chosen: list[str], names: bool | None
+) -> Iterator[FormatError]:
+    """The errors for the lines of a text that are not like the first of its rows."""
     titles = header.titles
     places = [titles.index(title) for title in chosen]
     kinds: list[_Kind] | None = None
-    for line, row in islice(_rows(path), int(header.is_there), None):
+    for line, row in islice(rows(path, layout), int(header.is_there), None):
         if len(row) != len(titles):
-            return FormatError(path, line, f"{len(row)} columns; expected {len(titles)}, as in the first line")
+            yield FormatError(path, line, f"{len(row)} columns; expected {len(titles)}, as in the first line")
+            continue
         cells = [row[place] for place in places]
         if kinds is None:
             end = _NUMBER if not names and all(map(is_whole, cells[:2])) else _NAME
             kinds = [end, end, _WEIGHT][: len(chosen)]
         for title, cell, kind in zip(chosen, cells, kinds):
             if not kind.holds(cell):
-                return FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; expected {kind.expected}")
-    return None
+                yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; expected {kind.expected}")
+                break
 
 
 class _Kind(NamedTuple):
@@ -249,13 +298,3 @@ _NUMBER = _Kind(
 )
 _NAME = _Kind(bool, "a name")
 _WEIGHT = _Kind(is_number, "a number")
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with the numbers of their lines, empty ones left out."""
-    with translate_errors(path), open_text(path) as text:
-        reader = csv.reader(line.encode("latin-1").decode(errors="replace") for line in text)
-        try:
-            yield from ((reader.line_num, row) for row in reader if row)
-        except csv.Error as error:
-            raise FormatError(path, reader.line_num, f"{error}; expected comma-separated values") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from io import BytesIO, TextIOWrapper
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
@@ -23,9 +23,12 @@ from gasla.graph.io.files import (
     is_whole,
     open_text,
     read_table,
+    require_memory,
     to_csr,
     uncommented,
 )
+from gasla.graph.io.separated import warn_of_bad_rows
+from gasla.graph.validate import are_sparse
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,22 +38,45 @@ if TYPE_CHECKING:
 SUFFIXES = (".txt", ".el", ".wel", ".tsv")
 
 
-def read(path: Path) -> csr_array:
-    """Return the graph in an edge list."""
+def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) -> csr_array:
+    """Return the graph in an edge list; `is_numbered` says that ids are no names, however large they are."""
+    bad = 0
     with open_text(path) as stream:
         start = stream.tell()
         header = _look(path, stream)
         stream.seek(start)
         fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
         table = read_table(stream, fields, [*header.comments])
-    if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
-        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
-    if len(table) < header.m:
+        if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+            error = complain(path, lambda _, words: _check(words, header.columns), header.comments)
+            if not skips_bad_rows:
+                raise error
+            stream.seek(start)
+            table, bad = _good(path, header, stream, fields)
+            warn_of_bad_rows(path, bad, error)
+    if len(table) + bad < header.m:
         raise FormatError.of_count(path, header.line, header.m, len(table))
     n = header.n
     if len(table):
         n = max(n, 1 + int(table["src"].max()), 1 + int(table["dst"].max()))
+    require_memory(n, len(table))
+    if not is_numbered and header.line is None and (doubt := are_sparse(n, len(table))):
+        raise FormatError(path, None, doubt)
     return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
+
+
+def _good(path: Path, header: _Header, text: IO[str], fields: list[tuple[str, str]]) -> tuple[Array, int]:
+    """The rows that are right, and the number of the others."""
+    good, bad = [], 0
+    for line in text:
+        if words := uncommented(line, header.comments).split():
+            is_bad = _check(words, header.columns) is not None
+            bad += is_bad
+            good += [] if is_bad else [line]
+    table = read_table(StringIO("".join(good)), fields, [*header.comments])
+    if table is None:
+        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+    return table, bad
 
 
 class Part(NamedTuple):
@@ -135,7 +161,13 @@ def _look(path: Path, stream: IO[str]) -> _Header:
         elif words:
             columns = len(uncommented(line, signs or "#").split())
             if columns not in (2, 3):
-                raise FormatError(path, number, f"{columns} columns; expected `source destination` or with a weight")
+                raise FormatError(
+                    path,
+                    number,
+                    f"{columns} columns; expected `source destination` or with a weight, separated by spaces; "
+                    "gasla.io.read takes src=, dst= and weight= for some of more columns, and separator= for another "
+                    "sign",
+                )
             return _Header(signs or "#", columns, *said)
     if number == 0:
         raise FormatError(path, 1, "the file is empty; expected an edge `source destination [weight]` a line")

@@ -51,6 +51,22 @@ class FormatError(ValueError):
         return cls(path, line, f"promises {promised} edges and {found} follow; {hint}")
 
 
+class TooLarge(FormatError, MemoryError):
+    """A file that asks for more memory than there is."""
+
+    @classmethod
+    def of(cls, path: Path, wanted: str) -> TooLarge:
+        """Return the error for what is `wanted`, with the memory that there is."""
+        memory = physical_memory()
+        there = "more than can be had" if memory is None else f"{memory:,} bytes can be had"
+        return cls(
+            path,
+            None,
+            f"asks for more memory than there is: {wanted}, and {there}; where ids are names, such as account numbers, "
+            "names=True takes no vertex but those named; else read a part of the file",
+        )
+
+
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
     """Turn what damaged compression and absurd sizes raise into a FormatError."""
@@ -62,10 +78,13 @@ def translate_errors(path: Path) -> Iterator[None]:
         if error.errno is not None:  # not found, not allowed, ...
             raise
         raise FormatError(path, None, f"the compressed file is damaged ({error})") from error
+    except TooLarge:
+        raise
     except MemoryError as error:
-        raise FormatError(
-            path, None, f"asks for more memory than there is ({error}); are its ids consecutive?"
-        ) from error
+        said = " ".join(str(error).split())
+        size = path.stat().st_size if path.is_file() else 0
+        wanted = said if re.search(r"\d", said) else f"what is in it takes more than the file's {size:,} bytes"
+        raise TooLarge.of(path, wanted) from error
 
 
 @contextmanager
@@ -190,7 +209,7 @@ def require_memory(n: int, m: int) -> None:
     """Refuse what would drive the machine out of memory, such as one edge between vertices 0 and 10**10."""
     memory = physical_memory()
     if memory is not None and 16 * n + 24 * m > memory:
-        raise MemoryError(f"{n} vertices")
+        raise MemoryError(f"{n:,} vertices and {m:,} edges need {16 * n + 24 * m:,} bytes")
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:

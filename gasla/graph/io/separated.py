@@ -1,0 +1,110 @@
+"""Text in columns: which sign separates them, which lines are comments, and the rows with the numbers of their lines.
+
+A comment is a line that begins with `#` or `%`: anywhere in an edge list, and in a CSV file above everything else,
+where names such as `#python` may begin so.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from gasla.graph.io.files import FormatError, is_number, open_text, translate_errors
+
+SIGNS = (",", ";", "\t", "|")
+SPACES = " "  # any number of spaces and tabs
+_SAMPLE = 20  # rows that must agree
+
+
+class Layout(NamedTuple):
+    """How a text is divided."""
+
+    separator: str  # one sign, or SPACES
+    head: int = 0  # lines above the first row that are comments, or empty
+    has_comments: bool = False  # further down
+    left_out: frozenset[int] = frozenset()  # lines of bad rows
+
+
+def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
+    """The layout of a text, of which the first rows tell the separator unless it is given."""
+    check_separator(separator)
+    lines = list(islice(_decoded(path), 4096))
+    is_comment = [line[:1] in ("#", "%") or not line.strip() for line in lines]
+    head = 0 if all(is_comment) else is_comment.index(False)
+    if separator is None:
+        sample = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment]
+        separator = _separator(path, head + 1, sample[:_SAMPLE], is_csv)
+    return Layout(separator, head, has_comments=not is_csv)
+
+
+def check_separator(separator: str | None) -> None:
+    """Refuse what separates nothing."""
+    if separator is None:
+        return
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
+        raise ValueError(
+            f"separator is {separator!r}; expected one character, such as ';' or '\\t', or ' ' for any number of spaces"
+        )
+
+
+def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
+    """The sign that divides each row into the same number of columns, two or more."""
+    found = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
+    if "," in found and ";" in found:
+        raise FormatError(
+            path, line, f"{sample[0].strip()[:60]!r} has both ',' and ';' in it; pass separator=',' or separator=';'"
+        )
+    if found:
+        return found[0]
+    return "," if is_csv else SPACES
+
+
+def _columns(sample: list[str], sign: str) -> int:
+    """How many columns each row has; 0 if they differ. One odd row may be a bad one: the first two decide."""
+    try:
+        counts = {len(row) for row in csv.reader(sample[:2], delimiter=sign) if row}
+    except csv.Error:
+        return 0
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the numbers of their lines, empty ones and comments left out."""
+    lines = _decoded(path)
+    if layout.has_comments:
+        lines = ("\n" if line[:1] in ("#", "%") else line for line in lines)
+    else:
+        lines = ("\n" if number < layout.head else line for number, line in enumerate(lines))
+    if layout.separator == SPACES:
+        divided = ((number, line.split()) for number, line in enumerate(lines, start=1))
+        yield from ((number, row) for number, row in divided if row and number not in layout.left_out)
+        return
+    reader = csv.reader(lines, delimiter=layout.separator)
+    try:
+        yield from ((reader.line_num, row) for row in reader if row and reader.line_num not in layout.left_out)
+    except csv.Error as error:
+        raise FormatError(path, reader.line_num, f"{error}; expected values separated by commas") from error
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    with translate_errors(path), open_text(path) as text:
+        for line in text:
+            yield line.encode("latin-1").decode(errors="replace")
+
+
+def is_plain(path: Path) -> bool:
+    """Whether an edge list begins with numbers between spaces; else it is a table, by its first row."""
+    with translate_errors(path), open_text(path) as text:
+        words = next((words for line in text if (words := line.split()) and words[0][0] not in "#%"), [])
+    has_signs = any(sign in word for sign in ",;|" for word in words)
+    return not has_signs and (len(words) < 2 or any(map(is_number, words[:2])))
+
+
+def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
+    """Say how many rows were left out, and what is wrong with the first of them."""
+    said = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
+    warnings.warn(f"{path}: {said} left out; the first: {first}", UserWarning, stacklevel=4)
