@@ -319,9 +319,12 @@ def test_files_larger_than_memory(tmp_path, ending: str, monkeypatch: pytest.Mon
 
 
 def test_columns_are_of_tables(tmp_path) -> None:
-    (tmp_path / "edges.txt").write_text("0 1\n")
+    (tmp_path / "edges.gr").write_text("p sp 2 1\na 1 2 3\n")
     with pytest.raises(ValueError, match="src, dst, weight and names are of tables"):
-        io.read(tmp_path / "edges.txt", src=0, dst=1)
+        io.read(tmp_path / "edges.gr", src=0, dst=1)
+    for arguments in ({"separator": ";"}, {"on_bad_rows": "skip"}):
+        with pytest.raises(ValueError, match="separator and on_bad_rows are of CSV files and edge lists"):
+            io.read(tmp_path / "edges.gr", **arguments)
     with pytest.raises(ValueError, match="is no file"):
         io.read(tmp_path, format="csv")
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from gasla import __version__
 from gasla.cli import bench, compute, tools
 from gasla.cli.parser import Parser
-from gasla.operations.result import ConvergenceWarning
+from gasla.graph.validate import physical_memory
 from gasla.verify import VerificationError
 
 WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("always", UserWarning)  # of ranks that didn't converge, or rows left out
         try:
             return int(options.run(options))
         except BrokenPipeError as error:
@@ -77,7 +77,10 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split())
-    return f"not enough memory: {text}" if isinstance(error, MemoryError) else text
+    if not isinstance(error, MemoryError):
+        return text
+    there = "" if text else f"the process can have {physical_memory() or 0:,} bytes; take a smaller graph"
+    return f"not enough memory: {text}{there}"
 
 
 def _say(text: str) -> None:

@@ -67,6 +67,12 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument(
         "--vertices", choices=("names", "numbers"), help="what the ids in a table are (default: as they look)"
     )
+    parser.add_argument(
+        "--separator", metavar="S", help="what is between columns of a text, such as ; or tab (default: as it looks)"
+    )
+    parser.add_argument(
+        "--on-bad-rows", choices=("error", "skip"), default="error", help="of a text: refuse or count (default: error)"
+    )
 
 
 def load(options: Namespace) -> Named:
@@ -84,7 +90,9 @@ def load(options: Namespace) -> Named:
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: there is no such file, and no such graph comes with gasla{hint}")
     names = {} if options.vertices is None else {"names": options.vertices == "names"}
-    return Named(name, Graph(io.read(path, format, **_columns(options.columns), **names)))
+    tabs = {"\\t": "\t", "tab": "\t"}  # as a shell passes them on
+    text = {"separator": tabs.get(options.separator, options.separator), "on_bad_rows": options.on_bad_rows}
+    return Named(name, Graph(io.read(path, format, **_columns(options.columns), **names, **text)))
 
 
 def _columns(text: str | None) -> dict[str, Any]:

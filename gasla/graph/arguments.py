@@ -178,12 +178,21 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         numbers = _as_numbers(name, given)
     numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
     if numbers.shape != (graph.n,):
-        raise ValueError(f"{name} has shape {numbers.shape}; expected ({graph.n},), one number a vertex")
+        raise ValueError(
+            f"{name} has shape {numbers.shape}; expected ({graph.n},), one number a vertex, or a dict of vertex to "
+            f"number, such as {_as_dict(graph, given)}, with 0 for all others"
+        )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))
     if bool(bad.any()):
         v, wanted = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
         raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {wanted}")
     return numbers
+
+
+def _as_dict(graph: Graph, given: Any) -> str:
+    """How a dict says that these vertices count, and no others, where ids were given in place of numbers."""
+    ids = given[:3] if isinstance(given, list) else []
+    return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})
 
 
 def _as_numbers(name: str, given: Any) -> Any:

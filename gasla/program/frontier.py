@@ -1,5 +1,6 @@
 """Sets of vertices and of edges, as the stages pass them on: a list or a bitmap, one object."""
 
+import reprlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import and_, index, or_, xor
@@ -202,7 +203,11 @@ def _check_ids(n: int, ids: Any) -> np.ndarray:
         nothing: np.ndarray = xp.zeros(0, np.int64)
         return nothing
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"vertex ids are {array.dtype}{array.shape}; expected a list of integers{for_names(array)}")
+        given = reprlib.repr(array[:7].tolist()) if array_module(ids) is np else ""
+        raise TypeError(
+            f"vertex ids are {array.dtype}{array.shape} {given}; expected a list of integers, such as [0, 3], or a "
+            f"mask of {n} bools{for_names(array)}"
+        )
     for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):
         if not 0 <= int(bad) < n:
             raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")

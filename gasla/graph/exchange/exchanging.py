@@ -5,6 +5,7 @@ A library is imported only by the functions that need it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -139,8 +140,9 @@ class Exchanging(Structure):
 
         Parameters
         ----------
-        *results : (n,) array, named tuple of such, or Result
+        *results : (n,) array, named tuple or dict of such, or Result
             What an algorithm or a run returned: the columns are those of its fields that are such arrays, or "value".
+            Of a dict, all that it holds, by its keys.
         **columns : (n,) array
             Others, by the name of their column.
 
@@ -167,7 +169,10 @@ class Exchanging(Structure):
         for title, array in [*given, *columns.items()]:
             values = np.asarray(moved(array, "cpu"))
             if values.shape != (self.n,):
-                raise ValueError(f"{title} has shape {values.shape}; expected ({self.n},), a value a vertex")
+                raise ValueError(
+                    f"{title} has shape {values.shape}; expected ({self.n},), a value a vertex, as in "
+                    "graph.named(degree=graph.out_degrees)"
+                )
             if title in found:
                 raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
             found[title] = values
@@ -178,6 +183,8 @@ class Exchanging(Structure):
             pairs = result.state.items()
         elif hasattr(result, "_fields"):
             pairs = zip(result._fields, result)
+        elif isinstance(result, Mapping):
+            return [*result.items()]
         else:
             return [("value", result)]
         return [(field, part) for field, part in pairs if getattr(part, "shape", None) == (self.n,)]

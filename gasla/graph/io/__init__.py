@@ -16,7 +16,8 @@ format           names                                 what it holds
 A name may go on with ``.gz``, ``.bz2`` or ``.xz``: the file is then compressed. A text file without weights reads as
 weights 1 (float32); whole-number weights read as int64, others as float64. Parallel edges are kept. Tables need pyarrow
 (``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of vertices; without a column of
-weights, it has no values.
+weights, it has no values. So is an edge list with a header, with names for ids, or with another separator than spaces.
+Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the first row of a CSV file.
 """
 
 from __future__ import annotations
@@ -63,20 +64,35 @@ def read(
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
         By default told by the name (see `gasla.io`).
     src, dst, weight, names : optional
-        Of tables alone: columns, by name or place, and whether ids are names; see `Graph.from_table`. A CSV file's
-        first line is a header unless it holds a number; where it doesn't and nothing else tells, names of columns say
-        that it is, and places that it isn't.
+        Of tables and edge lists: columns, by name or place, and whether ids are names; see `Graph.from_table`. The
+        first line of a text is a header unless it holds a number; where it doesn't and nothing else tells, names of
+        columns say that it is, and places that it isn't.
+    separator : str, optional
+        Of CSV files and edge lists: the character between columns, or ``" "`` for any number of spaces and tabs. By
+        default the comma, semicolon, tab or ``|`` that divides the first two rows into equally many columns; without
+        one, spaces in an edge list.
+    on_bad_rows : {"error", "skip"}
+        Of CSV files and edge lists: what to do with a row that has another number of columns than the first, or a cell
+        that is no id or no number. ``"skip"`` leaves such rows out, and warns with how many there are, and with the
+        line and the fault of the first.
 
     Returns
     -------
     scipy.sparse.csr_array or Graph
+        A Graph of a table, and of an edge list whose ids are names.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out.
 
     Raises
     ------
     FormatError
         The file is malformed or truncated; the message names the line, what stood there and what was expected.
     MemoryError
-        A table is larger than memory; both numbers are said before it is read.
+        The file asks for more memory than there is; the message has both numbers. Where only the ids show that, it is
+        a FormatError, too.
     ImportError
         pyarrow is missing, and it is a table.
 
@@ -90,7 +106,7 @@ def read(
            [0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
-    path = Path(path)
+    path = as_path(path)
     format = format_of(path, format)
     if on_bad_rows not in ("error", "skip"):
         raise ValueError(f"on_bad_rows is {on_bad_rows!r}; expected 'error' or 'skip'")
@@ -135,7 +151,7 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     """
     from gasla.graph.graph import as_graph
 
-    path = Path(path)
+    path = as_path(path)
     format = format_of(path, format)
     graph = as_graph(A)
     with replacing(path) as file, compress(file, path) as stream:
@@ -143,6 +159,16 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
             _FORMATS[format].write(stream, graph, path)
         else:
             edge_tables.write(stream, graph.to("cpu"), path, format)
+
+
+def as_path(path: Any) -> Path:
+    """A path, or an error that says where it goes."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path is a {type(path).__name__}; expected the name of a file, which comes first: "
+            "gasla.io.write('graph.mtx', graph), gasla.io.read('graph.mtx')"
+        )
+    return Path(path)
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:

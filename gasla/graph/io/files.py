@@ -35,14 +35,14 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 
 
 class FormatError(ValueError):
-    """A file that is not what its format asks for; `line` is where (from 1), or None for a binary file."""
+    """A file that is not what its format asks for; `line` is where (from 1), or None for a binary file, `said` why."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
-        self.path, self.line, self._said = path, line, message
+        self.path, self.line, self.said = path, line, message
         super().__init__(f"{path}: {message}" if line is None else f"{path}, line {line}: {message}")
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[Path, int | None, str]]:
-        return type(self), (self.path, self.line, self._said)
+        return type(self), (self.path, self.line, self.said)
 
     @classmethod
     def of_count(cls, path: Path, line: int | None, promised: int, found: int) -> FormatError:

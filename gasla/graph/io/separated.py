@@ -107,4 +107,4 @@ def is_plain(path: Path) -> bool:
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
     """Say how many rows were left out, and what is wrong with the first of them."""
     said = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
-    warnings.warn(f"{path}: {said} left out; the first: {first}", UserWarning, stacklevel=4)
+    warnings.warn(f"{path}: {said} left out, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)

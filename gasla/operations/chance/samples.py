@@ -10,7 +10,10 @@ A Sample of Brilliance. Communications of the ACM 30 (1987).
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
+
+import numpy as np
 
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, whole_number
@@ -62,6 +65,11 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
            [ 0, -1, -1],
            [-1, -1, -1]], dtype=int32)
     """
+    if isinstance(k, list | tuple | np.ndarray):
+        raise TypeError(
+            f"k is {reprlib.repr(k)}; expected a whole number: one call draws one step, and the next begins with what "
+            "it drew, such as sample_neighbors(graph, np.unique(drawn[drawn >= 0]), k)"
+        )
     graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), key_of(seed)
     check_flags(replace=replace)
     ids = chosen(graph, "ids", ids)
