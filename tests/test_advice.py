@@ -160,3 +160,22 @@ def test_a_dict_of_results_is_named_by_its_keys() -> None:
     pytest.importorskip("pyarrow")
     table = GRAPH.named({"degree": GRAPH.out_degrees}, rank=[1, 2, 3, 4])
     assert table.to_pydict() == {"vertex": [0, 1, 2, 3], "degree": [2, 1, 1, 0], "rank": [1, 2, 3, 4]}
+
+
+def test_assigning_to_self_is_refused() -> None:
+    class P(gasla.VertexProgram):
+        everyone = True
+        x = gasla.vertex(np.float64)
+        rate = gasla.parameter(np.float64, 1)
+
+        def apply(self, vertex, gathered):
+            self.rate = 2
+            return {"x": self.rate}
+
+    with pytest.raises(TypeError, match=r"P\.apply assigns self\.rate, .* idle\(\) returns new parameters"):
+        P.traced()
+
+
+def test_an_aggregate_without_a_monoid_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"as in @gasla\.aggregate\(semirings\.plus\)"):
+        gasla.aggregate(lambda self, before, after: 1)

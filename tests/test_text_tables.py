@@ -57,12 +57,14 @@ def test_any_text_is_read(tmp_path, suffix: str, sign: str, ids: str, has_header
         ("a.csv", "A;B;1,5\nC;D;2,5\n", {"separator": ";", "src": 0, "dst": 1, "weight": 2}, "line 1: .* holds '1,5'"),
         ("a.txt", "ann bob\n", {}, r"'ann bob' may be a header or an edge; pass src= and dst="),
         ("a.csv", "# x\nann;bob\n", {}, r"line 2: 'ann;bob' may be a header or an edge; pass src= and dst="),
+        ("a.csv", "0,1\n# by me, today\n1,2\n", {}, r"holds '# by me' beside numbers; pass names=True .* comment"),
+        ("a.csv", "\ufeff0,1\n", {"encoding": "utf-16-le"}, "line 1: is no UTF-8, but UTF-16"),
         ("a.txt", "0 1 2 3\n", {}, r"4 columns; .* takes src=, dst= and weight= .* and separator="),
     ],
 )
 def test_what_a_text_leaves_open_is_asked_about(tmp_path, name: str, text: str, arguments: dict, message: str) -> None:
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text(text, arguments.pop("encoding", None))
     with pytest.raises(io.FormatError, match=message):
         io.read(path, **arguments)
 
@@ -73,6 +75,17 @@ def test_separators_are_one_character(tmp_path, separator: Any) -> None:
     path.write_text("0,1\n")
     with pytest.raises(ValueError, match=r"separator is .*; expected one character"):
         io.read(path, separator=separator)
+
+
+def test_a_space_after_each_separator_belongs_to_no_name(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("src, dst, weight\nann, bob, 3\nbob, ann, 4\n")
+    assert edges(io.read(path)) == [("ann", "bob", 3), ("bob", "ann", 4)]
+
+
+def test_files_of_networkx_are_told_apart(tmp_path) -> None:
+    with pytest.raises(ValueError, match="networkx reads it"):
+        io.read(tmp_path / "a.graphml")
 
 
 def test_columns_of_an_edge_list_are_chosen(tmp_path) -> None:

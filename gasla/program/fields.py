@@ -286,6 +286,11 @@ def aggregate(
     >>> gasla.run(Groups(), gasla.Graph.from_edges([], [], n=8), max_iterations=1).size
     array([3, 3, 2, 3, 3, 2, 3, 3])
     """
+    if inspect.isfunction(monoid):
+        raise TypeError(
+            f"the monoid of an aggregate is {monoid!r}; expected one before the function, as in "
+            "@gasla.aggregate(semirings.plus)"
+        )
     return lambda function: Aggregate(monoid, dtype, function, at)
 
 

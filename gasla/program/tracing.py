@@ -375,7 +375,14 @@ class Tracer:
             return
         where = f"{self.program.__name__}.{name}"
         check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))  # those of an aggregate
-        result = semirings.trace(functools.partial(function, self._self(where)), *records)
+        this = self._self(where)
+        shown = dict(this.__dict__)
+        result = semirings.trace(functools.partial(function, this), *records)
+        if changed := [name for name, value in shown.items() if this.__dict__.get(name) is not value]:
+            raise TypeError(
+                f"{where} assigns self.{changed[0]}, which would change nothing: idle() returns new parameters, apply "
+                "the fields of a vertex, and aggregates follow from these"
+            )
         if isinstance(expected, dict):
             result = self._fields(where, result, expected)
         elif isinstance(result, dict) or (expected is not None and isinstance(result, tuple)):

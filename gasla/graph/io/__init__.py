@@ -43,6 +43,7 @@ _NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in mo
 _NAMES |= edge_tables.SUFFIXES
 TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
 _ALL = (*_FORMATS, *TABLES)
+_NETWORKX = (".graphml", ".gml", ".gexf", ".net", ".dot", ".json")
 
 
 def read(
@@ -185,9 +186,11 @@ def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
         if suffixes and suffixes[-1] in COMPRESSIONS:
             suffixes.pop()
         if not suffixes or suffixes[-1] not in _NAMES:
+            foreign = suffixes and suffixes[-1] in _NETWORKX
+            hint = "; networkx reads it, and Graph.from_networkx takes what it gives" if foreign else ""
             raise ValueError(
                 f"{path}: the name does not tell the format; expected one that ends in {', '.join(_NAMES)}, "
-                f"or format= one of {', '.join(_ALL)}"
+                f"or format= one of {', '.join(_ALL)}{hint}"
             )
         format = _NAMES[suffixes[-1]]
     if format not in _ALL:

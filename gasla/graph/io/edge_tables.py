@@ -182,6 +182,7 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
         try:
             ids = texts.cast("int64")
         except arrow().ArrowInvalid:
+            _refuse_comments(path, end, texts)
             return None
         led = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
         if pc.any(led).as_py():
@@ -194,6 +195,19 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
             )
         numbered = numbered.set_column(table.column_names.index(end), end, ids)
     return numbered
+
+
+def _refuse_comments(path: Path, end: str, texts: Any) -> None:
+    """Refuse ids of which all are numbers but some that may be comments."""
+    pc = arrow("pyarrow.compute")
+    is_sign = pc.match_substring_regex(texts, "^[#%]")
+    if pc.any(is_sign).as_py() and pc.all(pc.or_(is_sign, pc.match_substring_regex(texts, "^[0-9]+$"))).as_py():
+        raise FormatError(
+            path,
+            None,
+            f"column {end!r} holds {texts.filter(is_sign)[0].as_py()[:60]!r} beside numbers; pass names=True if it is "
+            "the name of a vertex, or remove the line if it is a comment (--vertices names)",
+        )
 
 
 def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
@@ -221,7 +235,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], te
 @contextmanager
 def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
     """A text as pyarrow reads it: the file itself, or its rows written anew; its separator, and lines to pass over."""
-    if layout.separator != SPACES and not layout.has_comments and not layout.left_out:
+    if layout.separator != SPACES and not (layout.has_comments or layout.is_spaced or layout.left_out):
         with _open(path) as source:
             yield source, layout.separator, layout.head
         return

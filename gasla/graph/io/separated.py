@@ -17,7 +17,6 @@ from gasla.graph.io.files import FormatError, is_number, open_text, translate_er
 
 SIGNS = (",", ";", "\t", "|")
 SPACES = " "  # any number of spaces and tabs
-_SAMPLE = 20  # rows that must agree
 
 
 class Layout(NamedTuple):
@@ -26,6 +25,7 @@ class Layout(NamedTuple):
     separator: str  # one sign, or SPACES
     head: int = 0  # lines above the first row that are comments, or empty
     has_comments: bool = False  # further down
+    is_spaced: bool = False  # a space follows each separator, and belongs to no cell
     left_out: frozenset[int] = frozenset()  # lines of bad rows
 
 
@@ -33,12 +33,15 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
     """The layout of a text, of which the first rows tell the separator unless it is given."""
     check_separator(separator)
     lines = list(islice(_decoded(path), 4096))
+    if lines and lines[0][:2] == "\ufffd\ufffd":
+        raise FormatError(path, 1, "is no UTF-8, but UTF-16 by its first two bytes; save it as UTF-8")
     is_comment = [line[:1] in ("#", "%") or not line.strip() for line in lines]
     head = 0 if all(is_comment) else is_comment.index(False)
-    if separator is None:
-        sample = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment]
-        separator = _separator(path, head + 1, sample[:_SAMPLE], is_csv)
-    return Layout(separator, head, has_comments=not is_csv)
+    first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
+    separator = separator or _separator(path, head + 1, first, is_csv)
+    is_spaced = separator != SPACES and all(f"{separator} " in line for line in first) and len(first) == 2
+    is_spaced = is_spaced and all(line.count(separator) == line.count(f"{separator} ") for line in first)
+    return Layout(separator, head, not is_csv, is_spaced)
 
 
 def check_separator(separator: str | None) -> None:
@@ -52,7 +55,7 @@ def check_separator(separator: str | None) -> None:
 
 
 def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
-    """The sign that divides each row into the same number of columns, two or more."""
+    """The sign that divides the first rows into the same number of columns, two or more."""
     found = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
     if "," in found and ";" in found:
         raise FormatError(
@@ -64,9 +67,9 @@ def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
 
 
 def _columns(sample: list[str], sign: str) -> int:
-    """How many columns each row has; 0 if they differ. One odd row may be a bad one: the first two decide."""
+    """How many columns each row has; 0 if they differ."""
     try:
-        counts = {len(row) for row in csv.reader(sample[:2], delimiter=sign) if row}
+        counts = {len(row) for row in csv.reader(sample, delimiter=sign) if row}
     except csv.Error:
         return 0
     return counts.pop() if len(counts) == 1 else 0
@@ -83,7 +86,7 @@ def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         divided = ((number, line.split()) for number, line in enumerate(lines, start=1))
         yield from ((number, row) for number, row in divided if row and number not in layout.left_out)
         return
-    reader = csv.reader(lines, delimiter=layout.separator)
+    reader = csv.reader(lines, delimiter=layout.separator, skipinitialspace=layout.is_spaced)
     try:
         yield from ((reader.line_num, row) for row in reader if row and reader.line_num not in layout.left_out)
     except csv.Error as error:
