@@ -119,10 +119,10 @@ class Declared:
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
         """The names that no field, parameter or aggregate of such a program may have, and why each is kept."""
-        kind = next(base for base in cls.__mro__ if "_hooks" in vars(base))
+        kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
         functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
-        return own | kind._kept | dict.fromkeys(kind._settings, "it is a setting of every program") | functions
+        return {**own, **kind._kept, **dict.fromkeys(kind._settings, "it is a setting of every program"), **functions}
 
     @classmethod
     def _check_names(cls) -> None:
@@ -286,7 +286,8 @@ def aggregate(
     >>> gasla.run(Groups(), gasla.Graph.from_edges([], [], n=8), max_iterations=1).size
     array([3, 3, 2, 3, 3, 2, 3, 3])
     """
-    if inspect.isfunction(monoid):
+    given: Any = monoid
+    if inspect.isfunction(given):
         raise TypeError(
             f"the monoid of an aggregate is {monoid!r}; expected one before the function, as in "
             "@gasla.aggregate(semirings.plus)"

@@ -37,7 +37,7 @@ class Record:
         )
 
     # Python would compare records by identity, and call any of them true, without a word.
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _is_no_value  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _is_no_value
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _is_no_value
     __getitem__ = __iter__ = __len__ = __contains__ = __float__ = __int__ = __index__ = _is_no_value
     __array__ = __array_ufunc__ = __array_function__ = _is_no_value

@@ -65,7 +65,8 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
            [ 0, -1, -1],
            [-1, -1, -1]], dtype=int32)
     """
-    if isinstance(k, list | tuple | np.ndarray):
+    given: Any = k
+    if isinstance(given, list | tuple | np.ndarray):
         raise TypeError(
             f"k is {reprlib.repr(k)}; expected a whole number: one call draws one step, and the next begins with what "
             "it drew, such as sample_neighbors(graph, np.unique(drawn[drawn >= 0]), k)"
