@@ -173,6 +173,7 @@ def test_few_edges_of_large_ids_are_asked_about(tmp_path, suffix: str) -> None:
     assert Graph(io.read(path, names=True)).n == 2
 
 
+@pytest.mark.thorough  # graphs of eleven million vertices
 @pytest.mark.parametrize("suffix", [".txt", ".parquet"])
 def test_vertices_without_edges_are_no_names(tmp_path, suffix: str) -> None:
     n = 11_000_000
