@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.algorithms.flows.network import ends, network
-from gasla.algorithms.flows.preflow import settled
-from gasla.graph.graph import as_graph
+from gasla.algorithms.flows.largest import largest
 
 
 class MaximumFlow(NamedTuple):
@@ -78,8 +76,5 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     >>> gasla.maximum_flow(A, 0, 3)
     MaximumFlow(value=5, flow=array([3, 2, 1, 2, 3]))
     """
-    graph = as_graph(graph)
-    source, target = ends(graph, source, target)
-    net = network(graph)
-    found = settled(net, source, target, whole=True)
-    return MaximumFlow(net.value(found.arrived), net.flow(found.sent))
+    found = largest(graph, source, target, cut=False)
+    return MaximumFlow(found.value, found.flow)

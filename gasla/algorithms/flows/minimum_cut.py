@@ -12,10 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.algorithms.flows.network import ends, network
-from gasla.algorithms.flows.preflow import FAR, settled
-from gasla.arrays import array_module
-from gasla.graph.graph import as_graph
+from gasla.algorithms.flows.largest import largest
 
 
 class MinimumCut(NamedTuple):
@@ -68,9 +65,5 @@ def minimum_cut(graph: Any, source: int, target: int) -> MinimumCut:
     >>> gasla.minimum_cut(A, 0, 3)
     MinimumCut(value=5, source_side=array([ True,  True,  True, False]))
     """
-    graph = as_graph(graph)
-    source, target = ends(graph, source, target)
-    net = network(graph)
-    found = settled(net, source, target, whole=False)
-    heights = found.heights(target)
-    return MinimumCut(net.value(found.arrived), array_module(heights).equal(heights, FAR))
+    found = largest(graph, source, target, cut=True)
+    return MinimumCut(found.value, found.source_side)

@@ -1,7 +1,6 @@
-"""A graph as push-relabel needs it: capacities of whole numbers, a partner for every edge, a loop at every vertex."""
+"""The network of a graph: its capacities, checked, with a partner for every edge and a loop at every vertex."""
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,60 +10,11 @@ from gasla.graph.arguments import source_vertex
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph
 
-BITS = 62  # that capacities have, and those of all edges of a vertex together: residual capacities then fit in 64
+LARGEST = 2**62 - 1  # of integer capacities: those of an edge and its partner together then fit in 63 bits
 
 
-class Network(NamedTuple):
-    """The graph with partners and loops. First come the edges given, with their numbers; others take nothing.
-
-    Where capacities are floats, they were multiplied by 2**shift and rounded down.
-    """
-
-    graph: Graph
-    edges: int
-    shift: int | None
-
-    def flood(self, source: int) -> tuple[Any, Any]:
-        """What is sent along every edge, and each vertex's excess, when the source has sent all that its edges take."""
-        graph, lists = self.graph, self.graph.out
-        first, last = (int(lists.indptr[v]) for v in (source, source + 1))
-        heads, ids = lists.indices[first:last], lists.numbers()[first:last]
-        xp = array_module(heads)
-        leaves = xp.not_equal(heads, source)
-        heads, ids = heads[leaves], ids[leaves]
-        amounts = graph.values[ids]  # type: ignore[index]
-        sent = xp.zeros(graph.m, np.int64)
-        sent[ids] = amounts
-        return sent, reduce_by_key(heads, amounts, semirings.plus, size=graph.n)
-
-    def turned(self) -> "Network":
-        """The network whose edges lead the other way: each takes what its partner did. The graph keeps it."""
-        return self._replace(graph=self.graph.kept("turned", _turned))
-
-    def leaving(self, vertex: int) -> float:
-        """The capacities of the edges that leave a vertex, together."""
-        return self._total(vertex, self.graph)
-
-    def entering(self, vertex: int) -> float:
-        """The same of those that enter it."""
-        return self._total(vertex, self.turned().graph)
-
-    def _total(self, vertex: int, graph: Graph) -> float:
-        lists = graph.out
-        first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
-        return float(graph.values[lists.numbers()[first:last]].sum(dtype=np.float64))  # type: ignore[index]
-
-    def flow(self, sent: Any) -> Any:
-        """What flows along each of the edges given: what was sent along it, less what was sent back."""
-        back = self.graph.reverse_edge_ids[: self.edges]
-        net = sent[: self.edges] - sent[back]
-        xp = array_module(net)
-        net *= xp.greater(net, 0)
-        return net if self.shift is None else xp.ldexp(net.astype(np.float64), np.int32(-self.shift))
-
-    def value(self, amount: int) -> int | float:
-        """What an amount is in the capacities' own unit."""
-        return amount if self.shift is None else math.ldexp(float(amount), -self.shift)
+class UnboundedFlowError(ValueError):
+    """Edges of infinite capacity lead all the way from the source to the target."""
 
 
 def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
@@ -75,36 +25,60 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
     return source, target
 
 
-def network(graph: Graph) -> Network:
-    """The network of a graph, which the graph keeps."""
+def network(graph: Graph) -> Graph:
+    """The graph with partners and loops, which it keeps. First come the edges given, with their numbers.
+
+    Its values are the capacities: float64 where they are floats, else int64, in which larger ones are `LARGEST`. Edges
+    that were added take nothing, and neither do loops.
+    """
     graph.notice_values()
     return graph.kept("flow network", _made)
 
 
-def _turned(graph: Graph) -> Graph:
-    return graph.with_values(graph.values[graph.reverse_edge_ids])  # type: ignore[index]
+def turned(network: Graph) -> Graph:
+    """The network whose edges lead the other way: each takes what its partner did. The network keeps it."""
+    return network.kept("turned", _turned)
 
 
-def _made(graph: Graph) -> Network:
-    capacities, shift = _capacities(graph)
-    return Network(graph.with_values(capacities).paired(fill=0, loops=True), graph.m, shift)
+def leaving(network: Graph, vertex: int) -> Any:
+    """The numbers of the edges that leave a vertex; their partners are those that enter it."""
+    lists = network.out
+    first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
+    return lists.numbers()[first:last]
 
 
-def _capacities(graph: Graph) -> tuple[Any, int | None]:
-    """The values as int64, 1 for each edge of a graph without; and the power of two of floats."""
+def flood(network: Graph, source: int) -> tuple[Any, Any]:
+    """What is sent along every edge, and each vertex's excess, when the source has sent all that its edges take."""
+    ids, heads = leaving(network, source), network._edges()[1]
+    xp = array_module(heads)
+    ids = ids[xp.not_equal(heads[ids], source)]
+    amounts = network.values[ids]  # type: ignore[index]
+    sent = xp.zeros(network.m, np.int64)
+    sent[ids] = amounts
+    return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
+
+
+def _turned(network: Graph) -> Graph:
+    return network.with_values(network.values[network.reverse_edge_ids])  # type: ignore[index]
+
+
+def _made(graph: Graph) -> Graph:
+    capacities, (src, dst) = _capacities(graph), graph._edges()
+    xp = array_module(capacities)
+    capacities[xp.equal(src, dst)] = 0
+    return graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=True)
+
+
+def _capacities(graph: Graph) -> Any:
+    """A copy of the values as int64 or float64; 1 for each edge of a graph without."""
     values = graph.values
     if values is None:
-        return array_module(graph.out.indices).ones(graph.m, np.int64), None
+        return array_module(graph.out.indices).ones(graph.m, np.int64)
     xp, kind = array_module(values), values.dtype.kind
-    wrong = ~(xp.greater_equal(values, 0) & xp.less_equal(values, np.inf if kind == "f" else 2**BITS - 1))
-    wrong |= xp.isinf(values) if kind == "f" else False
+    wrong = ~xp.greater_equal(values, 0)  # NaN, too
     if any_true(wrong):
         e = int(wrong.argmax())
-        wanted = "a finite number, 0 or more" if kind == "f" else "a number from 0 to 2**62 - 1"
-        raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected {wanted}")
-    if kind != "f":
-        return values.astype(np.int64), None
-    floats = values.astype(np.float64)
-    most = float(reduce_by_key(graph._edges()[0], floats, semirings.plus, size=graph.n).max()) if graph.m else 0.0
-    shift = BITS - 1 - math.frexp(most)[1]
-    return xp.floor(xp.ldexp(floats, np.int32(shift))).astype(np.int64), shift
+        raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected a number, 0 or more")
+    if kind == "f":
+        return values.astype(np.float64)
+    return xp.minimum(values.astype(np.uint64), np.uint64(LARGEST)).astype(np.int64)

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.flows.network import BITS, Network
+from gasla.algorithms.flows.network import flood, turned
 from gasla.arrays import any_true, array_module
+from gasla.graph.graph import Graph
 from gasla.operations.run import run
 from gasla.program.fields import edge, parameter, vertex
 from gasla.program.program import VertexProgram
@@ -125,73 +126,76 @@ class Rounds(VertexProgram):
 DISTANCES = Distances()
 
 
-class Preflow:
-    """What has been sent by now: `sent` along every edge of a network, and the `excess` of its vertices."""
+def leads_to(network: Graph, target: int, **sent: Any) -> Any:
+    """From which vertices edges that still take something lead to the target."""
+    heights = _search(network, target, **sent).height
+    return array_module(heights).less(heights, FAR)
 
-    def __init__(self, network: Network, source: int, target: int, sent: Any, excess: Any) -> None:
-        self.network, self.source, self.target = network, source, target
-        self.sent, self.excess = sent, excess
+
+def _search(network: Graph, goal: int, **sent: Any) -> Any:
+    """The run that finds how many residual edges lead from each vertex to the goal; FAR where none do."""
+    return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
+
+
+class Preflow:
+    """What has been sent by now in a network of whole numbers: `sent` along every edge, `excess` of every vertex.
+
+    At first the edges that leave the source are full. A preflow that is `turned` round goes against all edges, from the
+    target to the source: as what cannot arrive has to be sent back, the better end to begin at is the one whose edges
+    take less.
+    """
+
+    def __init__(self, network: Graph, source: int, target: int, *, is_turned: bool) -> None:
+        self.network, self.target, self.is_turned = network, target, is_turned
+        self._graph = turned(network) if is_turned else network
+        self._origin, self._goal = (target, source) if is_turned else (source, target)
+        self._sent, self._excess = flood(self._graph, self._origin)
 
     @property
     def arrived(self) -> int:
-        """What has got to the target."""
-        return int(self.excess[self.target])
+        """What has got from one end to the other."""
+        return int(self._excess[self._goal])
 
-    def heights(self, goal: int) -> Any:
-        """How many residual edges lead from each vertex to the goal; FAR where none do."""
-        return self._search(goal).height
+    def net(self) -> Any:
+        """What is sent along each edge less what is sent along its partner, in int64."""
+        there, back = self._sent, self._sent[self.network.reverse_edge_ids]
+        return back - there if self.is_turned else there - back
 
-    def _search(self, goal: int) -> Any:
-        """The run that finds them."""
-        graph = self.network.graph
-        return run(DISTANCES, graph, active=[goal], height={goal: 0}, sent=self.sent, notice=False)
+    def source_side(self) -> Any:
+        """Who can't send more to the target: the largest source side of the cheapest cuts, once all has arrived."""
+        if self.is_turned:
+            self.give_back()  # or edges would be full of what nobody sends
+        sent = self._sent[self.network.reverse_edge_ids] if self.is_turned else self._sent
+        return ~leads_to(self.network, self.target, sent=sent)
 
-    def send_to(self, goal: int) -> None:
+    def settle(self) -> None:
+        """Send excess on until no more can arrive. What is left may still be anywhere."""
+        self._send_to(self._goal)
+
+    def give_back(self) -> None:
+        """Send what is left back to where it came from: what remains is a flow."""
+        self._send_to(self._origin)
+
+    def _send_to(self, goal: int) -> None:
         """Send excess to the goal until no more can get there."""
-        graph, rounds = self.network.graph, Rounds(origin=self.source, sink=self.target)
+        graph, rounds = self._graph, Rounds(origin=self._origin, sink=self._goal)
         while any_true(waits := self._waits()):
-            found = self._search(goal)
+            found = _search(graph, goal, sent=self._sent)
             heights = found.height
             waits &= array_module(heights).less(heights, FAR)
             if not any_true(waits):
                 return
-            if goal != self.source:
-                heights[self.source] = FAR
+            if goal != self._origin:
+                heights[self._origin] = FAR
             most = SHARE * graph.m // int(graph.out_degrees[waits].sum())
             left = run(
                 rounds, graph, active=waits, max_iterations=2 * max(FEWEST, min(found.iterations, most)),
-                notice=False, height=heights, excess=self.excess, sent=self.sent,
+                notice=False, height=heights, excess=self._excess, sent=self._sent,
             )  # fmt: skip
-            self.sent, self.excess = left.sent, left.excess
+            self._sent, self._excess = left.sent, left.excess
 
     def _waits(self) -> Any:
-        """The vertices that have excess, but for source and target."""
-        waits = array_module(self.excess).greater(self.excess, 0)
-        waits[self.source] = waits[self.target] = False
+        """The vertices that have excess, but for the two ends."""
+        waits = array_module(self._excess).greater(self._excess, 0)
+        waits[self._origin] = waits[self._goal] = False
         return waits
-
-
-def settled(network: Network, source: int, target: int, whole: bool) -> Preflow:
-    """A preflow of which no more can get to the target; the `whole` of it a flow, of which nothing is left elsewhere.
-
-    It is found from the end whose edges take less, as what they take in vain has to be sent back.
-    """
-    leaving, entering = network.leaving(source), network.entering(target)
-    if min(leaving, entering) > 2**BITS:
-        raise ValueError(
-            f"the edges that leave source {source} have capacities of {leaving:.3g} together, those that enter target "
-            f"{target} of {entering:.3g}; expected at most 2**62 of either: no more can flow, so lower the largest"
-        )
-    if leaving <= entering:
-        found = Preflow(network, source, target, *network.flood(source))
-        found.send_to(target)
-        if whole:
-            found.send_to(source)
-        return found
-    turned = network.turned()
-    found = Preflow(turned, target, source, *turned.flood(target))
-    found.send_to(source)
-    found.send_to(target)
-    excess = array_module(found.excess).zeros_like(found.excess)
-    excess[target] = found.excess[source]
-    return Preflow(network, source, target, found.sent[network.graph.reverse_edge_ids], excess)
