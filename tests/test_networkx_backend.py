@@ -373,7 +373,13 @@ def test_what_flows(kind: type) -> None:
         nodes = list(G)
         for u, v in zip(nodes, [*nodes[1:3], "nobody"]):
             assert compare("maximum_flow_value", G, u, v, capacity="weight")
-    assert not compare("maximum_flow_value", kind(PAIRS), 0, 1)
+    assert compare("maximum_flow_value", kind(PAIRS), 0, 1)  # no capacities: unbounded where there is a path
+    for capacities in ({}, {(0, 1): 2.5}, {(0, 1): 9e15, (1, 2): 0.003}, {(0, 1): math.inf, (1, 2): 1e-300}):
+        path = kind([(0, 1), (1, 2)])
+        nx.set_edge_attributes(path, capacities, "capacity")
+        assert compare("maximum_flow_value", path, 0, 2) and compare("maximum_flow_value", path, 2, 0)
+    odd = kind([(0, 1, {"capacity": math.nan})])
+    assert not compare("maximum_flow_value", odd, 0, 1)
     preflow, residual = nx.algorithms.flow.preflow_push, nx.algorithms.flow.build_residual_network(G, "weight")
     asked = partial(compare, "maximum_flow_value", G, *nodes[:2], capacity="weight")
     assert asked(flow_func=preflow, residual=None)

@@ -19,7 +19,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
     ----------
     csgraph : CSR array or matrix, (n, n)
         SciPy's, of integers, which is SciPy's to answer: Dinic's algorithm has found a single flow as soon. CuPy's,
-        whose numbers are floats: gasla answers.
+        whose numbers are floats, infinite ones too: gasla answers.
     source, sink : int
         Two vertices.
     method : "dinic" or "edmonds_karp"

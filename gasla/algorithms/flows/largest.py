@@ -20,6 +20,7 @@ is the largest flow where all capacities are multiples of a power of two of whic
 """
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -32,7 +33,11 @@ from gasla.graph.graph import Graph, as_graph
 
 BITS = 61  # of capacities in units, and of what an end sends
 ENOUGH = Fraction(1, 2**40)  # of the value: what may be missing of it
-SMALLEST = Fraction(1, 2**1074)  # float above 0
+SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # floats above 0
+TOO_LARGE = (
+    "the largest flow is more than float64 holds, 1.8e308; expected capacities that add up to less: divide them by a "
+    "power of two"
+)
 
 
 class Largest(NamedTuple):
@@ -113,6 +118,8 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
         loses = xp.greater(over, 0)
         side = found.source_side() if cut or any_true(loses) else None
         missing = Fraction(0) if side is None else _total(over[loses & side[src] & ~side[dst]])
+        if missing == math.inf:
+            raise ValueError(TOO_LARGE)
         arrived = found.arrived * Fraction(2) ** unit
         value = before + arrived + missing
         if missing == 0 or (missing <= ENOUGH * value and not _are_multiples(capacity, value)):
@@ -135,18 +142,18 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
         return Largest(_as_float(value), None, side)
     found.give_back()
     flow = flow + xp.ldexp(found.net().astype(np.float64), np.int32(unit))
-    return Largest(_as_float(value), xp.minimum(_positive(flow), capacity), None)
+    return Largest(_as_float(value), xp.minimum(_positive(flow), xp.minimum(capacity, MOST)), None)
 
 
 def _rounded(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
     """Capacities in units, in int64, and the power of two of a unit.
 
-    Those above the bound are lowered to 2**BITS units or less, which is above the bound. The end that takes less takes
-    as much at most.
+    Those above the bound are lowered to 2**BITS units or less, which is above the bound, or to the largest float. The
+    end that takes less takes 2**BITS units at most.
     """
     xp, unit = array_module(left), _exponent(bound) + 1 - BITS
     with np.errstate(over="ignore"):
-        units = xp.minimum(xp.ldexp(left, np.int32(-unit)), 2.0**BITS)
+        units = xp.minimum(xp.ldexp(xp.minimum(left, MOST), np.int32(-unit)), 2.0**BITS)
     more = max(0, _exponent(min(_total(units[out]), _total(units[into]))) - BITS)
     return xp.floor(xp.ldexp(units, np.int32(-more))).astype(np.int64), unit + more
 
@@ -201,7 +208,4 @@ def _as_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(
-            "the largest flow is more than float64 holds, 1.8e308; expected capacities that add up to less: divide them"
-            " by a power of two"
-        ) from None
+        raise ValueError(TOO_LARGE) from None

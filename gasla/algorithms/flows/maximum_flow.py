@@ -5,7 +5,7 @@ arrives as leaves.
 
 It is found by push-relabel (see `preflow`): the source sends all that its edges take; what can get to the target is
 pushed there, which settles the value, and what is left is pushed back to the source. Where the target's edges take less
-than the source's, all goes the other way round.
+than the source's, all goes the other way round. How floats are counted, `largest` says.
 
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 """
@@ -30,8 +30,9 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the capacity of the edge i -> j, 1 where the graph has no values. Edges of capacity 0 take nothing,
-        and neither do loops. Parallel edges have a capacity each. An undirected edge is one in each direction.
+        `A[i, j]` is the capacity of the edge i -> j, 1 where the graph has no values, and infinity where it has no
+        limit. Edges of capacity 0 take nothing, and neither do loops. Parallel edges have a capacity each. An
+        undirected edge is one in each direction.
     source, target : int
         Two vertices.
 
@@ -46,19 +47,21 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     Raises
     ------
     ValueError
-        If source or target is no vertex, or they are the same; if a capacity is negative, NaN, infinite or an integer
-        of 2**62 or more; if integers are more than 2**62 together both on the edges that leave the source and on those
-        that enter the target.
+        If source or target is no vertex, or they are the same; if a capacity is negative or NaN; if edges of infinite
+        capacity lead from the source to the target, so that no flow is the largest; if the value is more than a float
+        holds, 1.8e308; if integers are 2**62 - 1 or more together both on the edges that leave the source and on those
+        that enter the target, and there is no cut without the largest of them.
 
     Notes
     -----
-    All is computed in int64, and exact. Floats are taken as multiples of a power of two, rounded down: of the smallest
-    for which the capacities that leave any vertex come to less than 2**61. So whole numbers are exact, and others
-    nearer than sums of floats would be.
+    Integers of any type are exact. Floats may be of any size: the value is at least that of the exact largest flow, and
+    at most 2**-40 (1e-12) of it more. It is exact where all capacities are multiples of a power of two, as whole
+    numbers are, of which the value has less than 2**53. No edge carries more than its capacity, and what arrives at a
+    vertex leaves it but for rounding, at most 1e-9 of it.
 
     Beside the graph it holds one with all edges in both directions and a loop at every vertex, 8 bytes of capacity, 8
     of flow and up to 40 of lists for each of these edges, and where flows have been sought from the target's end, as
-    much capacity once more; the graph keeps it for the next call.
+    much capacity once more; the graph keeps it for the next call. Floats take 40 bytes more an edge in a call.
 
     See Also
     --------

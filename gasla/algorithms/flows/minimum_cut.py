@@ -37,7 +37,8 @@ def minimum_cut(graph: Any, source: int, target: int) -> MinimumCut:
     MinimumCut(value, source_side)
         `value`, an int for capacities of integers, else a float, is what all edges from the source's side to the other
         cost together. `source_side`, (n,) bool, says who is on the source's side: of several cheapest cuts that with
-        the most vertices there, so that those who can't reach the target are there too.
+        the most vertices there, so that those who can't reach the target are there too. Costs of floats
+        that differ by less than 2**-40 of them may count as equal.
 
     Raises
     ------

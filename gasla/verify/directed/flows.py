@@ -1,5 +1,6 @@
 """Verifiers of flows and cuts: a flow is largest where it fills a cut, and a cut the cheapest where a flow fills it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,9 @@ import numpy as np
 
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, answer, require
+
+TOLERANCE = 1e-9  # of floats
+BITS = 29  # of capacities as SciPy takes them, of which it adds two
 
 
 def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) -> None:
@@ -18,9 +22,9 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
         The graph; its values are capacities (1 where it has none).
     source, target : int
         Where the flow comes from and where it goes.
-    value : int
+    value : int or float
         How much that is.
-    flow : (m,) array of int
+    flow : (m,) array of int or float
         What flows along each edge, in the order of the input.
 
     Raises
@@ -28,6 +32,11 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
     VerificationError
         If an edge takes more than its capacity, or less than 0; if more or less leaves a vertex than arrives there; if
         the value is another; or if there is a way on which more could be sent.
+
+    Notes
+    -----
+    Integers have to be exact. Of floats, capacities have to be kept exactly; 1e-9 of what passes a vertex may get lost
+    there, and all that could still be sent has to be at most 1e-9 of the value, however large capacities are elsewhere.
 
     Examples
     --------
@@ -39,7 +48,7 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
     gasla.verify.VerificationError: more could be sent, along the vertices 0, 1, 2
     """
     n, src, dst, capacity = _edges(graph)
-    slack, name = _slack(n, src, capacity), _names(src, dst)
+    name, is_whole = _names(src, dst), capacity.dtype.kind == "i"
     sent = np.asarray(flow)
     if sent.shape != src.shape or sent.dtype.kind != capacity.dtype.kind:
         raise VerificationError(
@@ -47,16 +56,16 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
         )
     require(sent >= 0, lambda e: f"{name(e)} carries {sent[e]}; expected 0 or more")
     require(sent <= capacity, lambda e: f"{name(e)} carries {sent[e]}; its capacity is {capacity[e]}")
-    excess = np.zeros(n, capacity.dtype)
-    np.add.at(excess, dst, sent)
-    np.subtract.at(excess, src, sent)
-    if abs(excess[target] - value) > slack:
-        raise VerificationError(f"the value is {value}, but {excess[target]} gets to target {target}")
-    excess[[source, target]] = 0
-    require(abs(excess) <= slack, lambda v: f"at vertex {v} arrives {excess[v]} more than leaves")
-    heads, tails = np.concatenate([dst, src]), np.concatenate([src, dst])
-    way = _way(n, tails, heads, np.concatenate([capacity - sent > slack, sent > slack]), source, target)
-    if way:
+    if not 0 <= value < np.inf:
+        raise VerificationError(f"the value is {value}; expected a finite number, 0 or more")
+    overflows = _check_balance((n, src, dst), sent, source, target, value, 0, np.ones(n, bool))
+    if overflows.any():
+        _check_balance((n, src, dst), sent, source, target, value, -64, overflows)
+    tails, heads = np.concatenate([src, dst]), np.concatenate([dst, src])
+    residual = np.concatenate([capacity - sent, sent])
+    way = _way(n, tails, heads, residual > 0, source, target)
+    slack = _slack(is_whole, float(value))
+    if way and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack) > slack):
         raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, way))}")
 
 
@@ -67,7 +76,7 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
     ----------
     graph, source, target
         As for `maximum_flow`.
-    value : int
+    value : int or float
         What the cut costs.
     source_side : (n,) array of bool
         Who is on the source's side.
@@ -75,7 +84,8 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
     Raises
     ------
     VerificationError
-        If the two are on one side, the cut costs something else, or there is a cheaper one.
+        If the two are on one side, the cut costs something else, or there is a cheaper one: of floats by more than 1e-9
+        of its cost.
 
     Examples
     --------
@@ -90,12 +100,15 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
     side = answer("source_side", source_side, n, "b")
     if not side[source] or side[target]:
         raise VerificationError(f"source {source} and target {target} are not on their sides of the cut")
-    cost = sum(capacity[side[src] & ~side[dst]].tolist())
-    slack = _slack(n, src, capacity)
-    if abs(cost - value) > slack:
+    parted = capacity[side[src] & ~side[dst]]
+    is_whole = capacity.dtype.kind == "i"
+    cost = sum(parted.tolist()) if is_whole else _sum(parted)
+    if not cost < np.inf:
+        raise VerificationError(f"the edges of the cut cost {cost}; expected a cut of finite capacities")
+    if not abs(cost - value) <= _slack(is_whole, cost):
         raise VerificationError(f"the value is {value}, but the edges of the cut cost {cost}")
-    least, rounding = _largest_flow(n, src, dst, capacity, source, target)
-    if cost - least > rounding + slack:
+    least = _largest_flow(n, src, dst, capacity, source, target, cost) if cost else cost
+    if cost - least > _slack(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and there is one that costs {least}")
 
 
@@ -104,12 +117,53 @@ def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph._edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
-    return graph.n, src, dst, capacity.astype(np.float64 if capacity.dtype.kind == "f" else np.int64)
+    if capacity.dtype.kind == "f":
+        return graph.n, src, dst, capacity.astype(np.float64)
+    return graph.n, src, dst, np.minimum(capacity.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
 
 
-def _slack(n: int, src: Array, capacity: Array) -> float:
-    """What sums of floats may differ by; nothing, for integers."""
-    return 0 if capacity.dtype.kind == "i" else 2**-45 * float(np.bincount(src, capacity, n).max(initial=0))
+def _slack(is_whole: bool, size: Any) -> Any:
+    """What may be wrong with a number of such a size: nothing where all are integers."""
+    return 0 if is_whole else TOLERANCE * size
+
+
+def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
+    """What is sent at each vertex together, times 2**scale."""
+    if sent.dtype.kind == "f":
+        return np.bincount(at, np.ldexp(sent, scale), n)
+    sums = np.zeros(n, sent.dtype)
+    np.add.at(sums, at, sent)
+    return sums
+
+
+def _sum(numbers: Array) -> float:
+    try:
+        return math.fsum(numbers.tolist())
+    except OverflowError:
+        return math.inf
+
+
+def _check_balance(
+    edges: tuple[int, Array, Array], sent: Array, source: int, target: int, value: Any, scale: int, here: Array
+) -> Array:
+    """Refuse a flow of another value, or that gets lost or comes from nowhere. Sums are times 2**scale.
+
+    It looks at the vertices marked by `here`, and returns those of them at which the sums overflow.
+    """
+    n, src, dst = edges
+    is_whole = sent.dtype.kind == "i"
+    right = value if is_whole else math.ldexp(value, scale)
+    arrives, leaves = (_sums(n, at, sent, scale) for at in (dst, src))
+    with np.errstate(invalid="ignore"):
+        excess = arrives - leaves
+    is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
+    if is_known[target] and not abs(excess[target] - right) <= _slack(is_whole, right + most[target] / 2**20):
+        came = excess[target].item() * 2**-scale
+        raise VerificationError(f"the value is {value}, but {came} gets to target {target}")
+    excess[[source, target]] = 0
+    balanced = abs(excess) <= _slack(is_whole, most + right / 2**20)
+    require(balanced | ~is_known, lambda v: f"at vertex {v} arrives {excess[v].item() * 2**-scale} more than leaves")
+    return here & ~is_known
 
 
 def _names(src: Array, dst: Array) -> Callable[[int], str]:
@@ -131,14 +185,59 @@ def _way(n: int, tails: Array, heads: Array, is_residual: Array, source: int, ta
     return way[::-1]
 
 
-def _largest_flow(n: int, src: Array, dst: Array, capacity: Array, source: int, target: int) -> tuple[Any, float]:
-    """The value of SciPy's largest flow, which has 31 bits: where that takes rounding, how much is lost at most."""
+def _largest_flow(
+    n: int, src: Array, dst: Array, capacity: Array, source: int, target: int, most: float
+) -> int | float:
+    """The value of a largest flow, or `most` if it is more: exact for integers, within 1e-10 of `most` for floats.
+
+    It is SciPy's, which has 31 bits. So it is found in rounds, whose unit is ever smaller: each sends what it can of
+    what the last one left. It is all where the rounding of the cut that the flow fills comes to nothing.
+    """
     from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
     from scipy.sparse.csgraph import maximum_flow as largest
 
-    total = coo_array((capacity, (src, dst)), shape=(n, n)).tocsr()
-    total.sum_duplicates()
-    most = float(total.sum(axis=1).max(initial=0))
-    unit = 1 if capacity.dtype.kind == "i" and most < 2**31 else most / 2**30 or 1
-    total.data = total.data // unit
-    return largest(total.astype(np.int32), source, target).flow_value * unit, 0 if unit == 1 else total.nnz * unit
+    is_whole = capacity.dtype.kind == "i"
+    tails, heads, left = _both_ways(n, src, dst, capacity if is_whole else _shares(capacity, most))
+    found, limit = (0, int(most)) if is_whole else (0.0, 1.0)
+    bound = limit
+    tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])  # no more than the limit comes from n
+    while True:
+        unit = 2.0 ** (math.frexp(limit)[1] - BITS)
+        unit = max(1, int(unit)) if is_whole else unit
+        parts = np.append(np.minimum(left, limit) // unit, [-(-limit // unit), 0]).astype(np.int32)
+        sent = largest(coo_array((parts, (tails, heads)), shape=(n + 1, n + 1)).tocsr(), n, target)
+        along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
+        found += type(found)(sent.flow_value) * unit
+        left = left - along[:-2] * unit
+        open_ = parts - along > 0
+        matrix = coo_array((np.ones(int(open_.sum())), (tails[open_], heads[open_])), shape=(n + 1, n + 1)).tocsr()
+        side = np.zeros(n + 1, bool)
+        side[breadth_first_order(matrix, n, return_predecessors=False)] = True
+        rest = left[side[tails[:-2]] & ~side[heads[:-2]]].sum()
+        if not side[source] or rest <= (0 if is_whole else 1e-10):
+            return min(found, bound) * (1 if is_whole else most)
+        limit = type(limit)(rest)
+        bound = min(bound, found + limit)
+
+
+def _shares(capacity: Array, most: float) -> Array:
+    """Capacities as shares of the most that is asked for; larger ones are no more than twice that."""
+    with np.errstate(over="ignore"):
+        return np.minimum(capacity / most, 2.0)
+
+
+def _both_ways(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
+    """All pairs of vertices between which there is an edge, in both directions, and what can go from one to the other.
+
+    Integers that come to more than 2**62 are that.
+    """
+    leads = src != dst
+    src, dst, capacity = src[leads], dst[leads], capacity[leads]
+    pairs, place = np.unique(np.concatenate([src * n + dst, dst * n + src]), return_inverse=True)
+    place = place[: len(src)]
+    total = np.zeros(len(pairs), capacity.dtype)
+    np.add.at(total, place, capacity)
+    if capacity.dtype.kind == "i":
+        total[np.bincount(place, capacity, len(pairs)) >= 2.0**62] = 2**62
+    return pairs // n, pairs % n, total

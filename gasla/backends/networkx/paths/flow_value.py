@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 
 import gasla
+from gasla.algorithms.flows.network import UnboundedFlowError
 from gasla.backends.networkx.conditions import register, when
 from gasla.backends.networkx.conversion import Converted
 
@@ -48,10 +49,15 @@ def maximum_flow_value(
     if _s == _t:
         raise nx.NetworkXError("source and sink are the same node")
     given = flowG.each(capacity, UNLIMITED)
-    if not np.isfinite(given).all():
-        raise NotImplementedError("an edge without a capacity, or of an infinite one")
+    if np.isnan(given).any():
+        raise NotImplementedError("an edge whose capacity is NaN")
     whole = given.dtype.kind in "bi"
     capacities = np.maximum(given, 0).astype(np.int64 if whole else np.float64)
     graph = flowG.plain().with_values(capacities).to(flowG.device)
-    value = gasla.maximum_flow(graph, flowG.numbers[_s], flowG.numbers[_t]).value
+    try:
+        value = gasla.maximum_flow(graph, flowG.numbers[_s], flowG.numbers[_t]).value
+    except UnboundedFlowError:
+        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+    except ValueError as error:
+        raise NotImplementedError(str(error)) from None
     return int(value) if whole else float(value) or 0

@@ -1,0 +1,103 @@
+"""The verifiers of flows and cuts refuse what is wrong, however far apart capacities are. Nothing is compiled."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla.verify import VerificationError, maximum_flow, minimum_cut
+
+SRC, DST = np.array([0, 0, 1, 1, 2, 4, 3]), np.array([1, 2, 2, 3, 3, 3, 5])
+UNIT = np.array([3, 2, 5, 2, 3, 9, 9])  # from 0 to 3 come 5; the edges to 4 and from 3 are of no use
+FLOW = np.array([3, 2, 1, 2, 3, 0, 0])
+SIDE = np.array([True, True, True, False, True, False])
+
+
+def graph_of(unit: Any, elsewhere: Any) -> gasla.Graph:
+    """The network in such units, with capacities of another size where they change nothing."""
+    capacity = UNIT * unit
+    capacity[2] = capacity[6] = elsewhere
+    return gasla.Graph.from_edges(SRC, DST, capacity)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1e-300, 1e300, 5e-324, 1e-12])
+@pytest.mark.parametrize("elsewhere", [math.inf, 1e308, 1e20])
+def test_floats(unit: float, elsewhere: float) -> None:
+    graph, flow, value = graph_of(unit, max(elsewhere, 5 * unit)), FLOW * unit, 5 * unit
+    maximum_flow(graph, 0, 3, value, flow)
+    minimum_cut(graph, 0, 3, value, SIDE & ~(np.arange(6) == 4))
+    wrong: list[tuple[float, Any]] = [(0.0, flow * 0), (math.nan, flow), (math.inf, flow)]
+    wrong += [(factor * value, flow) for factor in (0.0, 0.5, 2.0)]
+    wrong += [(0.5 * value, flow * 0.5)] if unit > 5e-324 else []
+    if unit > 1e-310:
+        wrong += [((1 - 1e-6) * value, flow), (value * (1 - 1e-6), flow * (1 - 1e-6))]
+    for e in range(5):
+        for there in (0.0, flow[e] * 2, math.nan, -unit):
+            other = flow.copy()
+            other[e] = there
+            wrong.append((value, other))
+    for number, other in wrong:
+        with pytest.raises(VerificationError):
+            maximum_flow(graph, 0, 3, number, other)
+    for side in range(64):
+        members = (side >> np.arange(6)) % 2 == 1
+        parted = graph.values[members[SRC] & ~members[DST]]  # type: ignore[index]
+        cost = math.inf if np.isinf(parted).any() or parted.max(initial=0) > 1e307 else float(parted.sum())
+        if not members[0] or members[3] or cost > value * (1 + 1e-12):
+            with pytest.raises(VerificationError):
+                minimum_cut(graph, 0, 3, cost, members)
+            continue
+        minimum_cut(graph, 0, 3, cost, members)
+        for number in (0.0, cost / 2, cost * 2, math.nan, math.inf):
+            with pytest.raises(VerificationError):
+                minimum_cut(graph, 0, 3, number, members)
+
+
+@pytest.mark.parametrize("unit", [1, 2**20, 2**40, 2**58])
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_integers_are_exact(unit: int, kind: type) -> None:
+    capacity = [int(x) * unit for x in UNIT[:5]]
+    capacity[2] = int(np.iinfo(kind).max)
+    graph = gasla.Graph.from_edges(SRC[:5], DST[:5], np.array(capacity, kind))
+    flow, value = FLOW[:5] * np.int64(unit), 5 * unit
+    maximum_flow(graph, 0, 3, value, flow)
+    minimum_cut(graph, 0, 3, value, np.array([True, True, True, False]))
+    for e in range(5):
+        for change in (-1, 1):
+            other = flow.copy()
+            other[e] += change
+            with pytest.raises(VerificationError):
+                maximum_flow(graph, 0, 3, value, other)
+    for change in (-1, 1):
+        with pytest.raises(VerificationError):
+            maximum_flow(graph, 0, 3, value + change, flow)
+        with pytest.raises(VerificationError):
+            minimum_cut(graph, 0, 3, value + change, np.array([True, True, True, False]))
+    larger = graph.with_values(np.array([*capacity[:4], capacity[4] + 1], kind))  # the cut {0} stays the cheapest
+    with pytest.raises(VerificationError, match=f"the cut costs {value + 1}, and there is one that costs {value}"):
+        minimum_cut(larger, 0, 3, value + 1, np.array([True, True, True, False]))
+
+
+def test_what_may_be_missing() -> None:
+    """Floats are allowed 1e-9 of the value, and no more, whatever else there is."""
+    for large in (1.0, 1e20, math.inf):
+        graph = gasla.Graph.from_edges([0, 1], [1, 2], [large, 1.0])
+        for less, is_right in ((1e-12, True), (1e-7, False)):
+            value, flow = 1 - less, np.full(2, 1 - less)
+            if is_right:
+                maximum_flow(graph, 0, 2, value, flow)
+            else:
+                with pytest.raises(VerificationError, match="more could be sent, along the vertices 0, 1, 2"):
+                    maximum_flow(graph, 0, 2, value, flow)
+
+
+def test_sums_that_overflow() -> None:
+    graph = gasla.Graph.from_edges([0, 0, 1, 1, 2], [1, 1, 2, 2, 3], [1.5e308] * 4 + [1e308])
+    maximum_flow(graph, 0, 3, 1e308, np.array([1e308, 0, 0, 1e308, 1e308]))
+    with pytest.raises(VerificationError, match="at vertex 2 arrives"):
+        maximum_flow(graph, 0, 3, 1e308, np.array([1.5e308, 1.5e308, 1.5e308, 1.5e308, 1e308]))
+    minimum_cut(graph, 0, 3, 1e308, np.array([True, True, True, False]))
+    with pytest.raises(VerificationError, match="expected a cut of finite"):
+        minimum_cut(graph, 0, 3, math.inf, np.array([True, False, False, False]))
