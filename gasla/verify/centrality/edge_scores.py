@@ -96,8 +96,9 @@ def _parts(edges: Edges, source: int, weighted: bool) -> Array:
 
 
 def _both(edges: Edges, parts: Array) -> Array:
-    """What either direction of each undirected edge has got; of parallel ones the mean, as all get the same."""
+    """What both directions of each undirected edge have got; the k-th i -> j belongs to the k-th j -> i."""
     src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
-    pairs, which = np.unique(src * edges.n + dst, return_inverse=True)
-    mean = np.bincount(which, parts) / np.bincount(which)
-    return np.asarray(mean[which] + mean[np.searchsorted(pairs, dst * edges.n + src)])
+    one, other = (np.argsort(a * edges.n + b, kind="stable") for a, b in ((src, dst), (dst, src)))
+    sums = np.empty_like(parts)
+    sums[one] = parts[one] + parts[other]
+    return sums

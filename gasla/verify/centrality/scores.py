@@ -160,12 +160,18 @@ class Followed(NamedTuple):
 
 
 def followed(edges: Edges, source: int, weighted: bool) -> Followed:
-    """Follow the shortest paths from a source, there and back."""
+    """Follow the shortest paths from a source, there and back.
+
+    Where a length vanishes beside a distance, or is 0, an edge may be tight both ways. Of the paths of one length those
+    of the fewest such edges are shortest.
+    """
     length = edges.weight if weighted else np.ones(edges.dst.size)
     distance = distances(edges.matrix(length), source)
     reached = np.isfinite(distance)
     with np.errstate(invalid="ignore"):
-        tight = reached[edges.src] & (distance[edges.src] + length == distance[edges.dst]) & (edges.dst != source)
+        tight = distance[edges.src] + length == distance[edges.dst]
+    tight &= reached[edges.src] & reached[edges.dst] & (edges.dst != source)
+    tight = _ascending(edges, source, distance, tight)
     paths = edges.matrix(keep=tight)
 
     log_count = np.full(edges.n, -np.inf)
@@ -174,15 +180,33 @@ def followed(edges: Edges, source: int, weighted: bool) -> Followed:
     for start, end in layers:
         np.logaddexp.at(log_count, end, log_count[start])
     if np.isneginf(log_count[reached]).any():
-        raise ValueError(f"edges of weight 0 close a circle near source {source}: shortest paths can't be counted")
+        raise RuntimeError(f"shortest paths from {source} could not be followed; please report this graph")
     dependency = np.zeros(edges.n)
     for start, end in reversed(layers):
         np.add.at(dependency, start, np.exp(log_count[start] - log_count[end]) * (1 + dependency[end]))
     return Followed(tight, log_count, dependency)
 
 
+def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Array:
+    """The tight edges that ascend by distance, or else by the number of edges since a path came to that distance."""
+    level = tight & (distance[edges.src] == distance[edges.dst])
+    if not level.any():
+        return tight
+    hops = np.full(edges.n, edges.n)
+    hops[[source, *edges.dst[tight & ~level]]] = 0
+    for hop in range(edges.n):  # each finds a vertex, or is the last
+        found = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
+        if not found.any():
+            break
+        hops[edges.dst[found]] = hop + 1
+    return tight & (~level | (hops[edges.src] + 1 == hops[edges.dst]))
+
+
 def _layers(paths: "csr_array", source: int) -> Iterator[tuple[Array, Array]]:
-    """The edges of an acyclic graph, layer by layer: a vertex's edges come after all edges that lead to it."""
+    """The edges of an acyclic graph, layer by layer: a vertex's edges come after all edges that lead to it.
+
+    Each vertex is in at most one frontier, as what waits for it falls to 0 once, so this ends.
+    """
     waiting = np.bincount(paths.indices, minlength=paths.shape[0])
     frontier = np.array([source])
     while frontier.size:

@@ -4,6 +4,10 @@ From every source: levels; then the number of shortest paths to every vertex, le
 back, what each vertex takes part in. Both sums gather from neighbours that hold 0 until their own level is done, so
 no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): then they are held as m * 2**(512 e).
 
+Edges with lengths are on a shortest path where they are tight: distance(u) + length == distance(v), exactly. Beside a
+large distance a length may vanish (1 + 1e-23 == 1), and its edge is tight in both directions. Shortest paths are then
+those of the least distance and, among these, of the fewest edges that vanish: see `_ascending`.
+
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
@@ -14,11 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.paths.sssp import NearFirst, sssp
 from gasla.algorithms.traversal.bfs import LEVELS
-from gasla.arrays import array_module, finish
+from gasla.arrays import any_true, array_module, finish
 from gasla.graph.arguments import check_weights
 from gasla.graph.graph import Graph
+from gasla.graph.validate import range_of
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
@@ -27,6 +32,7 @@ from gasla.program.schedule import Schedule
 from gasla.progress import track
 
 UNIT = 2.0**512  # what one step of a wide number's exponent is worth
+VANISHES = 2.0**-53  # a float64 may stay as it is where this part of it is added, or less; more than that changes it
 WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
 
 
@@ -102,7 +108,10 @@ class WideDepend(Depend):
 
 
 class Tight:
-    """Only edges that lie on a shortest path count."""
+    """Only edges that lie on a shortest path count.
+
+    The distance is NaN where a vertex is not reached, and equals nothing then: so an infinite edge leads nowhere.
+    """
 
     distance = vertex(np.float64)
     weight = edge(np.float64)
@@ -119,7 +128,10 @@ class _TightOut(Tight):
 
 
 class Steps(_TightIn, VertexProgram):
-    """step(v) = the largest number of edges on a shortest path to v: an order in which to count."""
+    """step(v) = the largest number of edges on a shortest path to v: an order in which to count.
+
+    Ends after n iterations at the latest, since edges that count close no circle.
+    """
 
     step = vertex(np.int32)
     reduce = semirings.max
@@ -159,6 +171,7 @@ class Found(NamedTuple):
     """What is known when the paths from one source have been followed there and back."""
 
     source: int
+    graph: Graph  # in which all tight edges are on shortest paths
     levels: Any  # when paths came to each vertex; 0 at the source, -1 where none do
     fields: dict[str, Any]  # distances, if edges have lengths
     state: Mapping[str, Any]  # paths to each vertex; back, what it tells those before it; score, of all sources so far
@@ -179,30 +192,35 @@ def follow(graph: Graph, sources: list[int], weighted: bool, visit: Callable[[Fo
 
     A GPU may still be working on it.
     """
-    weight = graph.values.dtype if weighted and graph.values is not None else None
-    sums, is_wide, scores = _prepared(graph, weight, wide=False), False, None
+    weighted = weighted and graph.values is not None
+    sums, is_wide, scores, at_hand = _prepared(graph, weighted, wide=False), False, None, graph
     try:
-        orders = (_orders if weight is None else _weighted_orders)(graph, sources)
+        orders = (_weighted_orders if weighted else _orders)(graph, sources)
         for source in track(sources, "sources"):
-            schedule, fields = next(orders)
+            schedule, ascending, fields = next(orders)
+            if ascending is not at_hand:
+                sums, at_hand = _prepared(ascending, weighted, is_wide), ascending
             state = None
             if not is_wide:  # plain numbers come first, and wide ones where they overflow
                 state = _accumulate(graph, sums, source, schedule, 1, fields, scores)
             if state is None:
                 if not is_wide:
-                    sums, is_wide = _prepared(graph, weight, wide=True), True
+                    sums, is_wide = _prepared(ascending, weighted, wide=True), True
                 state = _accumulate(graph, sums, source, schedule, (1, 0), fields, scores)
                 assert state is not None
             scores = state["score"]
             if visit is not None:
-                visit(Found(source, schedule.levels, fields, state, is_wide))
+                visit(Found(source, ascending, schedule.levels, fields, state, is_wide))
         return scores
     except BaseException:  # such as Ctrl-C: no search that has begun is left running
         finish(graph.device)
         raise
 
 
-def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
+Order = tuple[Schedule, Graph, dict[str, Any]]
+
+
+def _orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
     """For each source the order in which to count: every vertex reached but the source, which is on level 0.
 
     The next search begins before, so that a GPU has something to do meanwhile.
@@ -213,22 +231,57 @@ def _orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[s
         found = coming
         if following is not None:
             coming = search(active=[following], level={following: 0}, wait=False)
-        yield Schedule(found.state["level"], 1, found.iterations - 1), {}  # the last iteration reaches nothing
+        yield Schedule(found.state["level"], 1, found.iterations - 1), graph, {}  # the last iteration reaches nothing
 
 
-def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[tuple[Schedule, dict[str, Any]]]:
-    """The same by weight; and distances."""
+def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
+    """The same by weight; distances; and the graph in which all tight edges are on shortest paths."""
     assert graph.values is not None
-    exact = graph
-    if graph.values.dtype == np.dtype(np.float32):  # sums in float32 may tie where those in float64 do not
+    exact, kind = graph, graph.values.dtype
+    if kind.kind == "f" and kind.itemsize < 8:  # sums in float32 may tie where those in float64 do not
         assert graph.out_values is not None
         exact = Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64))
-    program = Steps.typed(weight=graph.values.dtype)
+    least = float(range_of(graph.values)[0]) if graph.m else np.inf
     for source in sources:
         distances = sssp(exact, source)
-        steps = run(program, graph, active=[source], distance=distances, notice=False).step
-        xp: Any = array_module(steps)
-        yield Schedule(xp.where(xp.isfinite(distances), steps, -1), first=1), {"distance": distances}
+        xp: Any = array_module(distances)
+        is_reached = xp.isfinite(distances)
+        distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
+        ascending = _ascending(graph, source, distances) if least <= VANISHES * farthest else graph
+        assert ascending.values is not None
+        program = Steps.typed(weight=ascending.values.dtype)
+        steps = run(program, ascending, active=[source], max_iterations=graph.n, distance=distances, notice=False)
+        if not steps.converged:
+            raise RuntimeError(
+                f"betweenness: paths from {source} still grow after {graph.n} steps, the number of vertices; expected "
+                "shortest paths to close no circle. Please report this graph"
+            )
+        yield Schedule(xp.where(is_reached, steps.step, -1), first=1), ascending, {"distance": distances}
+
+
+def _ascending(graph: Graph, source: int, distances: Any) -> Graph:
+    """The graph in which edges that are tight and on no shortest path have the length NaN, which is never tight.
+
+    These are edges between vertices of one distance. Hops count the edges there from the source, and from vertices to
+    which a tight edge leads from a lower distance; each edge of a shortest path has one hop more at its head than at
+    its tail. So all edges that stay tight ascend by (distance, hops), and close no circle.
+    """
+    xp: Any = array_module(distances)
+    tails, heads, lengths = graph.out.owners(), graph.out.indices, graph.out_values
+    assert lengths is not None and graph.values is not None
+    is_tight = xp.equal(distances[tails] + lengths, distances[heads])
+    is_level = is_tight & xp.equal(distances[tails], distances[heads])
+    if not any_true(is_level):
+        return graph
+    hops = xp.full(graph.n, np.inf)
+    hops[heads[is_tight & ~is_level]] = 0
+    hops[source] = 0
+    level = Graph.from_edges(tails[is_level], heads[is_level], n=graph.n)
+    search = NearFirst.typed(distance=np.dtype(np.float64), weight=np.dtype(np.float64))
+    hops = run(search, level, active=xp.equal(hops, 0), distance=hops).distance
+    values = graph.values.astype(graph.values.dtype if graph.values.dtype.kind == "f" else np.float64)
+    values[graph.out.numbers()[is_level & xp.not_equal(hops[tails] + 1, hops[heads])]] = np.nan
+    return graph.with_values(values)
 
 
 def _accumulate(
@@ -254,12 +307,11 @@ def _accumulate(
     return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state
 
 
-def _prepared(graph: Graph, weight: np.dtype | None, wide: bool) -> tuple[Prepared, Prepared]:
-    """What counts paths, and what adds up dependencies; `weight` is the type of the lengths, if edges have any."""
-    types: dict[str, Any] = {} if weight is None else {"weight": weight}
+def _prepared(graph: Graph, weighted: bool, wide: bool) -> tuple[Prepared, Prepared]:
+    """What counts paths, and what adds up dependencies."""
+    types: dict[str, Any] = {"weight": graph.values.dtype} if weighted and graph.values is not None else {}
     count, depend = (
-        prepare(program.typed(**types), graph, scheduled=True, notice=False)
-        for program in PROGRAMS[weight is not None, wide]
+        prepare(program.typed(**types), graph, scheduled=True, notice=False) for program in PROGRAMS[weighted, wide]
     )
     return count, depend
 

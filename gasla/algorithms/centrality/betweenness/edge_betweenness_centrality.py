@@ -16,7 +16,7 @@ import numpy as np
 from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, Tight, follow, has_lengths, shifted
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
-from gasla.graph.graph import Graph, as_graph, is_undirected
+from gasla.graph.graph import as_graph, is_undirected
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram
@@ -141,7 +141,7 @@ def edge_betweenness_centrality(
 
     def share(found: Found) -> None:
         nonlocal scores
-        scores = _shared(graph, found, weighted, scores)
+        scores = _shared(found, weighted, scores)
 
     if graph.m:
         follow(graph, chosen, weighted, share)
@@ -152,10 +152,10 @@ def edge_betweenness_centrality(
     return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
 
 
-def _shared(graph: Graph, found: Found, weighted: bool, scores: Any) -> Any:
+def _shared(found: Found, weighted: bool, scores: Any) -> Any:
     """The scores with what the paths from one more source add. A GPU may still be working on them."""
     program: type[VertexProgram] = PROGRAMS[weighted, found.is_wide]
-    fields = dict(found.fields)
+    graph, fields = found.graph, dict(found.fields)
     if weighted:
         assert graph.values is not None
         program = program.typed(weight=graph.values.dtype)

@@ -1,0 +1,107 @@
+"""Shortest paths where a length vanishes beside a distance, so that an edge is tight in both directions."""
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla import verify
+
+
+def random_graph(seed: int, dtype: type = np.float64) -> gasla.Graph:
+    """A few vertices, some of them joined by lengths that vanish beside others, or that are infinite."""
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        lengths = np.array([1.0, 2.0, 1e-20, 1e-20, 1e-20, 3e-18, np.inf])
+    else:
+        lengths = np.array([2**61, 2**60, 1, 1, 1, 3])
+    n, m = 6, 14
+    src, dst, weights = rng.integers(0, n, m), rng.integers(0, n, m), rng.choice(lengths, m)
+    if seed % 2:
+        src, dst, weights = np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([weights, weights])
+    return gasla.Graph.from_edges(src, dst, weights.astype(dtype), n=n)
+
+
+def enumerated(graph: gasla.Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over pairs for vertices and edges, from a list of all simple paths; parallel edges make different paths."""
+    edges = list(zip(*(ends.tolist() for ends in graph._edges()), graph.values.tolist(), strict=True))
+    vertices, on_edges = np.zeros(graph.n), np.zeros(graph.m)
+    for source in range(graph.n):
+        paths = [((), [source], [(0.0, 0)])]
+        for way, seen, costs in paths:
+            for e, (u, v, w) in enumerate(edges):
+                if u == seen[-1] and v not in seen:
+                    far, hops = costs[-1]
+                    cost = (far + w, hops + 1 if far + w == far else 0)
+                    if cost[0] < np.inf:
+                        paths.append(((*way, e), [*seen, v], [*costs, cost]))
+        best = {}
+        for _, seen, costs in paths:
+            best[seen[-1]] = min(best.get(seen[-1], costs[-1]), costs[-1])
+        shortest = [p for p in paths if all(best[v] == cost for v, cost in zip(p[1], p[2], strict=True))]
+        for target in range(graph.n):
+            among = [p for p in shortest if p[1][-1] == target and target != source]
+            for way, seen, _ in among:
+                vertices[seen[1:-1]] += 1 / len(among)
+                on_edges[list(way)] += 1 / len(among)
+    return vertices, on_edges
+
+
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.int64, marks=pytest.mark.thorough)])
+def test_betweenness_counts_paths_of_fewest_vanishing_edges(dtype: type) -> None:
+    for seed in range(12):
+        graph = random_graph(seed, dtype)
+        vertices, on_edges = enumerated(graph)
+        twice = 2 if graph.is_symmetric and graph.has_symmetric_values else 1
+        got = gasla.betweenness_centrality(graph, weighted=True, normalized=False)
+        np.testing.assert_allclose(got * twice, vertices, atol=1e-12, err_msg=str(seed))
+        verify.betweenness(graph, got, normalized=False, weighted=True)
+        got = gasla.edge_betweenness_centrality(graph, weighted=True, normalized=False)
+        if twice == 1:
+            np.testing.assert_allclose(got, on_edges, atol=1e-12, err_msg=str(seed))
+        verify.edge_betweenness(graph, got, normalized=False, weighted=True)
+
+
+def test_the_listing_of_edges_does_not_count() -> None:
+    graph = random_graph(3)
+    src, dst = graph._edges()
+    order = np.random.default_rng(0).permutation(graph.m)
+    other = gasla.Graph.from_edges(src[order], dst[order], graph.values[order], n=graph.n)
+    of_vertices = [gasla.betweenness_centrality(g, weighted=True) for g in (graph, other)]
+    np.testing.assert_allclose(*of_vertices, atol=1e-14)
+    of_edges = [gasla.edge_betweenness_centrality(g, weighted=True) for g in (graph, other)]
+    np.testing.assert_allclose(of_edges[0][order], of_edges[1], atol=1e-14)
+
+
+def test_a_long_chain_of_vanishing_edges_ends() -> None:
+    n = 2000
+    lengths = np.full(n - 1, 1e-20)
+    lengths[0] = 1.0
+    path = gasla.Graph.from_edges(
+        np.r_[:n - 1, 1:n], np.r_[1:n, :n - 1], np.concatenate([lengths, lengths]), n=n
+    )  # fmt: skip
+    got = gasla.betweenness_centrality(path, weighted=True, sources=[0], normalized=False)
+    np.testing.assert_allclose(got[1:] * 2 * (1 / n), np.arange(n - 2, -1, -1) * (got[1] * 2 / n) / (n - 2))
+
+
+def test_parents_close_no_circle_where_lengths_vanish_or_are_zero() -> None:
+    for seed in range(40):
+        graph = random_graph(seed)
+        if seed % 3 == 0:
+            graph = graph.with_values(np.where(graph.values < 1e-10, 0.0, graph.values))
+        found = gasla.sssp(graph, 0, parents=True)
+        for v in np.flatnonzero(np.isfinite(found.distances)):
+            steps = 0
+            while found.parents[v] != v:
+                v, steps = found.parents[v], steps + 1
+                assert steps < graph.n, seed
+            assert v == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_the_gpu_counts_the_same_paths(dtype: type) -> None:
+    for seed in range(6):
+        graph = random_graph(seed, dtype)
+        for function in (gasla.betweenness_centrality, gasla.edge_betweenness_centrality):
+            got = function(graph.to("gpu"), weighted=True).get()
+            np.testing.assert_allclose(got, function(graph, weighted=True), atol=1e-12, err_msg=str(seed))
