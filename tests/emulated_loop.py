@@ -207,7 +207,9 @@ class EmulatedRun(EmulatedLoop):
         arguments.lanes, arguments.way, arguments.fresh, arguments.limit = lanes, way, True, 0
         if self.plan.prioritised:
             arguments.delta = delta
-        while arguments.fresh or (now.size + now.far and not now.done and now.iteration < limit):
+        while arguments.fresh or (
+            (now.size + now.far or not self.plan.ends_when_still) and not now.done and now.iteration < limit
+        ):
             arguments.limit = min(limit, arguments.limit + at_once)
             assert self.kernel(ctypes.byref(arguments)) == 0
             arguments.fresh = False

@@ -65,7 +65,9 @@ def _numbers(kind: str) -> Parts:
             *("edge.flow % 7 + src.x", "src.x + self.total % 3", "7 - src.x", "(src.x * 3 + dst.id) % 11"),
         ),
         applies=cast(
-            "(vertex.x + gathered * 3) % 101", "gathered % 64", "(gathered + self.iteration) % 50", "vertex.y % 7"
+            *("(vertex.x + gathered * 3) % 101", "gathered % 64", "(gathered + self.iteration) % 50", "vertex.y % 7"),
+            "semirings.where(semirings.random(3, vertex.id, self.iteration) < 0.1, gathered % 64, vertex.x)",
+            "semirings.where(self.iteration == 3, gathered % 64, vertex.x)",
         ),
         activates=("after.x != before.x", *RISING),
         small="semirings.cast(vertex.x, np.int64)",
@@ -238,7 +240,10 @@ KINDS: dict[str, Parts] = {kind: _numbers(kind) for kind in NUMBERS} | {
         applies=("(vertex.x * 3 + 1) % 101", "vertex.x", "(vertex.x + self.p) % 7"),
     ),
 }
-MASKS = (None, None, "vertex.id % 4 != 1", "vertex.y < 5", "{small} < 40", "vertex.id % 3 < self.p")
+MASKS = (
+    *(None, None, "vertex.id % 4 != 1", "vertex.y < 5", "{small} < 40", "vertex.id % 3 < self.p"),
+    "(self.iteration == 3) | (vertex.id == self.iteration)",
+)
 EDGE_MASKS = (
     *(None, None, "(src.id + dst.id) % 3 != 0", "edge.w < 7", "src.y <= dst.y + 1", "edge.flow % 2 == 0"),
     *("edge.id % 4 != self.iteration % 4", "(edge.back.flow + edge.back.w) % 3 != 0", "edge.leaves | (src.y > 1)"),

@@ -225,6 +225,32 @@ class Parity(Settling):
         return after.value % 2 == 1
 
 
+class Late(gasla.VertexProgram):
+    """Nothing changes but in every fourth iteration: that an iteration is still doesn't end a run."""
+
+    value = gasla.vertex(np.int64, init=lambda vertex: vertex.id * 5 % 13)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.value
+
+    def apply(self, vertex, gathered):
+        return {"value": semirings.where(self.iteration % 4 == 3, (gathered + vertex.value) % 17, vertex.value)}
+
+
+class LateFlow(Late):
+    """The same, where no vertex receives in most iterations; active ones scatter."""
+
+    flow = gasla.edge(np.int64, init=0)
+
+    def mask(self, vertex):
+        return (self.iteration % 4 == 3) & (vertex.id % 3 != 1)
+
+    def scatter(self, src, dst, edge):
+        return {"flow": edge.flow + src.value}
+
+
 class Waking(gasla.VertexProgram):
     """VertexAPI2's rule: the out-neighbours of who changed gather over all their in-edges."""
 

@@ -15,7 +15,7 @@ from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
 
 DENSE = 2  # `Way` in state.cuh
-QUICK = (programs.Hops, programs.Chain, programs.Settling, programs.Flow)
+QUICK = (programs.Hops, programs.Chain, programs.Settling, programs.Flow, programs.LateFlow)
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 

@@ -195,3 +195,8 @@ def test_the_verifier_tells() -> None:
     for words, wrong in spoiled.items():
         with pytest.raises(VerificationError, match=words):
             verify.pagerank_nibble(graph, 0, *wrong)
+
+
+def test_an_alpha_that_retains_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="alpha is 1e-20; expected 2"):
+        gasla.pagerank_nibble(gasla.Graph.from_edges([0, 1], [1, 0]), 0, alpha=1e-20)

@@ -57,6 +57,8 @@ CASES: list[tuple[type, Any, bool, int]] = [
     (programs.Rising, lambda s: {}, True, 5),
     (programs.Bell, lambda s: {}, True, 4),
     (programs.Drawing, lambda s: {}, True, 4),
+    (programs.Late, lambda s: {}, False, 9),
+    (programs.LateFlow, lambda s: {}, False, 9),
 ]
 PROGRAMS = [program for program, *_ in CASES]
 NAMES = [program.__name__ for program in PROGRAMS]

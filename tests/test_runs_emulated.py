@@ -92,6 +92,16 @@ def test_everyone_hears_the_active(tmp_path: Path) -> None:
         np.testing.assert_array_equal(fields["x"], reference.vertex["x"])
 
 
+def test_a_still_iteration_ends_no_run_of_what_varies(tmp_path: Path) -> None:
+    emulated = emulated_run(programs.LateFlow, skewed(), AS_THEY_ARE, tmp_path)
+    reference = Reference(programs.LateFlow(), emulated.graph).run(None, 9)
+    for at_once in (10**6, 3):
+        fields = emulated.run(None, limit=9, at_once=at_once)
+        assert emulated.page.control.iteration == 9
+        np.testing.assert_array_equal(fields["value"], reference.vertex["value"])
+        np.testing.assert_array_equal(fields["flow"], reference.edge["flow"])
+
+
 @pytest.mark.parametrize(
     "mode",
     [

@@ -38,7 +38,9 @@ def depths(parents: Any, source: int) -> Any:
     ancestor = xp.where(parents < 0, vertices, parents)
     ancestor[source] = source
     steps = (ancestor != vertices).astype(np.int64)
-    while bool((ancestor != (further := ancestor[ancestor])).any()):
+    for _ in range(len(parents).bit_length()):  # each round doubles how far it looks; parents may go round in a circle
+        if not bool((ancestor != (further := ancestor[ancestor])).any()):
+            break
         steps += steps[ancestor]
         ancestor = further
     return xp.where(ancestor == source, steps, -1)

@@ -21,6 +21,7 @@ from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import as_program
+from gasla.program.reasons import why_endless, why_restless
 from semirings.types import computed
 
 __all__ = ["Phase"]
@@ -53,7 +54,9 @@ class Phase:
     the phase last had its turn, and one called `turn` the number of turns that are over. Aggregates belong to their
     phase. A phase starts with what the one before left active; with everyone, if its program says `everyone`; or, if
     it has a method `start(self, vertex)`, with those of which that is true then. `self.iteration` counts from 0 in each
-    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active.
+    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active; the latter not where a phase
+    without `activate` reads what may be another in the next turn, such as `turn`. Where neither can end it, it needs
+    `max_iterations`.
 
     Examples
     --------
@@ -108,7 +111,9 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
 def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked, values: dict[str, Any]) -> Result:
     """Run them by turns; the programs keep their fields in place from stay to stay."""
     stays = [_Stay(phase, graph, options) for phase in phases]
-    shared = _Shared(stays, graph, values, asked.out)
+    shared, restless = _Shared(stays, graph, values, asked.out), _restless(stays)
+    _check_ends(stays, restless, asked)
+    shared.fill_out()
     active, turns, edges, is_over, shown = asked.active, 0, 0, False, time.perf_counter()
     while not is_over and turns < asked.turns:
         left = 0
@@ -117,7 +122,7 @@ def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked
             edges, left = edges + looked, left + len(active)
             if is_over:
                 break
-        turns, is_over = turns + 1, is_over or not left
+        turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or restless)
         if asked.callback and asked.callback(shared.result(turns, is_over, edges, active)):
             break
         if asked.progress and time.perf_counter() - shown > 0.1:
@@ -199,12 +204,16 @@ class _Shared:
             lent = {name: array for name, array in out.items() if name in stay.types and name not in self.state}
             stay.check_out({n: a for n, a in lent.items() if inner(n) not in stay.plan.doubled}, {})
             self.state |= dict(stay.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
-        for name, array in out.items():
+        for name in out:
             if name not in self.state:
                 raise TypeError(f"no phase has a vertex field {name!r} to leave in `out`")
+        self.aggregates: dict[str, Any] = {}
+
+    def fill_out(self) -> None:
+        """Have the arrays of `out` be the fields, as these start."""
+        for name, array in self.out.items():
             array[...] = self.state[name]
             self.state[name] = array
-        self.aggregates: dict[str, Any] = {}
 
     def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool]:
         """A stay of a phase: vertices then active, edges it looked at, whether the run is over."""
@@ -243,6 +252,50 @@ class _Shared:
                 array[...] = self.state[name]
                 self.state[name] = array
         return Result(dict(self.state), turns, is_over, edges, active, dict(self.aggregates))
+
+
+def _restless(stays: list[_Stay]) -> str | None:
+    """Why a turn that activates nothing may not be the last, in words; None if it is.
+
+    A phase that begins anew in each turn, and whose active vertices are those that changed, computes the same as before
+    unless it reads what may be another in the next turn: the number of the turn, what an aggregate of a phase came to,
+    a parameter that `idle` sets, a field that `post_apply` writes.
+    """
+    varying = {TURN}
+    for stay in stays:
+        varying |= {*stay.program.aggregates, *map(given_name, stay.plan.changes)}
+    for stay in stays:
+        where, names = type(stay.program).__name__, varying & stay.program.parameters.keys()
+        if not stay.plan.ends_when_still:
+            return f"{where}.{why_restless(stay.plan)}".partition(",")[0]
+        if not stay.plan.is_active_by_change:
+            continue
+        if names and stay.starts is not None:  # which is not traced
+            return f"{where}.start may read self.{min(names)}"
+        found = stay.plan.find_read(set(map(inner, names)), stay.traced.writes("post_apply"))
+        if stay.program.everyone and found is not None:
+            return f"{where}.{found[0]} reads {found[1]}"
+    return None
+
+
+def _check_ends(stays: list[_Stay], restless: str | None, asked: Asked) -> None:
+    """Refuse a stay that nothing ends, and a run without a limit of turns that nothing ends."""
+    for stay in stays:
+        where, why = type(stay.program).__name__, why_endless(stay.plan)
+        if why is not None and stay.limit > 1:
+            raise ValueError(
+                f"the phase {where} goes on until 'still', and never ends by itself: {why}, and it has no stop; add "
+                "one, or activate(before, after) that says which vertices are active next, or leave out until='still'"
+            )
+        if why is not None and restless is None and stay.plan.ends_when_still:
+            restless = f"in {where} {why}"
+    has_stop = any("stop" in stay.traced.functions for stay in stays)
+    if restless is not None and not has_stop and asked.turns >= NO_LIMIT and asked.callback is None:
+        raise ValueError(
+            f"these phases never end by themselves: {restless}, so that a turn which changes nothing may not be the "
+            "last, and none has a stop; give max_iterations, or add stop(self) to a phase, or activate(before, after) "
+            "to that one"
+        )
 
 
 def _agree(stays: list[_Stay]) -> None:

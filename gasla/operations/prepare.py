@@ -14,6 +14,7 @@ from gasla.program.binding import AUTO, PULL, PUSH
 from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
 from gasla.program.program import VertexProgram, as_program, in_order
+from gasla.program.reasons import check_ends
 from gasla.program.schedule import as_schedule
 
 __all__ = ["Prepared", "prepare"]
@@ -208,6 +209,8 @@ def run_once(
 ) -> Result:
     """Run what has been prepared."""
     limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
+    if max_iterations is None and callback is None and schedule is None:
+        check_ends(program, graph.id_dtype)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     if program.parameters:
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}

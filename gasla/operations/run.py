@@ -51,7 +51,8 @@ def run(
     active : array of ids, array of bool, or Frontier, optional
         The vertices that count as changed before the first iteration; by default all.
     max_iterations : int, optional
-        At most this many iterations; by default as many as it takes.
+        At most this many iterations; by default as many as it takes. Needed for a program that nothing else ends:
+        `gasla.explain` says what ends a run.
     direction : "auto", "push" or "pull"
         Auto chooses in each iteration. Push falls back to walking the active vertices' edges where the program's
         reduction can't be done by pushing.
@@ -111,8 +112,9 @@ def run(
     Raises
     ------
     TypeError, ValueError
-        For unknown fields, wrong shapes or types, ids outside the graph; where `start` is of another program or graph,
-        or edges were removed or values changed since.
+        For unknown fields, wrong shapes or types, ids outside the graph; without `max_iterations` for a program that
+        never ends by itself; where `start` is of another program or graph, or edges were removed or values changed
+        since.
 
     Examples
     --------

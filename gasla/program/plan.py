@@ -1,7 +1,7 @@
 """What any engine must do for a program: how vertices may reduce, which old values must be saved, what is read."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,8 @@ from semirings.types import parts_of
 # One of the copies of a field: the only one, or the one that is brought up to date later; of two by turns, that from
 # before the iteration, that which it has left, or, once its number is the next one's, which that begins with.
 Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]  # the last two: of aggregates
+COMPUTING = ("mask", "edge_mask", "gather", "key", "choose", "apply", "post_apply")  # of an iteration's functions
+VERTICES = ("src", "dst", "vertex", "other")  # whose fields those functions read
 MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
 
 
@@ -180,9 +182,61 @@ class Plan:
         return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
     @functools.cached_property
+    def ends_when_still(self) -> bool:
+        """Whether a run ends once no vertex is active; otherwise by `stop` or its limit of iterations alone.
+
+        Where some vertices take part and none is active, none receives. Where everyone takes part, and those are active
+        that `apply` changed, an iteration in which none is proves that the next one changes nothing either; unless it
+        computes with what varies all the same (`what_varies`). A program with `activate` or `wake` says itself which
+        vertices are active, and so whether it is over.
+        """
+        return self.staged or not self.everyone or not self.is_active_by_change or self.what_varies is None
+
+    @functools.cached_property
+    def what_varies(self) -> tuple[str, str] | None:
+        """A function by which an iteration computes, and what it reads that may vary though `apply` changes no field.
+
+        That is the number of the iteration; a field that `post_apply` writes; and an aggregate that depends on more
+        than the fields of all vertices as the iteration leaves them.
+        """
+        t, later = self.traced, self.traced.writes("post_apply")
+        numbers = {"iteration", *t.aggregates, *t.deposits}
+        varying = {
+            name
+            for name in numbers - {"iteration"}
+            if "mask" in t.functions
+            or any(
+                role == "before" or field in (numbers if role == "self" else later)
+                for role, field in self._sources(name)
+            )
+        }
+        return self.find_read({"iteration", *varying}, later | varying)
+
+    @property
+    def is_active_by_change(self) -> bool:
+        """Whether those vertices are active that `apply` changed, and nothing else says who is."""
+        functions = self.traced.functions
+        return "apply" in functions and not {"activate", "wake"} & functions.keys()
+
+    def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
+        """A function by which an iteration computes, and one of such names that it reads; None if none does."""
+        for name in COMPUTING:
+            for role, field in self._sources(name):
+                if field in (of_self if role == "self" else of_vertices if role in VERTICES else ()):
+                    return name, f"self.{given(field)}" if role == "self" else given(field)
+        return None
+
+    def _sources(self, name: str) -> list[tuple[str, str]]:
+        """What a function reads."""
+        function = self.traced.functions.get(name)
+        return [] if function is None else sorted(function.sources[s.name] for s in function.symbols)
+
+    @functools.cached_property
     def never_ends(self) -> bool:
-        """Whether no run ends before its limit of iterations: everyone is always active, and nothing stops it."""
-        return self.everyone and self._always("activate") and not {"mask", "stop"} & self.functions.keys()
+        """Whether no run ends before its limit of iterations: nothing stops it, nor that no vertex is active."""
+        if not self.everyone or "stop" in self.functions:
+            return False
+        return not self.ends_when_still or (self._always("activate") and "mask" not in self.functions)
 
     @functools.cached_property
     def measures_first(self) -> bool:

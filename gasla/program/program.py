@@ -81,7 +81,9 @@ class VertexProgram(Declared):
     6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
     7. The run ends when `stop()` holds, or after `max_iterations`. Where nothing is active, the lowest bucket opens
        that is not empty; if there is none, `idle()` changes parameters, and `wake(vertex)` says who is active next;
-       if nobody is, the run ends.
+       if nobody is, the run ends. With `everyone = True`, and neither `activate` nor `wake`, it does not end so where
+       an iteration that changes nothing proves nothing: where functions of 1 to 6 read `self.iteration`, an aggregate
+       of changes, or a field that `post_apply` writes. Then it needs a `stop` or `max_iterations`.
 
     Attributes
     ----------

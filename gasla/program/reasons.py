@@ -1,5 +1,6 @@
 """What a run will do, and why, in words: read off the decisions for its program (`Plan`), which no sentence repeats."""
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -160,12 +161,49 @@ def _edges(plan: Plan) -> list[str]:
 
 
 def _end(plan: Plan) -> list[str]:
-    """Whether a run ends by itself, where that can be seen."""
+    """What ends a run."""
+    if (why := why_endless(plan)) is not None:
+        return [f"It never ends by itself: {why}, and it has no stop. Give max_iterations."]
+    stop = "when stop holds" if "stop" in plan.functions else ""
+    if plan.scheduled:
+        ends = ["with the schedule", stop]
+    elif not plan.ends_when_still:
+        return [f"It ends {stop}, or after max_iterations: {why_restless(plan)}."]
+    else:
+        ends = ["once an iteration changes nothing" if plan.everyone and plan.is_active_by_change else STILL, stop]
+    return [f"It ends {', or '.join(filter(None, ends))}."]
+
+
+STILL = "when no vertex is active"
+
+
+def why_endless(plan: Plan) -> str | None:
+    """Why no run ends before its limit of iterations; None if one may."""
     if plan.never_ends:
-        return ["It never ends by itself: everyone is always active, and it has no stop. Give max_iterations."]
-    if plan.always_wakes:
-        return ["It never ends by itself: wake always says yes, and it has no stop. Give max_iterations."]
-    return []
+        return "everyone is always active" if plan.ends_when_still else why_restless(plan)
+    return "wake always says yes" if plan.always_wakes else None
+
+
+def why_restless(plan: Plan) -> str:
+    """Why an iteration that changes nothing doesn't end a run."""
+    assert plan.what_varies is not None
+    return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
+
+
+@functools.cache
+def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
+    """`why_endless` of a program that is run without a schedule."""
+    return why_endless(Plan(program.traced(id_type)))
+
+
+def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
+    """Refuse a run without a limit of iterations that nothing ends."""
+    kind: Any = type(program)
+    if (why := endless(kind, id_type)) is not None:
+        raise ValueError(
+            f"{kind.__name__} never ends by itself: {why}, and it has no stop; give max_iterations, or add stop(self), "
+            "or activate(before, after) or wake(vertex) that say which vertices are active next"
+        )
 
 
 class Bound(Binding):

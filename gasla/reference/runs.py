@@ -110,7 +110,9 @@ class Run(Binding):
 
     def _is_over(self) -> bool:
         """Whether nothing is left to do."""
-        return self._steps.iteration >= self._depth if self._steps.levels is not None else not len(self._steps.active)
+        if self._steps.levels is not None:
+            return self._steps.iteration >= self._depth
+        return not len(self._steps.active) if self.plan.ends_when_still else self.graph.n == 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations up to such a number, or the program's end."""

@@ -26,7 +26,10 @@ from gasla.program.program import VertexProgram
 
 
 class Lengths(VertexProgram):
-    """length(v) = max over in-edges of length(u) + weight(u, v), told once u waits for no in-edge."""
+    """length(v) = max over in-edges of length(u) + weight(u, v), told once u waits for no in-edge.
+
+    Ends after n iterations at most: a vertex is active once, when it waits for no in-edge any more.
+    """
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
     length = vertex(np.float64)

@@ -26,7 +26,10 @@ SHOWN = 6  # vertices of a cycle that an error names
 
 
 class Order(VertexProgram):
-    """level(v) = the iteration in which v hears along the last of its in-edges that its source has a level."""
+    """level(v) = the iteration in which v hears along the last of its in-edges that its source has a level.
+
+    Ends after n iterations at most: a vertex is active once, when its last in-edge has been heard of.
+    """
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
     level = vertex(np.int32, init=lambda vertex: semirings.where(vertex.in_degree == 0, 0, -1))

@@ -26,7 +26,10 @@ from gasla.program.program import VertexProgram
 
 
 class Cores(VertexProgram):
-    """degree(v) = how many neighbours are left; once v's bucket opens it changes no more, and is the core number."""
+    """degree(v) = how many neighbours are left; once v's bucket opens it changes no more, and is the core number.
+
+    Ends, as each vertex is active once: the mask admits none whose bucket has opened.
+    """
 
     degree = vertex(ID, init=lambda vertex: vertex.out_degree)
     reduce = semirings.plus

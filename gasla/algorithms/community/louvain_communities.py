@@ -269,7 +269,7 @@ def louvain_communities(
     labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
     alone: float | None = None
     levels: list[Any] = []
-    while True:
+    while True:  # ends, as each level has fewer vertices than the one before
         degree = mxv(graph, xp.ones(graph.n))
         alone = _modularity(graph, degree, resolution) if alone is None else alone
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}

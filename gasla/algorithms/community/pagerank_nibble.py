@@ -24,7 +24,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_flags, check_weights, real_number, source_vertex
+from gasla.graph.arguments import NO_LIMIT, check_flags, check_weights, real_number, source_vertex
 from gasla.graph.graph import as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
@@ -165,6 +165,10 @@ def pagerank_nibble(
     source = source_vertex(graph, source)
     check_flags(weighted=weighted)
     alpha, epsilon = real_number("alpha", alpha, most=1, above=True), real_number("epsilon", epsilon, above=True)
+    if 1 - alpha == 1:
+        raise ValueError(
+            f"alpha is {alpha}; expected 2**-53 or more, as 1 - alpha is 1 below that, and pushes never end"
+        )
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
@@ -200,7 +204,18 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
         "sent": {source: (1 - retained) / own if own else 0.0},
     }
     program = undirected(program, graph, weighted=weighted)(retained=retained, epsilon=epsilon)
-    return run(program, graph, active=[source] if own else [], degree=degree, notice=False, **fields).score
+    # Each iteration in which a vertex pushes turns that much into score, which comes to 1 in all; twice, for rounding.
+    least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
+    most = int(min(2 / least + 2, NO_LIMIT)) if least > 0 else NO_LIMIT
+    found = run(
+        program, graph, active=[source] if own else [], max_iterations=most, degree=degree, notice=False, **fields
+    )
+    if not found.converged:
+        raise RuntimeError(
+            f"pagerank_nibble: vertices still push after {most} iterations, with alpha {alpha} and epsilon {epsilon}; "
+            "expected an end by then. Give larger ones, or report this graph"
+        )
+    return found.score
 
 
 def _swept(graph: Any, source: int, degree: Any, total: float, scores: Any, weighted: bool) -> NibbleResult:

@@ -29,7 +29,7 @@ SAMPLE = 8  # edges looked at for a triangle
 
 
 class Sides(VertexProgram):
-    """sides(v) = those that its neighbours are not on; a bit each."""
+    """sides(v) = those that its neighbours are not on; a bit each. Ends, as only bits are added: 2 n at most."""
 
     sides = vertex(np.int32)
     reduce = semirings.bor

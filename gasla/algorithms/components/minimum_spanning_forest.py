@@ -108,7 +108,11 @@ class OfTrees(VertexProgram):
 
 
 class Hook(OfTrees):
-    """root(tree) = the tree that its edge leads to; of two that chose the same edge, the smaller stays."""
+    """root(tree) = the tree that its edge leads to; of two that chose the same edge, the smaller stays.
+
+    Ends after log2(n) turns: a tree that chooses joins another, and no circle comes about, as edges are chosen by
+    (weight, ends), in which no two tie that lead to different trees.
+    """
 
     number = vertex(np.int64, missing=-1)
     taken = vertex(np.int64, init=-1)  # the edge that a root has left by

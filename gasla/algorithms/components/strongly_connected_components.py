@@ -133,7 +133,11 @@ class Mark(VertexProgram):
 
 
 class Split(VertexProgram):
-    """Makes a region of each colour's rest, and draws the next seeds; a component's region is below 0, and its own."""
+    """Makes a region of each colour's rest, and draws the next seeds; a component's region is below 0, and its own.
+
+    Ends: after 64 / GROWTH turns all vertices that are left are seeds, and from then on each turn finds the component
+    of the highest rank.
+    """
 
     region = vertex(ID)
     colour = vertex(ID)

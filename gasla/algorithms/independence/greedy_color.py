@@ -157,7 +157,10 @@ class Colour(VertexProgram):
 
 
 class Further(VertexProgram):
-    """The same for those for whom the first colours are all taken: they look at the next, a word at a time."""
+    """The same for those for whom the first colours are all taken: they look at the next, a word at a time.
+
+    The turns end, as each gives a vertex its colour or has one look at higher colours, of which its degree is the last.
+    """
 
     colour = vertex(np.int32)
     waiting = vertex(np.int64)
@@ -178,6 +181,9 @@ class Further(VertexProgram):
         colour = semirings.where(is_full, -1, vertex.first + _least(gathered))
         first = vertex.first + semirings.where(is_full, COLOURS, 0)
         return {"colour": colour, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
+
+    def activate(self, before, after):
+        return True  # all whom the mask admits; if it admits none, none is left to be told in the next turn
 
 
 def greedy_color(

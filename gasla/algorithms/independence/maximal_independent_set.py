@@ -57,7 +57,10 @@ class Draw(VertexProgram):
 
 
 class Decide(VertexProgram):
-    """Every other iteration those of the highest rank among their neighbours join, and then their neighbours leave."""
+    """Every other iteration those of the highest rank among their neighbours join, and then their neighbours leave.
+
+    Ends after 2 n iterations: of those that are undecided the one of the highest rank, and id, joins.
+    """
 
     rank = vertex(np.uint32)
     reduce = semirings.any

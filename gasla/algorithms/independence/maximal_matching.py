@@ -85,7 +85,10 @@ class ChooseHeavy(Choose):
 
 
 class Agree(Free):
-    """mate(v) = the other end of the edge that v chose, if that one chose it too."""
+    """mate(v) = the other end of the edge that v chose, if that one chose it too.
+
+    Ends after n / 2 turns: the best edge that is left is the choice of both its ends.
+    """
 
     mate = vertex(ID, init=-1)
 

@@ -43,7 +43,10 @@ SAMPLE = 4096  # lengths of edges of which the mean is taken
 
 
 class Search(VertexProgram):
-    """distance(v) from where it starts, in buckets of distance + bound, until the goal's is settled or it is wide."""
+    """distance(v) from where it starts, in buckets of distance + bound, until the goal's is settled or it is wide.
+
+    Ends: a vertex is active again only nearer, and its distances are sums along finitely many simple paths.
+    """
 
     distance = vertex(np.float64, init=np.inf, missing=np.inf)
     bound = vertex(np.float64)
@@ -90,7 +93,11 @@ class BackwardSearch(Search):
 
 
 class Forth(VertexProgram):
-    """following(v) = the vertex before v on a tight edge, by = that edge; distances are those to the target."""
+    """following(v) = the vertex before v on a tight edge, by = that edge; distances are those to the target.
+
+    Ends after n iterations, as each vertex receives once; and the way back closes no circle, as it leads to one that
+    has been found before.
+    """
 
     distance = vertex(np.float64)
     following = vertex(ID, init=-1, missing=-1)

@@ -35,7 +35,10 @@ from gasla.program.program import VertexProgram
 
 
 class AnyOrder(VertexProgram):
-    """distance(v) = min over in-edges of distance(u) + weight."""
+    """distance(v) = min over in-edges of distance(u) + weight.
+
+    Ends where no cycle is negative: distances only fall, and each is the sum along one of finitely many simple paths.
+    """
 
     distance = vertex(np.float64, init=np.inf)
     weight = edge(np.float64)
@@ -78,7 +81,10 @@ class Tight(VertexProgram):
 
 
 class TightLevels(Tight):
-    """A search along tight edges, for vertices that only edges of no length lead to."""
+    """A search along tight edges, for vertices that only edges of no length, or that vanish, lead to.
+
+    Parents close no circle, as each has been found in an earlier iteration. Ends after n: each vertex receives once.
+    """
 
     everyone = False
     sources = "active"

@@ -30,7 +30,7 @@ from gasla.program.program import VertexProgram
 
 
 class Levels(VertexProgram):
-    """level(v) = the iteration in which an edge first reaches v."""
+    """level(v) = the iteration in which an edge first reaches v. Ends after n, as each vertex receives once."""
 
     level = vertex(np.int32, init=-1)
     reduce = semirings.any

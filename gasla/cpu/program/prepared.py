@@ -401,7 +401,12 @@ class Prepared(Joining):
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]
         self.stopped = words[DONE] != 0
-        self.ended = words[ACTIVE] + words[PUT_OFF] == 0 or self.stopped
+        self.ended = self._is_still() or self.stopped
+
+    def _is_still(self) -> bool:
+        """Whether the run is over as nothing is left to do."""
+        words = self._words
+        return words[ACTIVE] + words[PUT_OFF] == 0 if self.plan.ends_when_still else self.graph.n == 0
 
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._get("log")[:rows].copy()
@@ -413,7 +418,7 @@ class Prepared(Joining):
 
     def found(self) -> Found:
         """What the run has left by now."""
-        if self._is_plain and self._words[ACTIVE] == 0:
+        if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
             return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
@@ -443,10 +448,10 @@ class Prepared(Joining):
     def frontier(self) -> Frontier:
         """The active vertices as they are now."""
         n = self.graph.n
+        if not self.plan.keeps_active:
+            return Frontier.none(n) if self._is_still() else Frontier.all(n)
         if self._words[ACTIVE] == 0:
             return Frontier.none(n)
-        if not self.plan.keeps_active:
-            return Frontier.all(n)
         row = self.iteration & 1
         if self.control[launch.FORM] == queues.LIST:
             sizes = self._get("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.STRIDE]

@@ -60,6 +60,9 @@ def betweenness_centrality(
 
     Notes
     -----
+    An infinite edge leads nowhere. Beside a large distance a length may vanish (`1 + 1e-23 == 1`): of the paths of one
+    length, as float64 adds it up, those of the fewest edges that vanish are shortest.
+
     On a GPU it may return while its last kernels still run, as CuPy's functions do: what the stream does next finds the
     result finished.
 

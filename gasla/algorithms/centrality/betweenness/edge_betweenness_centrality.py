@@ -118,6 +118,9 @@ def edge_betweenness_centrality(
 
     Notes
     -----
+    An infinite edge leads nowhere. Beside a large distance a length may vanish (`1 + 1e-23 == 1`): of the paths of one
+    length, as float64 adds it up, those of the fewest edges that vanish are shortest.
+
     Takes 8 bytes an edge beside the result, and passes over all edges once more for each source than betweenness of
     vertices.
 

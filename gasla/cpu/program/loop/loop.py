@@ -37,7 +37,7 @@ def text(module: "Stages") -> str:
 
 def _ahead(m: "Stages") -> list[str]:
     """Whether there is another iteration, and how many vertices and edges it looks at."""
-    more = "(size > 0 or left > 0)" if m.prioritised else "size > 0"
+    more = "(size > 0 or left > 0)" if m.prioritised else "size > 0" if m.ends_when_still else "self_n > 0"
     amount = "self_n + entries"
     if m.sends and not m.everyone:
         amount = f"size + edges{' + left' if m.prioritised else ''} if control[WAY] != DENSE else {amount}"

@@ -114,7 +114,8 @@ template <class P> struct Alone {
         }
         const bool done = is_done();
         if constexpr (P::STOP_SEES_FIELDS) __syncthreads();  // before anybody writes them again
-        return (size != 0) & !stopped & !done & (iteration < a.limit);  // no branch: it would take as long as all of them
+        const bool more = P::ENDS_WHEN_STILL ? size != 0 : a.self_n != 0;
+        return more & !stopped & !done & (iteration < a.limit);  // no branch: it would take as long as all of them
     }
 
     // Whether the program stops after the iteration that has ended, whose number it sees.
@@ -347,7 +348,7 @@ template <class P> struct Alone {
 #pragma unroll 1
             for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::put_back(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
-            if (size)
+            if (size || !P::ENDS_WHEN_STILL)
 #pragma unroll 1
                 for (u32 base = warp_of_block() * WARP; base < a.self_n; base += blockDim.x) {
                     const u32 word = __ballot_sync(ALL, base + lane() < a.self_n && s.active[side()][base + lane()]);

@@ -65,6 +65,7 @@ def flags(plan: GpuPlan) -> str:
         "COMMUTES": not plan.gathers or bool(plan.traced.monoid.commutative),  # type: ignore[union-attr]
         "LEAVES_EARLY": plan.final is not None or not plan.gathers,
         "EVERYONE": plan.everyone,
+        "ENDS_WHEN_STILL": plan.ends_when_still,
         "SCHEDULED": plan.scheduled,
         "ACTIVE_ONLY": plan.active_only,
         "KEEPS_ACTIVE": plan.keeps_active,
