@@ -1,5 +1,6 @@
 """Shortest paths where a length vanishes beside a distance, so that an edge is tight in both directions."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -105,3 +106,12 @@ def test_the_gpu_counts_the_same_paths(dtype: type) -> None:
         for function in (gasla.betweenness_centrality, gasla.edge_betweenness_centrality):
             got = function(graph.to("gpu"), weighted=True).get()
             np.testing.assert_allclose(got, function(graph, weighted=True), atol=1e-12, err_msg=str(seed))
+
+
+@pytest.mark.thorough
+def test_networkx_gets_an_answer() -> None:
+    given = {"weight": "weight", "backend": "gasla"}
+    paths = [nx.Graph([("a", "b", {"weight": 5e6}), ("b", "c", {"weight": 1e-10})]) for _ in range(2)]
+    found = nx.edge_betweenness_centrality(paths[0], **given)
+    assert found == pytest.approx({("a", "b"): 2 / 3, ("b", "c"): 2 / 3})
+    assert nx.betweenness_centrality(paths[1], **given) == pytest.approx({"a": 0, "b": 1, "c": 0})

@@ -212,6 +212,10 @@ class Plan:
         }
         return self.find_read({"iteration", *varying}, later | varying)
 
+    def is_over(self, left: int, n: int) -> bool:
+        """Whether a run ends with so many vertices that are active or wait, of n."""
+        return left == 0 if self.ends_when_still else n == 0
+
     @property
     def is_active_by_change(self) -> bool:
         """Whether those vertices are active that `apply` changed, and nothing else says who is."""

@@ -112,7 +112,7 @@ class Run(Binding):
         """Whether nothing is left to do."""
         if self._steps.levels is not None:
             return self._steps.iteration >= self._depth
-        return not len(self._steps.active) if self.plan.ends_when_still else self.graph.n == 0
+        return self.plan.is_over(len(self._steps.active), self.graph.n)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run iterations up to such a number, or the program's end."""

@@ -401,12 +401,7 @@ class Prepared(Joining):
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]
         self.stopped = words[DONE] != 0
-        self.ended = self._is_still() or self.stopped
-
-    def _is_still(self) -> bool:
-        """Whether the run is over as nothing is left to do."""
-        words = self._words
-        return words[ACTIVE] + words[PUT_OFF] == 0 if self.plan.ends_when_still else self.graph.n == 0
+        self.ended = self.plan.is_over(words[ACTIVE] + words[PUT_OFF], self.graph.n) or self.stopped
 
     def log(self, rows: int) -> np.ndarray:
         found: np.ndarray = self._get("log")[:rows].copy()
@@ -449,7 +444,7 @@ class Prepared(Joining):
         """The active vertices as they are now."""
         n = self.graph.n
         if not self.plan.keeps_active:
-            return Frontier.none(n) if self._is_still() else Frontier.all(n)
+            return Frontier.none(n) if self.plan.is_over(self._words[ACTIVE], n) else Frontier.all(n)
         if self._words[ACTIVE] == 0:
             return Frontier.none(n)
         row = self.iteration & 1

@@ -66,7 +66,7 @@ class RankRun:
         self.local = local_program(kind, options.id_type, self.drains)
         plan = Plan(self.local.traced(shard.graph.id_dtype), options.deterministic)
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
-        self.ends_when_still = base.ends_when_still
+        self.base = base
         self.scatters = "scatter" in self.traced.functions
         self.always = not base.keeps_active  # all vertices are active, whatever is said
         self.start = Start(program, base, shard, options.id_type, degrees)
@@ -173,7 +173,7 @@ class RankRun:
         counts = self.communicator.allgather(np.array([own], np.int64))
         self.total = int(np.sum(counts))
         self.exchanges += 1
-        self.ended = self._is_still()
+        self.ended = self.is_over()
 
     def _partials(self) -> dict[str, Any]:
         """The rank's share of the aggregates, of the last iteration or of the start."""
@@ -218,9 +218,9 @@ class RankRun:
         if self.traces:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
-    def _is_still(self) -> bool:
-        """Whether the run is over as nothing is left to do."""
-        return self.total == 0 if self.ends_when_still else self.shard.n == 0
+    def is_over(self) -> bool:
+        """Whether nothing is left to do, on any rank."""
+        return self.base.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> np.ndarray:
         """Run an iteration, or all of them to the rank's own end; returns which of its vertices are active then."""
@@ -265,7 +265,7 @@ class RankRun:
         self.total = sum(count for count, _ in counts)
         if self.kinds_of_aggregates:
             self._combine(got)
-        self.ended = self._is_still()
+        self.ended = self.is_over()
         return sum(looked for _, looked in counts)
 
     def _news(self, rank: int, new: np.ndarray) -> News:

@@ -293,7 +293,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
         rank.kept[result][name] = by_place(rank.communicator, run.shard, array)
         fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
-    if run.tells_active or (run.total == 0 and run.ends_when_still):
+    if run.tells_active or run.is_over():
         ids = run.active[run.active < own].astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     return fields, active, run.aggregates.copy()

@@ -310,12 +310,7 @@ class Run(Binding):
             raise
         self._fresh, now = False, self._workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
-        self.ended = self.stopped or self._is_still()
-
-    def _is_still(self) -> bool:
-        """Whether the run is over as nothing is left to do."""
-        now = self._workspace.control
-        return now.size + now.far == 0 if self.plan.ends_when_still else self.graph.n == 0
+        self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
         """Wait until the kernel says that it has ended, which is sooner than CUDA does."""
@@ -378,7 +373,7 @@ class Run(Binding):
         n, now = self.graph.n, self._workspace.control
         count = now.size
         if not self.plan.keeps_active:
-            return Frontier.none(n) if self._is_still() else Frontier.all(n)
+            return Frontier.none(n) if self.plan.is_over(count, n) else Frontier.all(n)
         if count == 0:
             return Frontier.none(n)
         side = self.iteration & 1

@@ -162,8 +162,8 @@ class Followed(NamedTuple):
 def followed(edges: Edges, source: int, weighted: bool) -> Followed:
     """Follow the shortest paths from a source, there and back.
 
-    Where a length vanishes beside a distance, or is 0, an edge may be tight both ways. Of the paths of one length those
-    of the fewest such edges are shortest.
+    Where a length vanishes beside a distance an edge may be tight both ways. Of the paths of one length those of the
+    fewest such edges are shortest.
     """
     length = edges.weight if weighted else np.ones(edges.dst.size)
     distance = distances(edges.matrix(length), source)
@@ -171,7 +171,7 @@ def followed(edges: Edges, source: int, weighted: bool) -> Followed:
     with np.errstate(invalid="ignore"):
         tight = distance[edges.src] + length == distance[edges.dst]
     tight &= reached[edges.src] & reached[edges.dst] & (edges.dst != source)
-    tight = _ascending(edges, source, distance, tight)
+    tight = _ascending(edges, source, distance, tight, length)
     paths = edges.matrix(keep=tight)
 
     log_count = np.full(edges.n, -np.inf)
@@ -180,16 +180,19 @@ def followed(edges: Edges, source: int, weighted: bool) -> Followed:
     for start, end in layers:
         np.logaddexp.at(log_count, end, log_count[start])
     if np.isneginf(log_count[reached]).any():
-        raise RuntimeError(f"shortest paths from {source} could not be followed; please report this graph")
+        raise ValueError(f"edges of weight 0 close a circle near source {source}: shortest paths can't be counted")
     dependency = np.zeros(edges.n)
     for start, end in reversed(layers):
         np.add.at(dependency, start, np.exp(log_count[start] - log_count[end]) * (1 + dependency[end]))
     return Followed(tight, log_count, dependency)
 
 
-def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Array:
-    """The tight edges that ascend by distance, or else by the number of edges since a path came to that distance."""
-    level = tight & (distance[edges.src] == distance[edges.dst])
+def _ascending(edges: Edges, source: int, distance: Array, tight: Array, length: Array) -> Array:
+    """The tight edges; of those that vanish only the ones whose head is one hop further than their tail.
+
+    Hops are vanishing edges since a path came to that distance.
+    """
+    level = tight & (distance[edges.src] == distance[edges.dst]) & (length > 0)
     if not level.any():
         return tight
     hops = np.full(edges.n, edges.n)
