@@ -63,7 +63,8 @@ def laplacian(
     TypeError
         If the array is of bool or unsigned, and not `normed`: edges are negative in a Laplacian.
     ValueError
-        If the array is not square or damaged, or the form is unknown.
+        If the array is not square or damaged, the form is unknown, or degrees are more than integers of the type hold,
+        which SciPy wraps.
 
     Examples
     --------
@@ -89,16 +90,32 @@ def laplacian(
     if A.dtype.kind in "bu":
         raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
     dtype = A.dtype if dtype is None else np.dtype(dtype)
+    if A.dtype.kind == "i" and A.dtype.itemsize < 8 and (copy or is_sparse(A)):
+        A = A.astype(np.int64)  # in which degrees don't wrap
     axis = 1 if use_out_degree else 0
     if form == "array":
         make = _sparse if is_sparse(A) else _dense
-        lap, diag = make(A, normed, axis, dtype, symmetrized, in_place=not copy)
+        sums = A.dtype if A.dtype.kind == dtype.kind == "i" else dtype
+        lap, diag = make(A, normed, axis, sums, symmetrized, in_place=not copy)
+        if sums != dtype:
+            _check_holds(dtype, lap.data if is_sparse(A) else lap)
+            lap = lap.astype(dtype)
     else:
         lap, diag = _product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
     if form == "lo":
         linalg: Any = import_module("scipy.sparse.linalg" if array_module(A) is np else "cupyx.scipy.sparse.linalg")
         lap = linalg.LinearOperator(A.shape, matvec=lap, matmat=lap, dtype=dtype)
+    if return_diag and diag.dtype.kind == dtype.kind == "i":
+        _check_holds(dtype, diag)
     return (lap, diag.astype(dtype, copy=False)) if return_diag else lap
+
+
+def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:
+    """Refuse integers that a smaller type would wrap."""
+    bounds = np.iinfo(kind)
+    for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
+        if not bounds.min <= bound <= bounds.max:
+            raise ValueError(f"the Laplacian holds {bound}, which {kind} doesn't; pass dtype=np.int64")
 
 
 def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:

@@ -125,13 +125,20 @@ def most_iterations(name: str, given: Any) -> int:
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
-    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative.
+    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative."""
+    return bool(weight_range(graph, positive=positive, shares=shares)[0] < 0)
+
+
+def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
+    """`check_weights`, for the least and the largest: of bool and unsigned weights those of their type will do.
 
     On a GPU it looks anew in each call; on the CPU whoever calls has noticed whether values have changed.
     """
     values = graph.values
-    if values is None or len(values) == 0 or values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
-        return False
+    if values is None or len(values) == 0:
+        return 0, 1
+    if values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
+        return 0, 1 if values.dtype.kind == "b" else int(np.iinfo(values.dtype).max)
     known = graph.value_range if graph.device == "cpu" else None
     smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if there is any: nothing is true
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
@@ -139,7 +146,7 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
         edge = int((bad | (values != values)).argmax())
         wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
         raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
-    return bool(smallest < 0)
+    return smallest, largest
 
 
 def has_negative(graph: Graph) -> bool:

@@ -61,6 +61,16 @@ class Edges(NamedTuple):
         return both
 
 
+def near_one(weight: Array) -> Array:
+    """The weights, or what a power of two makes of them where their sum is infinite or hardly a number."""
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if 2.0**-900 < total < np.inf or not (weight > 0).any():
+        return weight
+    near: Array = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    return near
+
+
 def edges_of(graph: Any) -> Edges:
     graph = as_graph(graph)
     indptr, dst = graph.out.indptr, graph.out.indices

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, answer, edge_name, edges_of, require
+from gasla.verify._common import Array, VerificationError, answer, edge_name, edges_of, near_one, require
 
 
 def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
@@ -135,7 +135,7 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
     )
     counted = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
     src, dst = edges.src[counted], edges.dst[counted]
-    weight = edges.weight[counted] if weighted else np.ones(src.size)
+    weight = near_one(edges.weight)[counted] if weighted else np.ones(src.size)
     both = np.r_[src, dst], label[np.r_[dst, src]]
     towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, max(names.size, 1))).tocsr()
     most = towards.max(axis=1).toarray().ravel() if names.size else np.zeros(0)
@@ -192,7 +192,7 @@ def louvain_communities(
     edges = edges_of(graph)
     label = answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_pieces(label, label, None, "no community of its own")
-    weight = edges.weight if weighted else np.ones(edges.dst.size)
+    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
     total = weight.sum() or 1.0
     degree = (np.bincount(edges.src, weight, edges.n) + np.bincount(edges.dst, weight, edges.n)) / 2
 
@@ -241,7 +241,7 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     """
     edges = edges_of(graph)
     label = answer("labels", labels, edges.n, "iu").astype(np.int64)
-    weight = edges.weight if weighted else np.ones(edges.dst.size)
+    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
     total = weight.sum()
     if total == 0:
         raise VerificationError("all edges weigh 0 together; expected no score of communities")

@@ -20,6 +20,7 @@ from gasla.algorithms.acyclic.topological_order import check_acyclic
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
@@ -96,7 +97,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     Raises
     ------
     ValueError
-        If the graph has a cycle, which is named, or a length is NaN or minus infinity.
+        If the graph has a cycle, which is named, a length is NaN or minus infinity, or a sum of finite ones overflows.
 
     See Also
     --------
@@ -127,6 +128,8 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     found = run(Lengths.typed(**types), graph, active=graph.in_degrees == 0, notice=False)
     check_acyclic(graph, found.waiting)
     lengths = found.length
+    if may_overflow(graph, length):
+        check_lengths(graph, lengths)
     parents = run(Parents.typed(**types), graph, max_iterations=1, notice=False, length=lengths).parent
     if graph.n == 0:
         return LongestPathResult(parents, 0.0, lengths, parents)

@@ -21,8 +21,9 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, whole_number
+from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_range
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, parameter, vertex
@@ -156,6 +157,8 @@ def eigenvector_centrality(
     if weights is None:
         program = Power.typed(score=kind)(tolerance=float(tol) * graph.n)
     else:
+        if graph.m and not float(weight_range(graph)[1]) > 1:  # large ones may overflow, which is said
+            graph, _ = in_range(graph, kind)
         typed = WeightedPower.typed(score=kind, unit=kind, weight=weights)
         program = typed(tolerance=float(tol) * graph.n, unit=_unit(graph, kind))
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start)

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, distribution, usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled, usable_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import in_range
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, parameter, vertex
 from gasla.program.program import VertexProgram
@@ -166,15 +167,16 @@ def hits(
     if graph.n == 0:
         return HITSResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
     start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)
+    if weights is not None:
+        graph, _ = in_range(graph, kind)
     programs = _programs(kind, weights)
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
     last = run(programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"])  # of the hubs as they are
     hubs, authorities = _scaled(result.state["hub"], normalized), _scaled(last.authority, normalized)
-    residual = float(result.aggregates.get("change", 0)) / total if total > 0 else 0.0
-    if not (result.converged or tol == 0):
-        warn_of("hub scores", residual, max_iter)
-    return HITSResult(hubs, authorities, result.iterations, residual, result.converged)
+    residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
+    converged = has_settled("hub scores", result.converged, residual, max_iter, silent=tol == 0)
+    return HITSResult(hubs, authorities, result.iterations, residual, converged)
 
 
 @lru_cache

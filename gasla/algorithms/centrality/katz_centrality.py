@@ -11,7 +11,7 @@ L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 
 """
 
 import warnings
-from math import inf
+from math import inf, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_range
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, parameter, vertex
@@ -34,6 +35,7 @@ class Katz(VertexProgram):
     alpha = parameter(np.float64, 0.1)
     beta = parameter(np.float64, 1.0)
     tolerance = parameter(np.float64, 1e-6)
+    most = parameter(np.float64, LARGEST)  # that scores' squares may come to
     reduce = semirings.plus
     everyone = True
 
@@ -60,7 +62,7 @@ class Katz(VertexProgram):
         return score * score
 
     def stop(self):
-        return (self.change < self.tolerance) | semirings.logical_not(self.change < inf)
+        return (self.change < self.tolerance) | semirings.logical_not((self.change < inf) & (self.square < self.most))
 
 
 class _Own:
@@ -147,7 +149,7 @@ def katz_centrality(
     ------
     ValueError
         For weights that are NaN, infinite or negative, for numbers that are not finite, or parameters outside their
-        range; if `beta` is 0 everywhere.
+        range; if `beta` is 0 everywhere, or scores overflow.
 
     Warns
     -----
@@ -184,16 +186,25 @@ def katz_centrality(
     types = dict.fromkeys(("score", "alpha", *own), kind) | ({} if weights is None else {"weight": weights})
     program = PROGRAMS[weights is not None, "own" in own].typed(**types)
     start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
-    numbers = {"alpha": alpha, "tolerance": tol * graph.n, **own}
+    if weights is not None:
+        graph, exponent = in_range(graph, kind)
+        alpha_here = _shifted(alpha, exponent)
+    else:
+        alpha_here = alpha
+    if not alpha_here <= float(np.finfo(kind).max):
+        raise ValueError(f"scores overflow {kind}: alpha is {alpha:g}, too large for these weights")
+    numbers = {"alpha": alpha_here, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
-    residual = float(found.change) / graph.n if found.iterations else inf
-    converged = residual < tol
-    if not (converged or (tol == 0 and residual < inf)):
-        _warn(residual, found.iterations, alpha)
+    residual, square = (float(found.change) / graph.n, float(found.square)) if found.iterations else (inf, 0.0)
+    grows = not (square < numbers["most"] and (residual < inf or not found.iterations))
+    converged = residual < tol and not grows
+    if not (converged or (tol == 0 and not grows)):
+        _warn(residual, found.iterations, alpha, grows)
     scores = found.score
+    if grows and not float(abs(scores).max()) < inf:
+        raise ValueError(f"scores overflow {kind}: {_too_large(alpha)}")
     if normalized:
-        with np.errstate(all="ignore"):  # what grows without end has been told of
-            scores /= kind.type(float(found.square) ** 0.5)
+        _normalize(scores, square)
     return KatzResult(scores, found.iterations, residual, converged)
 
 
@@ -206,11 +217,33 @@ def _worth(graph: Graph, beta: Any) -> Any:
     return worth
 
 
-def _warn(residual: float, iterations: int, alpha: float) -> None:
+def _shifted(alpha: float, exponent: int) -> float:
+    """What an edge leaves of a score where weights are multiplied by ``2**-exponent``."""
+    try:
+        return ldexp(alpha, exponent)
+    except OverflowError:
+        return inf
+
+
+def _normalize(scores: Any, square: float) -> None:
+    """Divide scores by their norm, as the sum of their squares says where that is a number, neither 0 nor infinite."""
+    kind = scores.dtype.type
+    if np.finfo(np.float64).tiny < square < inf:
+        scores /= kind(square**0.5)
+    elif largest := float(abs(scores).max()):
+        scores /= kind(largest)
+        scores /= kind(float((scores.astype(np.float64) ** 2).sum()) ** 0.5)
+
+
+def _too_large(alpha: float) -> str:
+    return f"alpha is {alpha:g}, expected less than one over the largest eigenvalue, and beta small enough for squares"
+
+
+def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
     """Warn the caller of `katz_centrality` that the tolerance was not met."""
-    if iterations and not residual < inf:
-        words = f"the scores grow without end; alpha is {alpha:g}, expected less than one over the largest eigenvalue"
+    if grows:
+        words = f"the scores grow without end; {_too_large(alpha)}"
     else:
         words = f"the scores still changed by {residual:.3g} in the mean after {iterations} iterations; "
-        words += "raise max_iter, or tol"
+        words += f"raise max_iter, or tol, or lower alpha, {alpha:g}, if it isn't below one over the largest eigenvalue"
     warnings.warn(words, ConvergenceWarning, stacklevel=3)

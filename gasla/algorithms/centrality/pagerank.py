@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, get_args
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, distribution, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
@@ -315,17 +315,16 @@ def pagerank(
         graph, weights = scaled, scaled.values.dtype
     if rows is not None:
         many = PageRankResult(*settle(graph, weights, fields["inverse"], rows, alpha, tol, max_iter))
-        if not (many.converged or tol == 0):
-            warn_of("ranks", many.residual, max_iter)
-        return many
+        settled = has_settled("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
+        return many._replace(converged=settled)
     if not normalized:
         shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if shares:
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     program = _program(normalized, "home" in fields, kind, weights, alpha, tol, order)
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
-    if not (result.converged or (normalized and tol == 0)):
-        warn_of("ranks", float(result.residual), max_iter)
+    if tol > 0 or not normalized:  # else the host need not wait for a GPU
+        has_settled("ranks", result.converged, float(result.residual), max_iter, silent=False)
     ranks, residual = result.state["rank"], _number(result.aggregates["residual"])
     if normalized and order == "in place":
         total = _number(result.aggregates["total"])

@@ -1,6 +1,7 @@
-"""What rankings by iteration share: how they start, which weights count, what is said if they don't end."""
+"""What rankings by iteration share: how they start, which weights count, and whether they have converged."""
 
 import warnings
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,21 @@ def distribution(graph: Graph, given: Any, name: str) -> Any:
     return numbers / total
 
 
-def warn_of(scores: str, residual: float, max_iter: int) -> None:
-    """Warn the caller of the function that calls this that its tolerance was not met."""
-    warnings.warn(
-        f"the {scores} still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+def has_settled(scores: str, ended: bool, residual: float, max_iter: int, *, silent: bool) -> bool:
+    """Whether a run converged: it ended by itself, and its last change is a number.
+
+    If it did not, the caller of the function that calls this is warned, unless `silent`. A change that is infinite or
+    NaN is an error: then scores are no numbers any more.
+    """
+    if not residual < inf:  # NaN, too
+        raise ValueError(
+            f"the {scores} are no numbers any more: their last change is {residual}. Expected weights nearer to 1, or "
+            "dtype=np.float64: divide all of them by one number"
+        )
+    if not (ended or silent):
+        warnings.warn(
+            f"the {scores} still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return ended

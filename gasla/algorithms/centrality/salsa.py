@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, usable_weights, warn_of
+from gasla.algorithms.centrality.ranking import ByWeight, has_settled, usable_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, parameter, vertex
@@ -121,7 +122,8 @@ def salsa(
     Raises
     ------
     ValueError
-        For weights that are NaN, infinite or negative, or whose sum at a vertex is infinite, or a negative tolerance.
+        For weights that are NaN, infinite or negative, whose sum at a vertex is infinite, or whose sum is so small
+        beside the largest weight that one over it overflows; or for a negative tolerance.
 
     Warns
     -----
@@ -151,13 +153,12 @@ def salsa(
     tol = real_number("tol", tol)
     weights = usable_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
-    fields = _fields(graph, weights, kind)
+    graph, fields = _fields(graph, weights, kind)
     result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
     residual = float(result.aggregates.get("change", 0))
-    if not (result.converged or tol == 0 or graph.n == 0):
-        warn_of("hub scores", residual, max_iter)
+    converged = has_settled("hub scores", result.converged or graph.n == 0, residual, max_iter, silent=tol == 0)
     hubs, authorities = (xp.asarray(result.state[name]) for name in ("hub", "authority"))
-    return SALSAResult(hubs, authorities, result.iterations, residual, result.converged)
+    return SALSAResult(hubs, authorities, result.iterations, residual, converged)
 
 
 @lru_cache
@@ -172,16 +173,26 @@ def _programs(kind: np.dtype, weights: np.dtype | None) -> list[Any]:
     ]
 
 
-def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> dict[str, Any]:
-    """What the programs start with: a walker at each hub alike, and one over what leads out of each vertex, and in."""
-    xp = module_of(graph.device)
+def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, dict[str, Any]]:
+    """What the programs start with: a walker at each hub alike, and one over what leads out of each vertex, and in.
+
+    Before it comes the graph to run on.
+    """
+    xp: Any = module_of(graph.device)
     if weights is None:
         leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
     else:
+        graph, exponent = in_range(graph, kind)
         leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
-    if not bool(xp.isfinite(leaves).all() & xp.isfinite(enters).all()):
-        raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
-    inverse_out, inverse_in = (xp.where(x > 0, 1 / xp.where(x > 0, x, 1), 0) for x in (leaves, enters))
+        if exponent > 0 and not float(xp.ldexp(xp.maximum(leaves, enters).max(), exponent)) < np.inf:
+            raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
+    with np.errstate(over="ignore"):
+        inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(kind) for x in (leaves, enters))
+    if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
+        raise ValueError(
+            f"the weights at a vertex are so small beside the largest that one over their sum overflows {kind}; "
+            "expected weights nearer to each other, or dtype=np.float64"
+        )
     hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
     named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
-    return {name: x.astype(kind) for name, x in named.items()}
+    return graph, {name: x.astype(kind) for name, x in named.items()}

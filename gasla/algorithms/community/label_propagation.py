@@ -31,6 +31,7 @@ from gasla.graph.arguments import (
     whole_number,
 )
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import check_sums, in_range, sum_type
 from gasla.operations.prepare import prepare
 from gasla.operations.primitives import number
 from gasla.operations.run import run
@@ -84,7 +85,7 @@ class ByWeight(Labels):
     weight = edge(np.float64)
 
     def gather(self, src, dst, edge):
-        return edge.weight
+        return semirings.cast(edge.weight, sum_type(edge.weight.dtype))
 
 
 class Smallest(VertexProgram):
@@ -172,7 +173,8 @@ def label_propagation(
     Raises
     ------
     TypeError, ValueError
-        If a weight is negative, infinite or NaN; if an argument is out of range.
+        If a weight is negative, infinite or NaN, or integer weights sum to 2**63 or more (of uint64 2**64); if an
+        argument is out of range.
 
     Notes
     -----
@@ -202,6 +204,8 @@ def label_propagation(
     if weighted:
         graph.notice_values()
         check_weights(graph, shares=True)
+        check_sums("label_propagation", graph)
+        graph, _ = in_range(graph)
         program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
     program = undirected(program, graph, weighted=weighted)
     lot = Lot(seed, graph.id_dtype)

@@ -27,6 +27,7 @@ from gasla.algorithms.community.label_propagation import Smallest
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_flags, check_weights, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv
 from gasla.operations.primitives import number
 from gasla.operations.run import run
@@ -296,7 +297,7 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
         graph.notice_values()
         check_weights(graph, shares=True)
         assert graph.values is not None
-        graph = graph.with_values(graph.values.astype(np.float64))
+        graph, _ = in_range(graph.with_values(graph.values.astype(np.float64)))
     if graph.has_symmetric_values:
         return graph
     both = graph.symmetrized(semirings.plus)  # which takes loops once

@@ -21,6 +21,7 @@ from gasla.graph.arguments import LARGEST, check_flags, check_weights, real_numb
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_labels, same_device
+from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -108,6 +109,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     if not counted:
         graph.notice_values()
         check_weights(graph, shares=True)
+        graph, _ = in_range(graph)
     leaving, arriving = _strengths(graph, counted)
     total = float(leaving.sum())
     if total == 0:

@@ -95,7 +95,7 @@ class WeightInside(Inside):
     weight = edge(np.float64)
 
     def gather(self, src, dst, edge):
-        return edge.weight * super().gather(src, dst, edge)
+        return semirings.cast(edge.weight, np.float64) * super().gather(src, dst, edge)
 
 
 class NibbleResult(NamedTuple):
@@ -121,8 +121,9 @@ def pagerank_nibble(
         How likely the paper's lazy surfer, who stays where it is in every other step, jumps back to the source: more
         than 0, and 1 at most. With less, communities are larger.
     epsilon : float
-        A vertex pushes while its residual is this for each of its edges, or more. More than 0. With less, scores are
-        nearer, and communities may be larger.
+        A vertex pushes while its residual is this for each of its edges, or more; with weights, for each unit of what
+        they weigh: so weights times c, and this over c, give the same. More than 0. With less, scores are nearer, and
+        communities may be larger.
     weighted : bool
         Whether an edge counts by its value, which is finite and 0 or more; by default each counts 1.
 

@@ -11,6 +11,7 @@ import semirings
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.graph.derive.combining import require_monoid
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_own_type
 from semirings import Monoid
 
 
@@ -36,7 +37,8 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
     Raises
     ------
     TypeError, ValueError
-        As by `Graph.contract`, if labels don't fit the graph.
+        As by `Graph.contract`, if labels don't fit the graph; if integers, which `plus` adds up, sum to more than their
+        own type holds.
 
     References
     ----------
@@ -56,4 +58,6 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
     if combine is not None:
         require_monoid(combine)
     found = strongly_connected_components(graph).labels if labels is None else labels
-    return graph.contract(found, combine, loops=False)
+    if combine is not semirings.plus or graph.values is None or graph.values.dtype.kind not in "iu":
+        return graph.contract(found, combine, loops=False)
+    return in_own_type("condensation", graph, lambda wide: wide.contract(found, combine, loops=False))

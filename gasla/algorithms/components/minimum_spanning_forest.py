@@ -22,6 +22,7 @@ import semirings
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_weights
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import check_total, sum_type
 from gasla.operations.phases import Phase
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, vertex
@@ -173,7 +174,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     Raises
     ------
     ValueError
-        If a weight is NaN or minus infinity, or if the graph has more than 2**31 vertices.
+        If a weight is NaN or minus infinity, the total is more than its type holds, or the graph has more than 2**31
+        vertices.
 
     See Also
     --------
@@ -232,7 +234,11 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     is_taken[taken] = True
     edges = xp.flatnonzero(is_taken)
     weights = xp.ones(len(edges), np.int64) if graph.values is None else graph.values[edges]
-    total = weights.sum(dtype={"f": np.float64, "u": np.uint64}.get(weights.dtype.kind, np.int64))
+    check_total("minimum_spanning_forest", weights)
+    unsigned = weights.dtype.kind == "u"
+    total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
+    if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
+        raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
     return ForestResult(edges, total)
 
 

@@ -18,8 +18,9 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.graph.arguments import check_flags, check_weights, float_type
+from gasla.graph.arguments import check_flags, check_weights
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import sum_type
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
@@ -78,7 +79,9 @@ class ChooseHeavy(Choose):
 
     def gather(self, src, dst, edge):
         offered = self.offered(src, dst)
-        return semirings.where(offered == NONE, np.inf, -edge.weight), offered
+        kind = edge.weight.dtype
+        reversed_order, last = (-edge.weight, np.inf) if kind.kind == "f" else (~edge.weight, np.iinfo(kind).max)
+        return semirings.where(offered == NONE, semirings.cast(last, kind), reversed_order), offered
 
     def apply(self, vertex, gathered):
         return self.chosen(vertex, gathered[1])
@@ -149,6 +152,7 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     if weighted:
         graph.notice_values()
         check_weights(graph)
-        choose = ChooseHeavy.typed(weight=float_type(graph))
+        kind = graph.values.dtype
+        choose = ChooseHeavy.typed(weight=kind if kind.kind == "f" else sum_type(kind))  # which rounds no integer
     phases = [undirected(choose, graph, weighted=weighted), Agree]
     return run(phases, graph, notice=False).mate

@@ -19,13 +19,15 @@ import semirings
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.validate import as_array
+from gasla.graph.validate import as_array, range_of
+from gasla.graph.weights import in_range
 from gasla.operations.multiply import vxm
 from semirings import Semiring
 
 Reduction = Literal["sum", "mean", "max", "min"]
 MONOIDS = {"sum": semirings.plus, "mean": semirings.plus, "max": semirings.max, "min": semirings.min}
 WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}  # in which whole numbers are added up, as NumPy does
+SHIFT = 32  # powers of two, of which so many features at most don't overflow
 
 
 def aggregate_features(
@@ -59,7 +61,8 @@ def aggregate_features(
     TypeError
         For features of any other type, or on another device than the graph.
     ValueError
-        For features of another shape, another word for `reduce`, or a mean by weights that are negative or not finite.
+        For features of another shape, another word for `reduce`, a mean by weights that are negative or not finite, or
+        integers whose sums or products may be more than 64 bits hold.
 
     Notes
     -----
@@ -93,9 +96,20 @@ def aggregate_features(
         graph.notice_values()
         if reduce == "mean":
             check_weights(graph, shares=True)
-    found: np.ndarray[Any, Any] = vxm(features, graph, _semiring(reduce, weighted, features.dtype))
+            graph, _ = in_range(graph, features.dtype if features.dtype.kind == "f" else np.float64)
+    if not _fit(graph, features, reduce, weighted):
+        if reduce != "mean":
+            raise ValueError(
+                f"the {reduce} of integer features may be more than 64 bits hold; expected smaller ones, or floats: "
+                "features.astype(np.float64)"
+            )
+        features = features.astype(np.float64)
+    semiring = _semiring(reduce, weighted, features.dtype)
+    found: np.ndarray[Any, Any] = vxm(features, graph, semiring)
     if reduce == "mean":
-        return _divided(found, _weights_of(graph, weighted))
+        total = _weights_of(graph, weighted)
+        means = _divided(found, total)
+        return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
     if reduce != "sum":
         found[array_module(found).equal(graph.in_degrees, 0)] = 0
     return found
@@ -111,6 +125,45 @@ def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
         return row * weight if weighted else row
 
     return Semiring(MONOIDS[reduce], message, name=f"{reduce}_of_features")
+
+
+def _fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
+    """Whether integers that are added up, or multiplied by weights, surely stay within their type."""
+    adds = MONOIDS[reduce] is semirings.plus
+    if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
+        return True
+    kind = np.result_type(WIDEST[features.dtype.kind], graph.values.dtype if weighted else np.bool_)  # type: ignore[union-attr]
+    if kind.kind == "f":
+        return True
+    xp, limit = module_of(graph.device), int(np.iinfo(kind).max)
+    count = graph.max_in_degree if adds else 1
+    bound = _largest(features) * (_largest(graph.values) if weighted else 1)
+    if bound * count <= limit or not adds:
+        return bound * count <= limit
+    sizes = abs(features.astype(np.float64))
+    heavy = graph.with_values(abs(graph.values.astype(np.float64))) if weighted else graph  # type: ignore[union-attr]
+    most = float(xp.max(vxm(sizes, heavy, _semiring(reduce, weighted, sizes.dtype))))
+    return most * (1 + 1e-6) <= limit
+
+
+def _largest(values: Any) -> int:
+    """A bound of the absolute values of integers: of those of up to 32 bits by their type."""
+    kind = values.dtype
+    if kind.kind == "b":
+        return 1
+    if kind.itemsize < 8:
+        return max(-int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    least, most = map(int, range_of(values.ravel()))
+    return max(-least, most)
+
+
+def _where_sums_overflow(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
+    """Means, where the sums of finite features overflow by those of smaller features."""
+    xp: Any = array_module(means)
+    if bool(xp.isfinite(means).all()):
+        return means
+    again = xp.ldexp(_divided(vxm(xp.ldexp(features, -SHIFT), graph, semiring), total), SHIFT)
+    return xp.where(xp.isfinite(means), means, again.astype(means.dtype, copy=False))
 
 
 def _check(graph: Graph, features: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import semirings
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import in_own_type
 from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring
 from semirings import Semiring
@@ -51,7 +52,8 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     Notes
     -----
     With `combine`, each of parallel edges counts; unless values are the same in both directions, those of i -> j and
-    j -> i are added first. Integers and sums are those of `gasla.mxm`.
+    j -> i are added first, and integers that then exceed their type are refused. The product's integers and sums are
+    those of `gasla.mxm`.
 
     References
     ----------
@@ -107,6 +109,10 @@ def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
     """Every edge in both directions; where edges are but counted, once."""
     if combine is not None and graph.values is not None:
         graph.notice_values()
-        return graph if graph.has_symmetric_values else graph.symmetrized(semirings.plus)
+        if graph.has_symmetric_values:
+            return graph
+        if graph.values.dtype.kind not in "iu":
+            return graph.symmetrized(semirings.plus)
+        return in_own_type("project", graph, lambda wide: wide.symmetrized(semirings.plus))
     graph = graph.with_values(None)
     return graph.symmetrized() if not graph.is_symmetric else graph if graph.is_simple else graph.simple()

@@ -18,6 +18,7 @@ from gasla.algorithms.traversal.multi_source_bfs import look
 from gasla.arrays import module_of
 from gasla.graph.arguments import float_type, has_negative, score_type, several_vertices
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram
@@ -64,7 +65,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
     Raises
     ------
     TypeError, ValueError
-        If a source is not a vertex, a length is NaN, or a cycle is negative.
+        If a source is not a vertex, a length is NaN, a cycle is negative, or a sum of finite lengths overflows.
 
     Examples
     --------
@@ -85,6 +86,9 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
         search = prepare(Lanes.typed(distance=(kind, (LANES,)), weight=weight), graph, notice=False)
         for first in track(range(0, len(chosen), LANES), "batches of sources"):
             _search(search, chosen[first : first + LANES], distances[first : first + LANES])
+        if may_overflow(graph, kind):
+            for row in distances:
+                check_lengths(graph, row)
     else:
         for row, source in track(list(enumerate(chosen)), "sources"):
             distances[row] = sssp(graph, source, dtype=kind)

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 import semirings
+from gasla.algorithms.paths.sssp import sssp
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import (
     NO_LIMIT,
@@ -34,6 +35,7 @@ from gasla.graph.arguments import (
     vertex_numbers,
 )
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
@@ -237,7 +239,10 @@ def shortest_path(
     elif method != "dijkstra":
         found = _two_ways(graph, source, target, width)
     # Bounds that are too high by rounding may leave a distance that nothing attains any more: then without.
-    return found or _one_way(graph, source, target, width, None) or PathResult(np.inf, *_ids(graph, [], []))
+    found = found or _one_way(graph, source, target, width, None)
+    if found is None and may_overflow(graph, float_type(graph)):
+        sssp(graph, source)  # which refuses lengths that overflow
+    return found or PathResult(np.inf, *_ids(graph, [], []))
 
 
 def _one_way(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
@@ -300,7 +305,7 @@ def _types(graph: Graph, *fields: str) -> dict[str, np.dtype]:
 def _width(graph: Graph) -> float:
     """The mean length over the mean degree; several times that where few edges meet, and iterations would be thin."""
     some = None if graph.values is None or graph.m == 0 else graph.values[:: max(1, graph.m // SAMPLE)]
-    mean = 1.0 if some is None else float(some.mean(dtype=np.float64))
+    mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # whose sum doesn't overflow
     degree = max(graph.m, 1) / graph.n
     width = max(1.0, 24.0 / degree) * mean / degree
     return width if 0 < width < np.inf else 1.0

@@ -29,6 +29,7 @@ from gasla.graph.arguments import (
     source_vertex,
 )
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
 from gasla.program.program import VertexProgram
@@ -170,7 +171,8 @@ def sssp(
         Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
         times that.
     dtype : float32 or float64, optional
-        The type of sums of lengths; by default float32 for float32 lengths, else float64.
+        The type of sums of lengths; by default float32 for float32 lengths, else float64. So distances of integers are
+        exact up to 2**53.
     start : array or SSSPResult, optional
         What this returned, from the same sources, for the graph that `graph` was made of by `Graph.changed` with edges
         added alone: the search goes on from there. For a shorter edge, add it beside the longer one.
@@ -185,8 +187,9 @@ def sssp(
     Raises
     ------
     ValueError
-        If a source is not a vertex, a length is NaN, `delta` is not positive, or a cycle is negative; if `start` is
-        of other sources or another graph, as far as that shows, or edges were removed since.
+        If a source is not a vertex, a length is NaN, `delta` is not positive, a cycle is negative, or the sum of finite
+        lengths overflows the type; if `start` is of other sources or another graph, as far as that shows, or edges were
+        removed since.
     TypeError
         If `start` is something else than this returned, or a source no integer.
 
@@ -231,6 +234,8 @@ def sssp(
         if not result.converged:
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
+    if may_overflow(graph, kind):
+        check_lengths(graph, distances)
     if not parents:
         return distances
     if known is not None:

@@ -298,7 +298,7 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
     if found.dtype.itemsize > 8:
         return f"edges have {name!r} of {found.dtype}"
-    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)]) >= EXACT).any()):
+    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
         return f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly"
     return found
 

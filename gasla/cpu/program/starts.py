@@ -1,6 +1,7 @@
 """What a run starts with: what its fields are filled with, the arrays of a schedule, how wide buckets are."""
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from gasla.cpu.program.signature import Field
 from gasla.graph.graph import Graph
+from gasla.graph.weights import mean_size
 from gasla.program.binding import Layout, layout
 from gasla.program.fields import bounds_of
 from gasla.program.schedule import Schedule, in_32_bits
@@ -74,7 +76,7 @@ def default_delta(plan: Any, graph: Graph) -> float:
     if not plan.adds_up:
         return 0.0
     values, m = graph.values, graph.m
-    mean = 1.0 if values is None or m == 0 else float(np.abs(values[:: max(1, m // 4096)]).mean(dtype=np.float64))
+    mean = 1.0 if values is None or m == 0 else mean_size(values[:: max(1, m // 4096)])
     degree = max(m, 1) / max(graph.n, 1)
     delta = max(1.0, 24.0 / degree) * max(1.0, len(plan.parts) / 4) * mean / degree
-    return float(delta) if np.isfinite(delta) and delta > 0 else 1.0
+    return min(float(delta), sys.float_info.max) if delta > 0 else 1.0

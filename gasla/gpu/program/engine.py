@@ -15,6 +15,7 @@ from gasla.gpu.program.rows import PACKED
 from gasla.gpu.program.workspace import NEAR, Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
+from gasla.graph.weights import mean_size
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighbourLists
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
@@ -417,7 +418,7 @@ def _mean_size(values: Any) -> float:
     """The mean size of some 65,536 numbers of an array: 32 runs of it, which are copied without a kernel."""
     step = max(2048, len(values) // 32)
     sample = np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)])
-    return float(np.abs(sample).mean(dtype=np.float64))
+    return mean_size(sample)
 
 
 def _free(cupy: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, near_one, require
 
 STEPS = 4  # a step may move scores by more than the last one did, while smaller parts of them still grow
 
@@ -75,7 +75,7 @@ def pagerank(
 def _power_step(
     edges: Edges, rank: Array, alpha: float, personalization: Any, dangling: Any, weighted: bool, normalized: bool
 ) -> Array:
-    matrix = edges.matrix(edges.weight if weighted else None)
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     strength = np.asarray(matrix.sum(axis=1)).ravel()
     share = np.divide(rank, strength, out=np.zeros(edges.n), where=strength != 0)
     followed = matrix.T @ share
@@ -124,7 +124,7 @@ def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool 
     gasla.verify.VerificationError: one more step moves the authorities by 0.2, over the tolerance ...
     """
     edges = edges_of(graph)
-    matrix = edges.matrix(edges.weight if weighted else None)
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     hub, authority = (_scores(edges, name, x) for name, x in (("hubs", hubs), ("authorities", authorities)))
     slack = STEPS * tol + 64 * max(np.finfo(np.asarray(x).dtype).eps for x in (hubs, authorities))
     _compare("authorities", _to_sum(matrix.T @ hub), _to_sum(authority), slack)
@@ -155,7 +155,7 @@ def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool
     >>> salsa(fork, [1.0, 0, 0], [0, 0.5, 0.5])
     """
     edges = edges_of(graph)
-    matrix = edges.matrix(edges.weight if weighted else None)
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     hub, authority = (_scores(edges, name, x) for name, x in (("hubs", hubs), ("authorities", authorities)))
     leaves, enters = np.asarray(matrix.sum(axis=1)).ravel(), np.asarray(matrix.sum(axis=0)).ravel()
     slack = STEPS * tol + 64 * max(np.finfo(np.asarray(x).dtype).eps for x in (hubs, authorities))

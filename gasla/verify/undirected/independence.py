@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
 
 
@@ -135,16 +136,22 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     >>> maximal_matching(path, [1, 0, 3, 2])
     >>> maximal_matching(path, [1, 0, 3, 2], weighted=True)
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 1 → 2 weighs 5.0, more than what either end is matched by
+    gasla.verify.VerificationError: edge 1 → 2 weighs 5, more than what either end is matched by
     """
-    edges = _between(edges_of(graph))
+    graph = as_graph(graph)
+    edges = edges_of(graph)
+    if graph.values is not None and graph.values.dtype.kind in "iu":
+        edges = edges._replace(weight=np.asarray(graph.out_values))  # as float64 some are alike
+    edges = _between(edges)
     mate = answer("mates", mates, edges.n, "iu").astype(np.int64)
     require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is no vertex")
     has, ids = mate >= 0, np.arange(edges.n)
     back = np.where(has, mate[mate], ids) if edges.n else ids
     require(back == ids, lambda v: f"vertex {v} has the mate {mate[v]}, whose mate is {back[v]}")
     is_matched = mate[edges.src] == edges.dst
-    heaviest = np.full(edges.n, -np.inf)  # of the edges to the mate
+    kind = edges.weight.dtype
+    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
+    heaviest = np.full(edges.n, lowest, kind)  # of the edges to the mate
     there = np.zeros(edges.n, bool)
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])

@@ -60,8 +60,11 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     for first in range(0, graph.m, SOME):
         part = slice(first, first + SOME)
         _check_edges(first, weight[part], src[part], dst[part], steps)
-    found = weight[taken].sum(dtype=np.float64 if weight.dtype.kind == "f" else None)
-    if total is not None and not np.isclose(float(total), float(found), rtol=1e-12):
+    chosen = weight[taken].tolist()
+    is_float = weight.dtype.kind == "f"
+    found = float(np.sum(chosen)) if is_float else sum(chosen)  # Python's integers
+    slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
+    if total is not None and not (found == total or abs(float(total) - found) <= slack):
         raise VerificationError(f"the edges weigh {found}, and it was said {total}")
 
 
