@@ -65,7 +65,7 @@ def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     bounds = graph.value_range if graph.device == "cpu" else None
     least, most = map(int, bounds or range_of(values))
     if graph.m * max(-least, most) > np.iinfo(kind).max:
-        _check_fits(function, "absolute values sum", exact_total(values, magnitudes=True), kind)
+        _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), kind)
     return kind
 
 
@@ -99,15 +99,15 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     """The graph whose weights are multiplied by ``2**-exponent``, and that exponent: nearly always 0, and no other.
 
     So the largest is from 2**-256 to 2**256 (of float32 scores: 2**-32 to 2**32): products of two, and sums of such
-    products, neither overflow nor vanish. Weights far smaller than the largest may. The weights have been checked.
+    products, neither overflow nor vanish. Weights far smaller than the largest may. Weights that are no shares of a sum
+    are refused, as by `check_weights`.
     """
     values: Any = graph.values
+    largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
         return graph, 0  # integers end at 2**64
-    bounds = graph.value_range if graph.device == "cpu" else None
-    largest = float((bounds or range_of(values))[1])
-    limit = int(np.finfo(min(np.dtype(scores), values.dtype)).maxexp) // 4
-    exponent = int(np.frexp(largest)[1]) if 0 < largest < np.inf else 0
+    limit = int(np.finfo(scores).maxexp) // 4
+    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     exponent -= min(max(exponent, -limit), limit)
     if exponent == 0:
         return graph, 0

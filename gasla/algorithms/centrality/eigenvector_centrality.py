@@ -13,13 +13,13 @@ R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflös
 """
 
 import warnings
-from math import inf
+from math import inf, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -149,7 +149,7 @@ def eigenvector_centrality(
     check_flags(weighted=weighted)
     tol = real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
-    weights = usable_weights(graph, weighted)
+    weights = type_of_weights(graph, weighted)
     kind = score_type(weights, dtype)
     start = _start(graph, nstart)
     if graph.n == 0:
@@ -157,10 +157,12 @@ def eigenvector_centrality(
     if weights is None:
         program = Power.typed(score=kind)(tolerance=float(tol) * graph.n)
     else:
-        if graph.m and not float(weight_range(graph)[1]) > 1:  # large ones may overflow, which is said
-            graph, _ = in_range(graph, kind)
+        largest = float(weight_range(graph, shares=True)[1])
+        if largest < 1:  # of larger ones it is said where scores overflow
+            graph, exponent = in_range(graph, kind)
+            largest = ldexp(largest, -exponent)
         typed = WeightedPower.typed(score=kind, unit=kind, weight=weights)
-        program = typed(tolerance=float(tol) * graph.n, unit=_unit(graph, kind))
+        program = typed(tolerance=float(tol) * graph.n, unit=1 / largest if 0 < largest < 1 else 1.0)
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start)
     norm = float(found.square) ** 0.5
     if not 0 < norm < inf:
@@ -189,9 +191,3 @@ def _start(graph: Graph, nstart: Any) -> Any:
         raise ValueError("nstart is 0 everywhere; expected some positive numbers")
     start = start / largest  # whose squares neither overflow nor vanish
     return start / float((start * start).sum()) ** 0.5 if graph.n else start
-
-
-def _unit(graph: Graph, kind: np.dtype) -> float:
-    """What the weights are multiplied by, so that the largest is 1 or more."""
-    largest = float(graph.value_range[1]) if graph.value_range else 0.0
-    return min(1 / largest, float(np.finfo(kind).max)) if 0 < largest < 1 else 1.0

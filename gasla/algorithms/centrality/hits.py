@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled, usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
@@ -162,7 +162,7 @@ def hits(
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
     check_flags(weighted=weighted, normalized=normalized)
     tol = real_number("tol", tol)
-    weights = usable_weights(graph, weighted)
+    weights = type_of_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     if graph.n == 0:
         return HITSResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)

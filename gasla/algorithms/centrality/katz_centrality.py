@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -177,7 +177,7 @@ def katz_centrality(
     check_flags(normalized=normalized, weighted=weighted)
     alpha, tol = real_number("alpha", alpha), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
-    weights = usable_weights(graph, weighted)
+    weights = type_of_weights(graph, weighted)
     kind = score_type(weights, dtype)
     worth = _worth(graph, beta)
     if graph.n == 0:
@@ -198,11 +198,11 @@ def katz_centrality(
     residual, square = (float(found.change) / graph.n, float(found.square)) if found.iterations else (inf, 0.0)
     grows = not (square < numbers["most"] and (residual < inf or not found.iterations))
     converged = residual < tol and not grows
-    if not (converged or (tol == 0 and not grows)):
-        _warn(residual, found.iterations, alpha, grows)
     scores = found.score
     if grows and not float(abs(scores).max()) < inf:
         raise ValueError(f"scores overflow {kind}: {_too_large(alpha)}")
+    if not (converged or (tol == 0 and not grows)):
+        _warn(residual, found.iterations, alpha, grows)
     if normalized:
         _normalize(scores, square)
     return KatzResult(scores, found.iterations, residual, converged)

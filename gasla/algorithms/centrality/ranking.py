@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.graph.arguments import check_weights, vertex_numbers
+from gasla.graph.arguments import vertex_numbers
 from gasla.graph.graph import Graph
 from gasla.operations.result import ConvergenceWarning
 from gasla.program.fields import edge
@@ -21,12 +21,11 @@ class ByWeight:
         return super().gather(src, dst, edge) * edge.weight  # type: ignore[misc]
 
 
-def usable_weights(graph: Graph, weighted: bool) -> np.dtype | None:
-    """The type of the weights that count, if any; refused are those that are no finite share of a sum."""
+def type_of_weights(graph: Graph, weighted: bool) -> np.dtype | None:
+    """The type of the weights that count, if any; `in_range` or `weight_range` refuses those that can't be used."""
     if not weighted or graph.values is None:
         return None
     graph.notice_values()
-    check_weights(graph, shares=True)
     kind: np.dtype = graph.values.dtype
     return kind
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, has_settled, usable_weights
+from gasla.algorithms.centrality.ranking import ByWeight, has_settled, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -151,7 +151,7 @@ def salsa(
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
     check_flags(weighted=weighted)
     tol = real_number("tol", tol)
-    weights = usable_weights(graph, weighted)
+    weights = type_of_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     graph, fields = _fields(graph, weights, kind)
     result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)

@@ -25,7 +25,6 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import (
     MOST_SEED,
     check_flags,
-    check_weights,
     most_iterations,
     real_number,
     whole_number,
@@ -203,9 +202,8 @@ def label_propagation(
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
-        check_weights(graph, shares=True)
-        check_sums("label_propagation", graph)
         graph, _ = in_range(graph)
+        check_sums("label_propagation", graph)
         program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
     program = undirected(program, graph, weighted=weighted)
     lot = Lot(seed, graph.id_dtype)

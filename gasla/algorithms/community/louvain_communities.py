@@ -25,7 +25,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.community.label_propagation import Smallest
 from gasla.arrays import module_of
-from gasla.graph.arguments import MOST_SEED, check_flags, check_weights, real_number, whole_number
+from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv
@@ -295,7 +295,6 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
         graph = graph.with_values(module_of(graph.device).ones(graph.m))
     else:
         graph.notice_values()
-        check_weights(graph, shares=True)
         assert graph.values is not None
         graph, _ = in_range(graph.with_values(graph.values.astype(np.float64)))
     if graph.has_symmetric_values:

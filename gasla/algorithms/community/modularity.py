@@ -17,7 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module
-from gasla.graph.arguments import LARGEST, check_flags, check_weights, real_number
+from gasla.graph.arguments import LARGEST, check_flags, real_number
 from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_labels, same_device
@@ -108,7 +108,6 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     counted = not weighted or graph.values is None
     if not counted:
         graph.notice_values()
-        check_weights(graph, shares=True)
         graph, _ = in_range(graph)
     leaving, arriving = _strengths(graph, counted)
     total = float(leaving.sum())

@@ -236,7 +236,8 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     weights = xp.ones(len(edges), np.int64) if graph.values is None else graph.values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
-    total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
+    with np.errstate(over="ignore"):  # which is looked for
+        total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
     return ForestResult(edges, total)

@@ -17,7 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_flags, check_weights, check_word
+from gasla.graph.arguments import check_flags, check_word
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, range_of
 from gasla.graph.weights import in_range
@@ -95,7 +95,6 @@ def aggregate_features(
     if weighted:
         graph.notice_values()
         if reduce == "mean":
-            check_weights(graph, shares=True)
             graph, _ = in_range(graph, features.dtype if features.dtype.kind == "f" else np.float64)
     if not _fit(graph, features, reduce, weighted):
         if reduce != "mean":
