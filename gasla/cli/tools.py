@@ -72,7 +72,7 @@ def _facts(graph: Any) -> dict[str, object]:
         "edges": graph.m,
         "edges a vertex": f"{graph.m / max(graph.n, 1):.3g}",
         "symmetric": "yes" if graph.is_symmetric else "no",
-        "self loops": int(pattern.diagonal().astype(bool).sum()),
+        "self loops": len(np.unique(graph.out.indices[graph.out.owners() == graph.out.indices])),
         "components": int(connected_components(pattern, connection="weak")[0]),
         "weights": "none"
         if not graph.m or values is None
