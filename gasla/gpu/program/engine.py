@@ -417,8 +417,7 @@ class Fields(Mapping[str, Any]):
 def _mean_size(values: Any) -> float:
     """The mean size of some 65,536 numbers of an array: 32 runs of it, which are copied without a kernel."""
     step = max(2048, len(values) // 32)
-    sample = np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)])
-    return mean_size(sample)
+    return mean_size(np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)]))
 
 
 def _free(cupy: Any) -> int:
