@@ -12,6 +12,7 @@ R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis.
 """
 
 from functools import lru_cache
+from math import ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.ranking import ByWeight, has_settled, type_of_weights
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
+from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm
@@ -184,7 +185,7 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     else:
         graph, exponent = in_range(graph, kind)
         leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
-        if exponent > 0 and not float(xp.ldexp(xp.maximum(leaves, enters).max(), exponent)) < np.inf:
+        if exponent > 0 and float(xp.maximum(leaves, enters).max()) > ldexp(LARGEST, -exponent):
             raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
     with np.errstate(over="ignore"):
         inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(kind) for x in (leaves, enters))
