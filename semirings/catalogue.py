@@ -57,7 +57,7 @@ def _all_ones(dtype: np.dtype[Any]) -> Any:
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """The value that stands for "no value yet" in `first` and `second`: NaN, the extreme integer, or False."""
+    """What `first` and `second` give of no values: NaN, the extreme integer, or False."""
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
@@ -102,12 +102,6 @@ def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
     return j
 
 
-def _choose_first(x: Any, y: Any, nothing: Callable[[np.dtype[Any]], Any]) -> Any:
-    """x, unless it equals the value that stands for nothing: then y. A tuple is taken or left as a whole."""
-    parts = tuple(x) if is_tuple(x) else (x,)
-    return where(reduce(operator.or_, (differs(part, nothing(_scalar_type(part))) for part in parts)), x, y)
-
-
 def _scalar_type(x: Any) -> np.dtype[Any]:
     """The type of a value's scalars."""
     kind = as_expr(x).type if is_symbolic(x) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
@@ -116,18 +110,9 @@ def _scalar_type(x: Any) -> np.dtype[Any]:
 
 
 def either(x: Any, y: Any) -> Any:
-    """One of the two: x, unless it is zero, the identity."""
-    return _choose_first(x, y, lambda dtype: 0)
-
-
-def first_present(x: Any, y: Any) -> Any:
-    """The left value, unless it is the one that stands for nothing, see `nothing`."""
-    return _choose_first(x, y, nothing)
-
-
-def last_present(x: Any, y: Any) -> Any:
-    """The right value, unless it is the one that stands for nothing, see `nothing`."""
-    return _choose_first(y, x, nothing)
+    """One of the two: x, unless it is zero, the identity. A tuple is taken or left as a whole."""
+    parts = tuple(x) if is_tuple(x) else (x,)
+    return where(reduce(operator.or_, (differs(part, 0) for part in parts)), x, y)
 
 
 def lexicographic_min(x: Any, y: Any) -> Any:
@@ -227,8 +212,8 @@ _exponents = Monoid(_add_exponents, (-np.inf, 0), name="logaddexp")
 logaddexp = Monoid(np.logaddexp, lowest, name="logaddexp", held=Held(_as_exponent, _exponents, _from_exponent))
 argmin = Monoid(lexicographic_min, highest, name="argmin", idempotent=True, terminal=exact_lowest)
 argmax = Monoid(lexicographic_max, lowest, name="argmax", idempotent=True, terminal=exact_highest)
-first = Monoid(first_present, nothing, name="first", commutative=False, idempotent=True)
-second = Monoid(last_present, nothing, name="second", commutative=False, idempotent=True)
+first = Monoid(binary.first, nothing, commutative=False, idempotent=True, is_neutral=False)
+second = Monoid(binary.second, nothing, commutative=False, idempotent=True, is_neutral=False)
 
 # --- semirings ----------------------------------------------------------------------------------------------------
 

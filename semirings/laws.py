@@ -201,8 +201,9 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
         return _pack(monoid.combine(_unpack(x), _unpack(y)))
 
     identity = _pack(monoid.identity(kind))
-    yield _Law("identity: op(e, x) = x", "x", lambda x: op(identity, x), lambda x: x, True)
-    yield _Law("identity: op(x, e) = x", "x", lambda x: op(x, identity), lambda x: x, True)
+    if monoid.is_neutral:
+        yield _Law("identity: op(e, x) = x", "x", lambda x: op(identity, x), lambda x: x, True)
+        yield _Law("identity: op(x, e) = x", "x", lambda x: op(x, identity), lambda x: x, True)
     yield _Law(
         "associative: op(op(x, y), z) = op(x, op(y, z))",
         "xyz",

@@ -13,7 +13,7 @@ import numpy as np
 from semirings.advice import monoid_for
 from semirings.bounds import Bounds, bounds
 from semirings.expr import Expr, as_expr, at_lane, fold, make_tuple
-from semirings.functions import is_symbolic, is_tuple
+from semirings.functions import is_symbolic, is_tuple, where
 from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scalar_type
 
 
@@ -83,14 +83,14 @@ class Held(NamedTuple):
 
 class Monoid:
     """
-    An associative operator with an identity: a way to reduce many values to one.
+    An associative operator, as a rule with an identity: a way to reduce many values to one.
 
     Parameters
     ----------
     op : BinaryOp or function of two values
     identity : scalar, tuple, or function of a dtype
-        ``op(identity, x)`` is x. A function is given each scalar type and tells its identity; a scalar serves all
-        types. For a tuple type, a tuple gives each item's own.
+        ``op(identity, x)`` is x, and no values reduce to it. A function is given each scalar type and tells its
+        identity; a scalar serves all types. For a tuple type, a tuple gives each item's own.
     name : str, optional
         Otherwise the operator's.
     commutative : bool
@@ -102,6 +102,9 @@ class Monoid:
         that has none. ANY says that any value but the identity will do, whichever is found first.
     held : Held, optional
         The form in which `gasla.mxv` and `gasla.vxm` reduce: each product lifted, the total of a row lowered.
+    is_neutral : bool
+        Whether ``op(identity, x)`` is x. If not, as for `first`, of which no value can be a true identity, `identity`
+        is only what no values reduce to: a reduction starts from its first value. See `held_of`.
 
     Examples
     --------
@@ -129,17 +132,19 @@ class Monoid:
         idempotent: bool = False,
         terminal: Any = None,
         held: Held | None = None,
+        is_neutral: bool = True,
     ) -> None:
         self.op = as_operator(op, name)
         self.name = name or self.op.name
         self.commutative = commutative
         self.idempotent = idempotent
         self.held = held
+        self.is_neutral = is_neutral
         self._identity = identity
         self._terminal = terminal
 
     def identity(self, type: Any) -> Any:
-        """The identity for a type: a NumPy scalar, an array for a vector, a tuple of those for a tuple."""
+        """The identity for a type, or what no values reduce to: a scalar, an array for a vector, a tuple for a tuple."""
         value = self._value(self._identity, as_type(type), "identity")
         if value is None:
             raise TypeError(f"monoid {self.name} has no identity for {as_type(type)}")
@@ -150,6 +155,23 @@ class Monoid:
         if self._terminal is ANY or self._terminal is None:
             return self._terminal
         return self._value(self._terminal, as_type(type), "terminal value")
+
+    def held_of(self, type: Any) -> Held | None:
+        """
+        The form in which values of a type must be held where a reduction starts from an identity; None for their own.
+
+        A monoid without an identity has one in another form: each value with a flag that says there is one.
+
+        Examples
+        --------
+        >>> import semirings
+        >>> held = semirings.first.held_of(np.int8)
+        >>> held.lift(np.int8(-128)), held.monoid.identity((np.int8, bool))
+        ((np.int8(-128), True), (np.int8(-128), np.False_))
+        >>> semirings.plus.held_of(np.int8) is None
+        True
+        """
+        return None if self.is_neutral else _flagged(self, as_type(type))
 
     def is_final(self, value: Expr) -> Expr | None:
         """
@@ -310,6 +332,7 @@ class Product(Monoid):
             name=name or f"product({', '.join(monoid.name for monoid in monoids)})",
             commutative=all(monoid.commutative for monoid in monoids),
             idempotent=all(monoid.idempotent for monoid in monoids),
+            is_neutral=all(monoid.is_neutral for monoid in monoids),
         )
 
     def each(self, type: Any) -> list[tuple[Monoid, Type]]:
@@ -384,6 +407,48 @@ def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
     if names:
         return make_tuple(map(as_expr, combined), names)
     return x._make(combined) if hasattr(x, "_make") else combined
+
+
+class _Flagged(Monoid):
+    """Values of a type, each followed by a flag that says whether there is one, combined where both are there."""
+
+    def __init__(self, monoid: Monoid, type: Type) -> None:
+        self.of, self.type = monoid, type
+        super().__init__(
+            self._combine, None, name=monoid.name, commutative=monoid.commutative, idempotent=monoid.idempotent
+        )
+
+    def identity(self, type: Any) -> Any:
+        """No value: the flag is False, and the value is what the monoid gives for no values."""
+        return *_items(self.of.identity(self.type)), np.False_
+
+    def lift(self, x: Any) -> Any:
+        """A value that is there."""
+        return *_items(x), True
+
+    def lower(self, lifted: Any) -> Any:
+        """The value without its flag."""
+        items = tuple(lifted)[:-1]
+        if not isinstance(self.type, TupleType):
+            return items[0]
+        return make_tuple(map(as_expr, items), self.type.names) if is_symbolic(items) else items
+
+    def _combine(self, x: Any, y: Any) -> Any:
+        has_x, has_y = tuple(x)[-1], tuple(y)[-1]
+        x, y = self.lower(x), self.lower(y)
+        both = self.of.combine(x, y)
+        return *_items(where(has_x & has_y, both, where(has_x, x, y))), has_x | has_y
+
+
+def _flagged(monoid: Monoid, type: Type) -> Held:
+    """The form in which a monoid without an identity has one."""
+    flagged = _Flagged(monoid, type)
+    return Held(flagged.lift, flagged, flagged.lower)
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    """The items of a tuple; of another value, itself."""
+    return tuple(value) if is_tuple(value) else (value,)
 
 
 def differs(x: Any, number: Any) -> Any:

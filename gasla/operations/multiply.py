@@ -66,7 +66,8 @@ def mxv(
     complement : bool
         Compute y only where `mask` is False.
     accum : BinaryOp, Monoid or function of two values, optional
-        Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position.
+        Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position; where the monoid has no identity
+        (`first`, `second`), at those whose row holds an entry.
     out : array of the result's shape, optional
         Where to write. Positions that are not computed stay as they are; without `out` they hold the identity. It may
         be `x` itself.

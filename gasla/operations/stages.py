@@ -217,6 +217,8 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     bound, ids = state._bound, _frontier(state.graph, receivers).ids
     bound.gather(ids, _frontier(state.graph, frontier), state.iteration)
     parts = tuple(bound.arrays[name][ids] for name, _ in bound.plan.components)
+    if held := bound.plan.traced.held:
+        return held.lower(parts)
     return parts if bound.plan.is_tuple else parts[0]
 
 
@@ -250,6 +252,8 @@ def _put_aside(state: State, ids: Any, gathered: Any) -> None:
     bound, wanted = state._bound, state._bound.plan.components
     if gathered is None:
         raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
+    if held := bound.plan.traced.held:
+        gathered = *held.lift(gathered)[:-1], np.ones(len(ids), bool)
     parts = gathered if bound.plan.is_tuple else (gathered,)
     if not isinstance(parts, tuple | list) or len(parts) != len(wanted):
         raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(wanted)} arrays, as gather gives it")

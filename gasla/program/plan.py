@@ -358,6 +358,8 @@ class Plan:
             return f"values of neighbours that are not active count as well (sources = 'all'): {self.absorption}"
         if not monoid.commutative:
             return f"{monoid.name} minds the order of values: it is not commutative"
+        if self.traced.held is not None:
+            return f"{monoid.name} has no identity, so that each value would have to arrive with a flag"
         if not (self.parts or self.takes_first):
             return f"{_of(self.traced.gathered_type)} {self._why_whole()}"
         return None

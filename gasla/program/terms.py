@@ -116,8 +116,8 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
-    monoid, lifted, total = semiring.monoid, product, None
-    if held := monoid.held:
+    monoid, lifted, total, came = semiring.monoid, product, None, None
+    if held := monoid.held or monoid.held_of(product.type):
         monoid.combine(product, product)  # refuses the types that its operator does not work on
         lifted = semirings.as_expr(semirings.trace(held.lift, product))
         total = semirings.as_expr(semirings.trace(held.lower, Symbol("new", lifted.type)))
@@ -125,18 +125,24 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
             raise TypeError(
                 f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
             )
+        came = None if monoid.is_neutral or monoid.held else tuple(Symbol("new", lifted.type))[-1]
         monoid = held.monoid
-    return Terms(semiring.name, monoid, lifted, *_merged(total, product.type, merging))
+    return Terms(semiring.name, monoid, lifted, *_merged(total, came, product.type, merging))
 
 
-def _merged(total: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
-    """What is stored, if not the total itself, and its type; `kind` is the product's."""
+def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
+    """What is stored, if not the total itself, and its type; `kind` is the product's.
+
+    `came` is whether there was anything to reduce, for a monoid without an identity that an accumulator could be given.
+    """
     if merging is None:
         return total, kind
     accum, types = merging
     out_type = TupleType(types) if isinstance(kind, TupleType) else types[0]
     new = Symbol("new", kind) if total is None else total
-    merged = semirings.as_expr(semirings.trace(accum, Symbol("old", out_type), new))
+    old = Symbol("old", out_type)
+    merged = semirings.as_expr(semirings.trace(accum, old, new))
+    merged = merged if came is None else semirings.as_expr(semirings.where(came, merged, old))
     if parts(merged.type) != types:
         raise TypeError(
             f"accum of out, of type {out_type}, and the product, of type {kind}, gives {merged.type}; "

@@ -31,7 +31,7 @@ from gasla.program.fields import (
 )
 from gasla.program.records import Lazy, Record
 from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
-from semirings import Expr, Monoid, Symbol, TupleType, VectorType
+from semirings import Expr, Held, Monoid, Symbol, TupleType, VectorType
 from semirings.advice import monoid_for
 from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
@@ -77,10 +77,13 @@ class Traced:
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
     keyed: Keyed | None = None  # where values are reduced by key
+    held: Held | None = None  # the form that `gather` has been brought into, where `reduce` has no identity
 
     @property
     def monoid(self) -> Monoid | None:
-        return self.program.reduce if "gather" in self.functions else None
+        """What reduces the values of `gather`, in the form in which they are held."""
+        reduce = self.program.reduce if self.held is None else self.held.monoid
+        return reduce if "gather" in self.functions else None
 
     @property
     def gathered_type(self) -> Any:
@@ -192,11 +195,17 @@ class Tracer:
                     f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}; expected a "
                     "semirings.Monoid that commutes, as vertices have no order"
                 )
+            if not aggregate.monoid.is_neutral:
+                raise TypeError(
+                    f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}, which has no "
+                    "identity; expected one that does, as there may be no vertex to reduce over"
+                )
         self.deposits = {inner(n): a for n, a in program.aggregates.items() if a.at is not None}
         self.deposit_types = {name: self.aggregate_types.pop(name) for name in self.deposits}
         self.sources: dict[str, tuple[str, str]] = {}
         self.functions: dict[str, Function] = {}
         self.keyed: Keyed | None = None
+        self.held: Held | None = None
 
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
@@ -256,6 +265,7 @@ class Tracer:
             self.deposit_types,
             self.functions,
             self.keyed,
+            self.held,
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Expr:
@@ -292,7 +302,13 @@ class Tracer:
         kind = _type(self.functions["gather"].result)
         if has_wide(kind):
             check_lanes(self.program, kind)
-        return (self._symbol("", "gathered", kind),)
+        self.held = self.program.reduce.held_of(kind)
+        if self.held is None:
+            return (self._symbol("", "gathered", kind),)
+        gather = self.functions["gather"]
+        lifted = semirings.trace(self.held.lift, semirings.as_expr(gather.result))
+        self.functions["gather"] = replace(gather, result=lifted)
+        return (self.held.lower(self._symbol("", "gathered", _type(lifted))),)
 
     def _check_monoid(self) -> None:
         if not isinstance(self.program.reduce, Monoid):

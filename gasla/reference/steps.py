@@ -224,10 +224,11 @@ class Steps:
         """What each receiver's values come to, in the order of the input."""
         if not self.plan.gathers:
             return None
-        kind, monoid = self.plan.traced.gathered_type, self.program.reduce
+        kind, monoid, held = self.plan.traced.gathered_type, self.plan.traced.monoid, self.plan.traced.held
         if self.plan.keyed is not None:
             return self.gather_by_key(self.plan.keyed, receivers, places)
-        values = self.call("gather", *self.ends(places))
+        given = self.call("gather", *self.ends(places))
+        values = given if held is None else held.lift(given)
         kinds = kind.items if self.plan.is_tuple else (kind,)
         items = zip(values if self.plan.is_tuple else (values,), kinds, strict=True)
         parts = tuple(_spread(value, k, len(places)) for value, k in items)
@@ -236,9 +237,11 @@ class Steps:
         with np.errstate(all="ignore"):
             found = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
         found = as_values(found)
-        if not self.plan.is_tuple:
+        if held is not None:
+            found = held.lower(found)
+        elif not self.plan.is_tuple:
             return found[0]
-        return values._make(found) if hasattr(values, "_make") else found
+        return given._make(found) if hasattr(given, "_make") else found
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
         """What each receiver chooses of what its values come to for each key."""

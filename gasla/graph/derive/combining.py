@@ -94,16 +94,16 @@ def _places(rows: Array) -> Array:
 
 
 def takes_one_by_one(monoid: Monoid, parts: Parts) -> bool:
-    """Whether NumPy has a loop that combines values in place, one after the other."""
+    """Whether NumPy has a loop that combines values in place, one after the other, from the identity on."""
     op = monoid.op.function
     if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
         return False
     kind = parts[0].dtype
-    return op.nin == 2 and op.resolve_dtypes((kind, kind, None)) == (kind, kind, kind)
+    return monoid.is_neutral and op.nin == 2 and op.resolve_dtypes((kind, kind, None)) == (kind, kind, kind)
 
 
 def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """As many times what no values come to, of the types of some."""
+    """As many times what no values come to, of the types of some: the identity, where the monoid has one."""
     xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     each = (identity,) if len(types) == 1 else identity
